@@ -5,18 +5,22 @@
 //! prints the address; the port 0 takes any. In every session the agent `cook` answers tasks and chats.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::sync::Arc;
 
-use accp_client::{Agent, Hub};
+use accp_client::{Agent, Error, Hub};
 use accp_mcp::{Service, Settings};
 use accp_runtime::profiles::{ChatDone, ChatReq, ScheduleDone, ScheduleReq};
+use accp_runtime::session::Options;
+use accp_runtime::{AgentId, Registry};
 use accp_store::MemoryStore;
 use tokio::sync::Mutex;
 
 /// Opens a session with its cook.
-async fn open(session: &str) -> Result<(Hub, Agent), accp_client::Error> {
-    let hub = Hub::open(session, MemoryStore::new()).await?;
+async fn open(session: &str) -> Result<(Hub, Agent), Error> {
+    let host = AgentId::new("hub").map_err(|error| Error::Name("hub".to_owned(), error))?;
+    let options = Options::new(session, host, Arc::new(Registry::standard()))
+        .counting(Arc::new(accp_tokens::Bpe::o200k_base()));
+    let hub = Hub::open_with(options, MemoryStore::new()).await?;
     let cook = hub.agent("cook")?;
     cook.serve(|task: ScheduleReq<'static>, cx| async move {
         if task.assignee.as_str() == "cook" {
@@ -32,7 +36,7 @@ async fn open(session: &str) -> Result<(Hub, Agent), accp_client::Error> {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let first = args.next().unwrap_or_default();
     if first == "--stdio" {

@@ -1,9 +1,7 @@
 //! Results of tools, as MCP and as frames of the schema TC.
 
 use accp_runtime::profiles::{ErrorFail, ToolDone};
-use accp_runtime::{
-    AgentId, EncodeFrame, EncodeOptions, Envelope, Typed, Value,
-};
+use accp_runtime::{AgentId, EncodeFrame, EncodeOptions, Envelope, Typed, Value};
 use rmcp::model::{
     Annotations, CallToolResult, ContentBlock, EmbeddedResource, RequestId, ResourceContents,
 };
@@ -112,12 +110,9 @@ fn write(frame: impl EncodeFrame, chain: &str) -> Option<String> {
 fn chain(request: &RequestId) -> String {
     let number = match request {
         RequestId::Number(number) => number.unsigned_abs(),
-        RequestId::String(text) => text
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-            }),
+        RequestId::String(text) => text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        }),
     };
     format!("{:012x}", number & 0xffff_ffff_ffff)
 }
-

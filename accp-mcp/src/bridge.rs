@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use accp_client::Agent;
 use rmcp::RoleClient;
-use rmcp::model::{ClientConfig, ClientCapabilities, Implementation, Tool};
+use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, Tool};
 use rmcp::service::{RunningService, serve_client};
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransport;
 use rmcp::transport::TokioChildProcess;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransport;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
 
@@ -51,24 +51,42 @@ impl Bridge {
     /// # Errors
     /// [`Error::Command`], [`Error::Mcp`] when it does not speak MCP.
     pub async fn command(agent: Agent, command: &mut Command) -> Result<Self, Error> {
-        let name = command.as_std().get_program().to_string_lossy().into_owned();
+        let name = command
+            .as_std()
+            .get_program()
+            .to_string_lossy()
+            .into_owned();
         let owned = std::mem::replace(command, Command::new(&name));
         let child = TokioChildProcess::builder(owned).stderr(Stdio::inherit());
         let (child, _) = child.spawn().map_err(|error| Error::Command(name, error))?;
         let running = serve_client(client(), child).await;
-        Self::serve(agent, running.map_err(|error| Error::Mcp(error.to_string()))?).await
+        Self::serve(
+            agent,
+            running.map_err(|error| Error::Mcp(error.to_string()))?,
+        )
+        .await
     }
 
-    /// Connects to an MCP server over streamable HTTP, and serves its tools.
+    /// Connects to an MCP server over streamable HTTP, and serves its tools. An `https` address wants the
+    /// feature `https` of this crate.
     ///
     /// # Errors
     /// [`Error::Mcp`] when it is not there, or does not speak MCP.
     pub async fn url(agent: Agent, url: &str) -> Result<Self, Error> {
+        if cfg!(not(feature = "https")) && url.starts_with("https:") {
+            let text = "a bridge to an https address wants the feature `https` of accp-mcp";
+            return Err(Error::Mcp(text.to_owned()));
+        }
         // The first who installs a provider of cryptography for the process has it.
+        #[cfg(feature = "https")]
         let _ = rustls::crypto::ring::default_provider().install_default();
         let transport = StreamableHttpClientTransport::from_uri(url);
         let running = serve_client(client(), transport).await;
-        Self::serve(agent, running.map_err(|error| Error::Mcp(error.to_string()))?).await
+        Self::serve(
+            agent,
+            running.map_err(|error| Error::Mcp(error.to_string()))?,
+        )
+        .await
     }
 
     /// Connects to an MCP server over a pair of streams, and serves its tools.
@@ -81,7 +99,11 @@ impl Bridge {
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<Self, Error> {
         let running = serve_client(client(), (read, write)).await;
-        Self::serve(agent, running.map_err(|error| Error::Mcp(error.to_string()))?).await
+        Self::serve(
+            agent,
+            running.map_err(|error| Error::Mcp(error.to_string()))?,
+        )
+        .await
     }
 
     async fn serve(
@@ -122,7 +144,9 @@ impl Bridge {
     /// [`Error::Mcp`] when it does not end.
     pub async fn close(self) -> Result<(), Error> {
         let ended = self.running.cancel().await;
-        ended.map(drop).map_err(|error| Error::Mcp(error.to_string()))
+        ended
+            .map(drop)
+            .map_err(|error| Error::Mcp(error.to_string()))
     }
 }
 

@@ -40,7 +40,10 @@ fn check(name: &str, args: &JsonObject) -> Option<Result<(), Fault>> {
         None => Ok(()),
         Some(key) => {
             let known: Vec<&str> = properties.keys().map(String::as_str).collect();
-            let what = format!("{name} has no argument `{key}`; it has {}", known.join(", "));
+            let what = format!(
+                "{name} has no argument `{key}`; it has {}",
+                known.join(", ")
+            );
             Err(Fault::argument(what))
         }
     })

@@ -62,7 +62,8 @@ impl Draft {
         let mut repairs: Vec<String> = fixed.iter().map(ToString::to_string).collect();
         if frame.agent != me {
             let what = format!("the frame is by @{}, and you are @{me}", frame.agent);
-            let cure = format!("begin the frame with `@{me}>`; a receiver is a field, such as asgn");
+            let cure =
+                format!("begin the frame with `@{me}>`; a receiver is a field, such as asgn");
             let code = accp_runtime::ErrorCode::POLICY_DENIED;
             return Err(Fault::new(code, what, cure));
         }
@@ -80,11 +81,7 @@ impl Draft {
         })
     }
 
-    fn of_parts(
-        args: &Object<String, Json>,
-        me: &str,
-        registry: &Registry,
-    ) -> Result<Self, Fault> {
+    fn of_parts(args: &Object<String, Json>, me: &str, registry: &Registry) -> Result<Self, Fault> {
         let missing = |key: &str| {
             let what = format!("`{key}` is missing: give `frame`, or `intent` and `operation`");
             Fault::argument(what)
@@ -145,9 +142,16 @@ fn by_registry(
         }
         Err(error) if error.to_string().starts_with("there is no tool") => Ok(None),
         Err(error) => {
-            let what = format!("{intent}:{operation} of schema {code}: {}", error.problems().join("; "));
+            let what = format!(
+                "{intent}:{operation} of schema {code}: {}",
+                error.problems().join("; ")
+            );
             let cure = "mend these params and call again; nothing was sent";
-            Err(Fault::new(accp_runtime::ErrorCode::INVALID_TYPE, what, cure))
+            Err(Fault::new(
+                accp_runtime::ErrorCode::INVALID_TYPE,
+                what,
+                cure,
+            ))
         }
     }
 }
@@ -171,7 +175,10 @@ fn under(frame: &str, code: &str) -> String {
 }
 
 /// Returns an argument that is a text; null counts as absent.
-pub(crate) fn text<'a>(args: &'a Object<String, Json>, key: &str) -> Result<Option<&'a str>, Fault> {
+pub(crate) fn text<'a>(
+    args: &'a Object<String, Json>,
+    key: &str,
+) -> Result<Option<&'a str>, Fault> {
     match args.get(key) {
         None | Some(Json::Null) => Ok(None),
         Some(Json::String(text)) => Ok(Some(text)),
@@ -188,7 +195,8 @@ pub(crate) fn number(
     match args.get(key) {
         None | Some(Json::Null) => Ok(None),
         Some(value) => {
-            let wrong = || Fault::argument(format!("`{key}` is not a whole number from 0 to {most}"));
+            let wrong =
+                || Fault::argument(format!("`{key}` is not a whole number from 0 to {most}"));
             let number = value.as_u64().filter(|number| *number <= most);
             number.map(Some).ok_or_else(wrong)
         }
@@ -198,6 +206,9 @@ pub(crate) fn number(
 /// Returns whether a frame asks this agent for an answer. All agents hear all frames.
 pub(crate) fn asks(message: &Message<'_>, me: &str) -> bool {
     let asking = [Intent::REQ, Intent::QRY, Intent::ESC, Intent::COMP];
-    let names = message.payload.get("assignee").and_then(|value| value.as_str());
+    let names = message
+        .payload
+        .get("assignee")
+        .and_then(|value| value.as_str());
     asking.contains(&message.intent) && names.is_none_or(|name| name == me)
 }

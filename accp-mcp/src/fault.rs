@@ -33,8 +33,10 @@ impl Fault {
 
     /// The text of a frame cannot be read.
     pub(crate) fn text(error: &DecodeError) -> Self {
-        let cure = "mend the frame at that byte, or give `intent`, `operation` and `params` instead";
-        Self::new(error.code(), error.to_string(), cure)
+        let cure =
+            "mend the frame at that byte, or give `intent`, `operation` and `params` instead";
+        let code = error.code();
+        Self::new(code, without(&error.to_string(), code), cure)
     }
 
     /// A frame cannot be written.
@@ -63,9 +65,14 @@ impl From<Error> for Fault {
             _ => "tell the user",
         };
         let code = error.code().unwrap_or(ErrorCode::INTERNAL_ERROR);
-        let text = error.to_string();
-        let prefix = format!("{code}: ");
-        let text = text.strip_prefix(&prefix).map(String::from).unwrap_or(text);
-        Self::new(code, text, cure)
+        Self::new(code, without(&error.to_string(), code), cure)
     }
+}
+
+/// Returns a text without the code in it, which stands before it.
+fn without(text: &str, code: ErrorCode) -> String {
+    let code = code.to_string();
+    let text = text.replacen(&format!("{code}: "), "", 1);
+    let prefix = format!("{code} ");
+    text.strip_prefix(&prefix).map(String::from).unwrap_or(text)
 }

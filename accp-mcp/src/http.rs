@@ -24,8 +24,9 @@ pub struct Settings {
     /// default, against DNS rebinding. A server that is reached under another name adds it. An empty
     /// list allows all.
     pub hosts: Vec<String>,
-    /// The origins of web pages that may call, as `https://app.example.com:443`; none by default. A
-    /// client that is no web page names no origin.
+    /// The origins of web pages that may call, as `https://app.example.com:443`: pages of this machine by
+    /// default, as the conformance suite of MCP asks. An empty list allows no page. A client that is not
+    /// a web page names no origin.
     pub origins: Vec<String>,
     /// The most bytes of a request: 1 MiB by default.
     pub request_bytes: usize,
@@ -37,9 +38,10 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         let hosts = ["localhost", "127.0.0.1", "::1"];
+        let origins = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
         Self {
             hosts: hosts.map(String::from).to_vec(),
-            origins: Vec::new(),
+            origins: origins.map(String::from).to_vec(),
             request_bytes: 1 << 20,
             idle: Duration::from_secs(30 * 60),
         }

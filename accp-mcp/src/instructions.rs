@@ -52,7 +52,9 @@ fn of(session: &Session, me: &str) -> String {
 /// Returns what a writer has to know of each schema that frames hold.
 fn lessons(registry: &Arc<Registry>) -> String {
     let view = View::new(Arc::clone(registry));
-    let framed = registry.schemas().filter(|schema| !schema.frames.is_empty());
+    let framed = registry
+        .schemas()
+        .filter(|schema| !schema.frames.is_empty());
     let codes: BTreeSet<&str> = framed.map(|schema| &*schema.code).collect();
     let Some(primer) = view.primer(codes) else {
         return String::new();
@@ -66,7 +68,7 @@ fn sync_registry(session: &Session, me: &str) -> String {
     let registry = &session.options().registry;
     let members = session.state().members();
     let host = members.into_iter().find(|(id, _)| *id == MemberId::HOST);
-    let speaker = host.and_then(|(_, party)| party.agents.iter().next().map(ToString::to_string));
+    let speaker = host.and_then(|(_, party)| party.agents.first().cloned());
     let speaker = speaker.unwrap_or_else(|| me.to_owned());
     let frame = |schemas: Option<Map<'static>>| {
         let version = i64::try_from(registry.version).unwrap_or(i64::MAX);

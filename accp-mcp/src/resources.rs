@@ -1,5 +1,8 @@
 //! The session as resources of MCP.
 
+use std::fmt::Write as _;
+
+use accp_runtime::context::Digest;
 use accp_runtime::session::{Reference, Session};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 
@@ -89,7 +92,9 @@ pub(crate) async fn read(desk: &Desk, uri: &str) -> Result<ResourceContents, Mis
     }
     let unknown = || Missing::Unknown(format!("there is no resource {uri}"));
     let base = base(desk);
-    let path = uri.strip_prefix(&*base).and_then(|path| path.strip_prefix('/'));
+    let path = uri
+        .strip_prefix(&*base)
+        .and_then(|path| path.strip_prefix('/'));
     match path.ok_or_else(unknown)?.split_once('/') {
         None => match path.unwrap_or_default() {
             "context" => Ok(text(desk.agent.context().await?, TEXT)),
@@ -120,7 +125,7 @@ fn hot(session: &Session) -> String {
 
 fn warm(session: &Session) -> String {
     let digests = session.state().warm().digests();
-    lines(digests.iter().map(|digest| digest.line()))
+    lines(digests.iter().map(Digest::line))
 }
 
 fn lines(all: impl Iterator<Item = String>) -> String {
@@ -150,7 +155,7 @@ fn encode(name: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             text.push(char::from(byte));
         } else {
-            text.push_str(&format!("%{byte:02X}"));
+            let _ = write!(text, "%{byte:02X}");
         }
     }
     text

@@ -32,20 +32,22 @@ impl Server {
 
     /// Returns what the server says of itself, with instructions for the model.
     async fn introduction(&self) -> Result<ServerConfig, ErrorData> {
-        let text = instructions::write(&self.desk).await.map_err(ended)?;
+        let text = instructions::write(&self.desk)
+            .await
+            .map_err(|error| ended(&error))?;
         Ok(self.get_info().with_instructions(text))
     }
 }
 
 /// The agent cannot go on, so no request can be served.
-fn ended(error: accp_client::Error) -> ErrorData {
+fn ended(error: &accp_client::Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 
 fn missing(error: resources::Missing) -> ErrorData {
     match error {
         resources::Missing::Unknown(text) => ErrorData::resource_not_found(text, None),
-        resources::Missing::Agent(error) => ended(error),
+        resources::Missing::Agent(error) => ended(&error),
     }
 }
 
@@ -72,10 +74,7 @@ impl ServerHandler for Server {
         Ok(result)
     }
 
-    async fn discover(
-        &self,
-        _: RequestContext<RoleServer>,
-    ) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = ServerHandler::supported_protocol_versions(self).into_owned();
         let introduction = self.introduction().await?;
         Ok(DiscoverResult::from_server_info(versions, introduction))
@@ -123,7 +122,9 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Ok(ListResourcesResult::with_all_items(resources::list(&self.desk)))
+        Ok(ListResourcesResult::with_all_items(resources::list(
+            &self.desk,
+        )))
     }
 
     async fn list_resource_templates(
@@ -154,7 +155,7 @@ impl ServerHandler for Server {
             return Err(ErrorData::resource_not_found(text, None));
         }
         let watched = self.watches.add(&self.desk, request.uri, context.peer);
-        watched.await.map_err(ended)
+        watched.await.map_err(|error| ended(&error))
     }
 
     async fn unsubscribe(
@@ -181,6 +182,6 @@ impl ServerHandler for Server {
         let wanted = context.accepted().resource_subscriptions.clone();
         crate::watch::listen(&self.desk, wanted.unwrap_or_default(), &context)
             .await
-            .map_err(ended)
+            .map_err(|error| ended(&error))
     }
 }

@@ -5,7 +5,7 @@ use accp_runtime::session::Inbound;
 use accp_runtime::{Message, Registry, Value};
 use serde_json::{Value as Json, json};
 
-/// Bytes of a value that is shown in the place of its reference. A longer one is read by accp_expand.
+/// Bytes of a value that is shown in the place of its reference. A longer one is read by `accp_expand`.
 const SHOWN: usize = 8_000;
 
 /// Returns the id under which a model names a frame: its place in the log.

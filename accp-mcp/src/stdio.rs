@@ -31,5 +31,7 @@ pub async fn serve_on(
     let running = serve_server(Server::new(desk), (read, write)).await;
     let running = running.map_err(|error| Error::Mcp(error.to_string()))?;
     let ended = running.waiting().await;
-    ended.map(drop).map_err(|error| Error::Mcp(error.to_string()))
+    ended
+        .map(drop)
+        .map_err(|error| Error::Mcp(error.to_string()))
 }

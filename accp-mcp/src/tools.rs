@@ -118,9 +118,8 @@ pub(crate) fn all() -> Vec<Tool> {
         }),
         &["reference"],
     );
-    let reads = |tool: Tool| {
-        tool.annotate(ToolAnnotations::new().read_only(true).open_world(false))
-    };
+    let reads =
+        |tool: Tool| tool.annotate(ToolAnnotations::new().read_only(true).open_world(false));
     let writes = |tool: Tool, is_idempotent| {
         let kind = ToolAnnotations::new().read_only(false).destructive(false);
         tool.annotate(kind.idempotent(is_idempotent).open_world(false))

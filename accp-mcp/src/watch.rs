@@ -25,10 +25,7 @@ impl Watches {
         uri: String,
         peer: Peer<RoleServer>,
     ) -> Result<(), accp_client::Error> {
-        let last = desk
-            .agent
-            .look(Session::position)
-            .await?;
+        let last = desk.agent.look(Session::position).await?;
         let mut frames = desk.agent.frames(last + 1);
         let told = uri.clone();
         let task = tokio::spawn(async move {

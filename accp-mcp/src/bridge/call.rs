@@ -45,9 +45,16 @@ impl Tools {
     }
 
     /// Calls a tool and answers. A call whose chain was cancelled has no answer.
-    pub(super) async fn answer(self: Arc<Self>, call: ToolReq<'static>, cx: Cx) -> Result<(), Error> {
+    pub(super) async fn answer(
+        self: Arc<Self>,
+        call: ToolReq<'static>,
+        cx: Cx,
+    ) -> Result<(), Error> {
         let name = call.tool_name.into_owned();
-        let arguments = match call.arguments.map(|map| Value::Map(map).into_data(&mut |_| None)) {
+        let arguments = match call
+            .arguments
+            .map(|map| Value::Map(map).into_data(&mut |_| None))
+        {
             None => Ok(None),
             Some(Ok(Json::Object(arguments))) => Ok(Some(arguments)),
             Some(Ok(_)) => Ok(None),

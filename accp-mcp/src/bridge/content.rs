@@ -28,7 +28,9 @@ pub(super) fn words(result: &CallToolResult) -> String {
 
 /// Returns whether the content has nothing beside its text.
 fn is_plain(content: &[ContentBlock]) -> bool {
-    let json = content.first().and_then(|block| serde_json::to_value(block).ok());
+    let json = content
+        .first()
+        .and_then(|block| serde_json::to_value(block).ok());
     json.and_then(|json| json.as_object().map(|parts| parts.len() == 2))
         .unwrap_or_default()
 }

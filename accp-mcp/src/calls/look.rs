@@ -1,7 +1,7 @@
 //! Tools that only look.
 
-use accp_runtime::session::Session;
 use accp_runtime::Value;
+use accp_runtime::session::Session;
 use rmcp::model::JsonObject;
 use serde_json::json;
 
@@ -81,7 +81,11 @@ fn budget(session: &Session) -> Answer {
     let budget = session.budget();
     let part = |used: u32, allowed: u32| json!({ "used": used, "allowed": allowed });
     let is_counted = session.state().tokenizer().is_some();
-    let note = if is_counted { "" } else { " (this session counts no tokens)" };
+    let note = if is_counted {
+        ""
+    } else {
+        " (this session counts no tokens)"
+    };
     Answer {
         text: format!("{budget}{note}"),
         json: json!({
@@ -97,7 +101,11 @@ fn context(session: &Session) -> Answer {
     let text = session.context();
     let json = json!({ "context": text, "position": session.position() });
     let text = if text.is_empty() {
-        String::from("The context is empty.")
+        let reason = match session.state().tokenizer() {
+            Some(_) => "no frame has been sent yet",
+            None => "this session counts no tokens and keeps none; read frames with accp_receive",
+        };
+        format!("The context is empty: {reason}.")
     } else {
         text
     };
@@ -108,7 +116,7 @@ fn members(session: &Session) -> Answer {
     let members = session.state().members();
     let all = members.flat_map(|(_, party)| {
         let agents = party.agents.iter();
-        agents.map(|agent| (agent.to_string(), party.present))
+        agents.map(|agent| (agent.clone(), party.present))
     });
     let all: Vec<(String, bool)> = all.collect();
     let words = all.iter().map(|(agent, is_present)| {

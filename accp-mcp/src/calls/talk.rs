@@ -69,7 +69,10 @@ pub(crate) async fn ask(desk: &Desk, args: &JsonObject) -> Result<Answer, Fault>
     let repairs = draft.repairs.clone();
     let answers = [Intent::DONE, Intent::FAIL, Intent::END];
     if answers.contains(&draft.message.intent) {
-        let what = format!("a frame with intent {} is an answer and gets none", draft.message.intent);
+        let what = format!(
+            "a frame with intent {} is an answer and gets none",
+            draft.message.intent
+        );
         let cure = "use req or qry to ask, or accp_reply or accp_send for this frame";
         return Err(Fault::new(ErrorCode::INVALID_INTENT, what, cure));
     }
@@ -130,7 +133,9 @@ pub(crate) async fn receive(desk: &Desk, args: &JsonObject) -> Result<Answer, Fa
         shown.push(frame);
     }
     let open = desk.opened().into_iter().filter(|(_, asks)| *asks);
-    let open: Vec<String> = open.map(|(inbound, _)| show::id(inbound.position())).collect();
+    let open: Vec<String> = open
+        .map(|(inbound, _)| show::id(inbound.position()))
+        .collect();
     let waiting = desk.waiting();
     let text = said(&shown, &open, &cancelled, waiting);
     let cancelled: Vec<String> = cancelled.into_iter().map(show::id).collect();
@@ -164,7 +169,10 @@ fn said(shown: &[Json], open: &[String], cancelled: &[u64], waiting: usize) -> S
         lines.push(format!("Cancelled, do not work on: {}.", ids.join(", ")));
     }
     if !open.is_empty() {
-        lines.push(format!("Open, to be answered or closed: {}.", open.join(", ")));
+        lines.push(format!(
+            "Open, to be answered or closed: {}.",
+            open.join(", ")
+        ));
     }
     lines.join("\n")
 }

@@ -1,5 +1,11 @@
 //! Sessions and MCP clients for tests.
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests"
+)]
 
 use accp_client::{Agent, Hub};
 use accp_store::MemoryStore;
@@ -14,7 +20,10 @@ use serde_json::{Value as Json, json};
 pub type Client = RunningService<RoleClient, ClientConfig>;
 
 pub fn client() -> ClientConfig {
-    ClientConfig::new(ClientCapabilities::default(), Implementation::new("test", "1"))
+    ClientConfig::new(
+        ClientCapabilities::default(),
+        Implementation::new("test", "1"),
+    )
 }
 
 pub async fn hub() -> Hub {
@@ -67,7 +76,9 @@ pub fn content(contents: &ResourceContents) -> (String, String) {
 }
 
 pub async fn read(client: &Client, uri: &str) -> (String, String) {
-    let read = client.read_resource(ReadResourceRequestParams::new(uri)).await;
+    let read = client
+        .read_resource(ReadResourceRequestParams::new(uri))
+        .await;
     content(&read.unwrap().contents[0])
 }
 

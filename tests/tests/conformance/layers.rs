@@ -13,9 +13,10 @@ const LAYERS: [&str; 3] = ["codec", "session", "delivery"];
 const OPEN: [(&str, &str); 0] = [];
 
 /// Folders whose tests run sessions.
-const SESSIONS: [&str; 3] = [
+const SESSIONS: [&str; 4] = [
     "tests/tests/sessions/",
     "accp-store/tests/",
+    "accp-mcp/tests/",
     "accp-cli/tests/",
 ];
 

@@ -29,6 +29,7 @@ impl Tests {
             "accp-runtime",
             "accp-tokens",
             "accp-store",
+            "accp-mcp",
             "accp-testkit",
             "accp-recordings",
             "accp-learn",
@@ -79,11 +80,12 @@ fn collect(root: &Path, folder: &Path, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Returns the functions after a line `#[test]`, also inside `proptest!`.
+/// Returns the functions after a line `#[test]`, also inside `proptest!`, or `#[tokio::test]`.
 pub(crate) fn test_names(text: &str) -> impl Iterator<Item = &str> {
     let mut is_test = false;
     text.lines().map(str::trim).filter_map(move |line| {
-        is_test |= line == "#[test]";
+        is_test |= matches!(line, "#[test]" | "#[tokio::test]");
+        let line = line.strip_prefix("async ").unwrap_or(line);
         let name = line.strip_prefix("fn ")?.split('(').next();
         name.filter(|_| std::mem::take(&mut is_test))
     })
