@@ -32,7 +32,8 @@ fn of(session: &Session, me: &str) -> String {
          @{me}>req:schedule{{asgn:dev|task:impl_auth|schema:TA}}\n\
          Give accp_send and accp_ask the parts of a frame as JSON, under full names; the tools write \
          the text, the short keys and the metadata. In the text of a frame `~` is null, `%0A` a line \
-         break, `$cold.p7` a reference, and a backslash stands before ,()[]{{}}|:\\~$@ in a value.\n\
+         break, `$cold.p7` a reference, and a backslash stands before ,()[]{{}}|:\\~$@ in a value;\n\
+         where a value begins with `\"`, `_` is a space and `__` an underscore.\n\
          \n\
          Work in a loop: accp_receive (with a timeout), do what a frame asks of you, accp_reply with \
          its id. All agents hear all frames; close what is meant for others with accp_done. Ask others \

@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::fmt::Write as _;
+
 use accp_runtime::Message;
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use accp_runtime::{AgentId, Registry};
@@ -206,7 +208,7 @@ async fn errors_say_the_code_and_the_cure() {
     let mut all = String::new();
     for (tool, args) in wrong {
         let text = fails(&dev, tool, args.clone()).await;
-        all.push_str(&format!("{tool} {args}\n{text}\n\n"));
+        let _ = write!(all, "{tool} {args}\n{text}\n\n");
     }
     insta::assert_snapshot!(all, @r#"
     accp_send {}
@@ -284,7 +286,7 @@ async fn resources_hold_the_session() {
         let (kind, text) = read(&qa, &resource.uri).await;
         assert_eq!(Some(&kind), resource.mime_type.as_ref());
         let text: String = text.chars().take(120).collect();
-        all.push_str(&format!("{} {kind}\n{text}\n", resource.uri));
+        let _ = writeln!(all, "{} {kind}\n{text}", resource.uri);
     }
     insta::assert_snapshot!(all, @r#"
     accp://session/lunch/context text/plain

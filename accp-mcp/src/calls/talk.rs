@@ -18,6 +18,8 @@ use crate::tools::{FRAMES, PATIENCE};
 
 /// Seconds for which a question waits if the model does not say.
 const WAIT: u64 = 60;
+/// Frames that an agent has open at most; the others wait behind them (see `Agent::serve`).
+const FULL: usize = 64;
 /// Frames that are returned if the model does not say.
 const SOME: u64 = 10;
 
@@ -167,6 +169,12 @@ fn said(shown: &[Json], open: &[String], cancelled: &[u64], waiting: usize) -> S
     if !cancelled.is_empty() {
         let ids: Vec<String> = cancelled.iter().copied().map(show::id).collect();
         lines.push(format!("Cancelled, do not work on: {}.", ids.join(", ")));
+    }
+    if open.len() >= FULL {
+        lines.push(format!(
+            "You have {} frames open: nothing more comes until you answer or close some.",
+            open.len()
+        ));
     }
     if !open.is_empty() {
         lines.push(format!(
