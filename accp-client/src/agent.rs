@@ -36,6 +36,15 @@ impl Agent {
         self.handle.log.side.agent()
     }
 
+    /// Waits until the agent is in its session and has what stands there. Nothing else has to wait for
+    /// it, except what reads the session by [`look`](Self::look) or [`context`](Self::context).
+    ///
+    /// # Errors
+    /// [`Error::Ended`].
+    pub async fn joined(&self) -> Result<(), Error> {
+        self.handle.call(Command::Joined).await
+    }
+
     /// Sends a frame. When this returns, the frame is in the store of the agent, and goes out until its
     /// fate is known, also after a restart on that store.
     ///

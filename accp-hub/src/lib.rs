@@ -60,6 +60,6 @@ mod tokens;
 
 pub use access::{Access, Denied, Identified, Identity, Open};
 pub use config::{Config, Limits, Numbering, Tls};
-pub use listen::{ListenError, Server};
+pub use listen::{Agents, ListenError, Server};
 pub use sessions::Sessions;
 pub use tokens::{Tokens, TokensError};

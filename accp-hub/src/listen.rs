@@ -1,5 +1,6 @@
 //! A hub that listens: its socket, its connections, its end.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -8,8 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use accp_client::Agent;
 use axum::Router;
 use axum::extract::Request;
+use axum::response::IntoResponse;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -25,7 +28,7 @@ use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
 use crate::access::Access;
-use crate::app::{App, Room, over};
+use crate::app::{App, Room, Shared, over};
 use crate::config::{Config, Tls};
 use crate::metrics::{Metrics, Up};
 use crate::rates::Rates;
@@ -39,6 +42,34 @@ pub struct Server {
     app: Arc<App>,
     end: watch::Sender<bool>,
     tls: Option<TlsAcceptor>,
+    mounts: Vec<Router<Shared>>,
+}
+
+/// The agents of a hub's sessions, for a service that is [mounted](Server::mount) on it.
+#[derive(Clone)]
+pub struct Agents {
+    app: Shared,
+}
+
+impl Agents {
+    /// Opens a session, and lets an agent in. An agent that was opened before under this name ends.
+    ///
+    /// # Errors
+    /// [`accp_client::Error::Denied`] when there can be no such session, and the errors of
+    /// [`accp_client::Hub::agent`].
+    pub async fn agent(&self, session: &str, agent: &str) -> Result<Agent, accp_client::Error> {
+        let hub = self.app.sessions.get(session, false).await;
+        let refused = |refused: crate::answer::Refused| {
+            accp_client::Error::Denied(session.to_owned(), refused.expected)
+        };
+        hub.map_err(refused)?.agent(agent)
+    }
+}
+
+impl fmt::Debug for Agents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agents").finish_non_exhaustive()
+    }
 }
 
 /// Why a hub does not listen.
@@ -93,7 +124,28 @@ impl Server {
             app,
             end,
             tls,
+            mounts: Vec::new(),
         })
+    }
+
+    /// Returns the agents of the hub's sessions.
+    pub fn agents(&self) -> Agents {
+        Agents {
+            app: Arc::clone(&self.app),
+        }
+    }
+
+    /// Lets a service answer requests under `path/{session}/{agent}`, of callers who may speak as that
+    /// agent in that session.
+    pub fn mount<S>(mut self, path: &str, service: S) -> Self
+    where
+        S: tower_service::Service<Request, Error = Infallible> + Clone + Send + Sync + 'static,
+        S::Response: IntoResponse,
+        S::Future: Send + 'static,
+    {
+        self.mounts
+            .push(routes::of_agents(&self.app, path, service));
+        self
     }
 
     /// Returns the address, with the port that the system has chosen if it was 0.
@@ -116,6 +168,7 @@ impl Server {
             app,
             end,
             tls,
+            mounts,
             ..
         } = self;
         let limits = &app.config.limits;
@@ -125,7 +178,7 @@ impl Server {
             .max_buf_size(limits.headers.max(8 * 1024))
             .half_close(false);
         let connections = Arc::new(Semaphore::new(limits.connections));
-        let routes = routes::router(Arc::clone(&app));
+        let routes = routes::router(Arc::clone(&app), mounts);
         let idle = Duration::from_secs(app.config.idle);
         let mut shutdown = std::pin::pin!(shutdown);
         loop {

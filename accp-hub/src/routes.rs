@@ -1,14 +1,15 @@
 //! The routes of a hub, and who may use them.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{any_service, get, post};
 
 use crate::answer::Refused;
 use crate::app::{App, Caller, Shared};
@@ -18,10 +19,41 @@ use crate::{post as posts, reads, socket};
 /// The description of the routes.
 const OPENAPI: &str = include_str!("openapi.json");
 
-pub(crate) fn router(app: Shared) -> Router {
+/// Makes the routes of a service that answers for single agents.
+pub(crate) fn of_agents<S>(app: &Shared, path: &str, service: S) -> Router<Shared>
+where
+    S: tower_service::Service<Request, Error = Infallible> + Clone + Send + Sync + 'static,
+    S::Response: IntoResponse,
+    S::Future: Send + 'static,
+{
+    let path = format!("{path}/{{session}}/{{agent}}");
+    let admit = middleware::from_fn_with_state(Arc::clone(app), admit);
+    Router::new()
+        .route(&path, any_service(service))
+        .route_layer(admit)
+}
+
+/// Refuses callers who may not speak as the agent of the path.
+async fn admit(
+    State(app): State<Shared>,
+    Path((session, agent)): Path<(String, String)>,
+    caller: Caller,
+    request: Request,
+    next: Next,
+) -> Response {
+    match caller.check(&session, Some(&agent)) {
+        Ok(()) => next.run(request).await,
+        Err(refused) => {
+            add(&app.metrics.denied);
+            refused.response(&app.config.agent)
+        }
+    }
+}
+
+pub(crate) fn router(app: Shared, mounts: Vec<Router<Shared>>) -> Router {
     let session = "/accp/v1/sessions/{session}";
     let of = |path: &str| format!("{session}/{path}");
-    Router::new()
+    let open = Router::new()
         .route("/accp/v1/frames", post(posts::post))
         .route("/accp/v1/ws", get(socket::open))
         .route("/accp/v1/sessions", get(reads::sessions))
@@ -30,7 +62,10 @@ pub(crate) fn router(app: Shared) -> Router {
         .route(&of("state"), get(reads::state))
         .route(&of("registry"), get(reads::registry))
         .route(&of("values/{key}"), get(reads::value))
-        .route("/metrics", get(count))
+        .route("/metrics", get(count));
+    mounts
+        .into_iter()
+        .fold(open, Router::merge)
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard))
         .route("/openapi.json", get(describe))
         .route("/healthz", get(|| async { "ok\n" }))

@@ -93,9 +93,25 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "hub at {}, sessions {place}; Ctrl-C ends it",
             server.url()
         ));
+        let server = with_mcp(server, args.tokens.is_some());
         server.run(interrupted()).await;
         Ok(Verdict::Fine)
     })
+}
+
+/// Lets models that speak MCP take part, each as the agent of its path: `/mcp/{session}/{agent}`.
+fn with_mcp(server: Server, has_tokens: bool) -> Server {
+    let mut settings = accp_mcp::Settings::default();
+    if has_tokens {
+        // Names that lead to loopback are of no use without a token.
+        settings.hosts.clear();
+    }
+    let agents = server.agents();
+    let open = move |session: String, agent: String| {
+        let agents = agents.clone();
+        async move { agents.agent(&session, &agent).await }
+    };
+    server.mount("/mcp", accp_mcp::Service::new(open, settings))
 }
 
 fn open(file: Option<&std::path::Path>) -> Result<Committer, StoreError> {

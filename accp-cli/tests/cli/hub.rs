@@ -230,3 +230,42 @@ fn a_hub_that_cannot_start_says_why() {
         printed.stdout
     );
 }
+
+#[test]
+fn a_model_that_speaks_mcp_is_an_agent_of_the_hub() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let http = ureq::Agent::new_with_config(
+        ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .build(),
+    );
+    let ask = |path: &str, origin: Option<&str>| {
+        let mut request = http
+            .post(format!("{url}/mcp/{path}"))
+            .content_type("application/json")
+            .header("accept", "application/json, text/event-stream");
+        if let Some(origin) = origin {
+            request = request.header("origin", origin);
+        }
+        let client = r#"{"name":"test","version":"1"}"#;
+        let params = format!(
+            r#"{{"protocolVersion":"2025-11-25","capabilities":{{}},"clientInfo":{client}}}"#
+        );
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{params}}}"#);
+        let mut answer = request.send(&body).unwrap();
+        let said = answer.body_mut().read_to_string().unwrap();
+        (answer.status().as_u16(), said)
+    };
+    let (status, said) = ask("main/model", None);
+    assert_eq!(status, 200, "{said}");
+    assert!(
+        said.contains("\"instructions\":\"@hub>sync:registry{"),
+        "{said}"
+    );
+    let (status, said) = ask("main/model", Some("https://evil.example"));
+    assert_eq!(status, 403, "{said}");
+    // It is a member of the session like any other.
+    let log = run(&["tail", "--hub", &url, "--no-follow"]);
+    assert!(log.stdout.contains("agents:[model]"), "{}", log.stdout);
+}

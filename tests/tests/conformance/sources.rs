@@ -31,6 +31,7 @@ impl Tests {
             "accp-store",
             "accp-client",
             "accp-hub",
+            "accp-mcp",
             "accp-testkit",
             "accp-recordings",
             "accp-learn",

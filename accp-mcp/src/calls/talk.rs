@@ -1,0 +1,261 @@
+//! Tools that send frames, and those that receive them.
+
+use std::time::Duration;
+
+use accp_client::Error;
+use accp_runtime::session::Inbound;
+use accp_runtime::{ErrorCode, Intent, Registry};
+use rmcp::model::JsonObject;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+use crate::answer::Answer;
+use crate::desk::Desk;
+use crate::draft::{Draft, asks, number, text};
+use crate::fault::Fault;
+use crate::show;
+use crate::tools::{FRAMES, PATIENCE};
+
+/// Seconds for which a question waits if the model does not say.
+const WAIT: u64 = 60;
+/// Frames that an agent has open at most; the others wait behind them (see `Agent::serve`).
+const FULL: usize = 64;
+/// Frames that are returned if the model does not say.
+const SOME: u64 = 10;
+
+async fn registry(desk: &Desk) -> Result<Arc<Registry>, Error> {
+    desk.agent
+        .look(|session| Arc::clone(&session.options().registry))
+        .await
+}
+
+/// Reads the frame of a call, and writes it as it will travel, to find what is wrong with it.
+async fn draft(desk: &Desk, args: &JsonObject) -> Result<(Draft, String), Fault> {
+    let registry = registry(desk).await?;
+    let draft = Draft::read(args, desk.agent.name(), &registry)?;
+    let options = accp_runtime::EncodeOptions {
+        inline: true,
+        ..accp_runtime::EncodeOptions::default()
+    };
+    let written = draft.message.encode_with(&registry, options);
+    let written = written.map_err(|error| Fault::frame(&error))?;
+    Ok((draft, written))
+}
+
+/// Tells a model which frame was sent, and what was mended in it.
+fn sent(mut words: String, mut json: Json, repairs: &[String]) -> Answer {
+    if !repairs.is_empty() {
+        words.push_str("\nMended: ");
+        words.push_str(&repairs.join("; "));
+        json["repairs"] = json!(repairs);
+    }
+    Answer { text: words, json }
+}
+
+pub(crate) async fn send(desk: &Desk, args: &JsonObject) -> Result<Answer, Fault> {
+    let (draft, written) = draft(desk, args).await?;
+    let repairs = draft.repairs.clone();
+    desk.agent.send_with(draft.outbound()).await?;
+    let words = format!("Sent: {written}");
+    Ok(sent(words, json!({ "sent": written }), &repairs))
+}
+
+pub(crate) async fn ask(desk: &Desk, args: &JsonObject) -> Result<Answer, Fault> {
+    let seconds = number(args, "timeout", PATIENCE)?.unwrap_or(WAIT);
+    let cancels = match args.get("cancel") {
+        None | Some(Json::Null) => false,
+        Some(Json::Bool(cancels)) => *cancels,
+        Some(_) => return Err(Fault::argument("`cancel` is not true or false")),
+    };
+    let (draft, written) = draft(desk, args).await?;
+    let repairs = draft.repairs.clone();
+    let answers = [Intent::DONE, Intent::FAIL, Intent::END];
+    if answers.contains(&draft.message.intent) {
+        let what = format!(
+            "a frame with intent {} is an answer and gets none",
+            draft.message.intent
+        );
+        let cure = "use req or qry to ask, or accp_reply or accp_send for this frame";
+        return Err(Fault::new(ErrorCode::INVALID_INTENT, what, cure));
+    }
+    let mut ask = desk.agent.ask_with::<()>(draft.outbound());
+    ask = ask.within(Duration::from_secs(seconds.max(1)));
+    if cancels {
+        ask = ask.cancelling();
+    }
+    let inbound = match ask.frame().await {
+        Err(Error::Timeout(_)) if cancels => {
+            let what = format!("nobody answered within {seconds} seconds");
+            let cure = "the question is cancelled; ask somebody else, or go on without the answer";
+            return Err(Fault::new(ErrorCode::TIMEOUT, what, cure));
+        }
+        answered => answered?,
+    };
+    let answer = show::frame(&desk.agent, &*registry(desk).await?, &inbound).await;
+    let words = format!("Asked: {written}\nAnswer: {}", show::words(&answer));
+    let json = json!({ "sent": written, "answer": answer });
+    Ok(sent(words, json, &repairs))
+}
+
+pub(crate) async fn receive(desk: &Desk, args: &JsonObject) -> Result<Answer, Fault> {
+    let limit = number(args, "limit", FRAMES)?.unwrap_or(SOME).max(1);
+    let seconds = number(args, "timeout", PATIENCE)?.unwrap_or(0);
+    let limit = usize::try_from(limit).unwrap_or(1);
+    let registry = registry(desk).await?;
+    let me = desk.agent.name();
+    let wants = |inbound: &Inbound| {
+        let message = inbound.message(&registry);
+        message.is_ok_and(|message| asks(&message, me))
+    };
+    let mut frames = Vec::new();
+    let cancelled = match args.get("again") {
+        Some(Json::Bool(true)) => {
+            frames = desk.opened();
+            Vec::new()
+        }
+        None | Some(Json::Null | Json::Bool(false)) => desk.clear(),
+        Some(_) => return Err(Fault::argument("`again` is not true or false")),
+    };
+    if frames.is_empty() && seconds > 0 {
+        let wait = Duration::from_secs(seconds);
+        // A frame that is opened after this has given up stays open, and `again` shows it.
+        let opened = tokio::time::timeout(wait, desk.open(limit, wants)).await;
+        frames = opened.unwrap_or_default();
+    } else if frames.len() < limit {
+        frames.extend(desk.open_now(limit - frames.len(), wants));
+    }
+    frames.truncate(limit.max(1));
+    let mut shown = Vec::new();
+    for (inbound, wants_answer) in &frames {
+        let mut frame = show::frame(&desk.agent, &registry, inbound).await;
+        frame["wants_answer"] = (*wants_answer).into();
+        if inbound.redelivered() {
+            frame["again"] = true.into();
+        }
+        shown.push(frame);
+    }
+    let open = desk.opened().into_iter().filter(|(_, asks)| *asks);
+    let open: Vec<String> = open
+        .map(|(inbound, _)| show::id(inbound.position()))
+        .collect();
+    let waiting = desk.waiting();
+    let text = said(&shown, &open, &cancelled, waiting);
+    let cancelled: Vec<String> = cancelled.into_iter().map(show::id).collect();
+    let json = json!({
+        "frames": shown, "open": open, "cancelled": cancelled, "waiting": waiting,
+    });
+    Ok(Answer { text, json })
+}
+
+/// Says what was received, and what the model can do now.
+fn said(shown: &[Json], open: &[String], cancelled: &[u64], waiting: usize) -> String {
+    let mut lines: Vec<String> = shown
+        .iter()
+        .map(|frame| {
+            let wants = if frame["wants_answer"] == true {
+                "\n  wants an answer: accp_reply, or accp_done if it is not for you"
+            } else {
+                ""
+            };
+            format!("{}{wants}", show::words(frame))
+        })
+        .collect();
+    if shown.is_empty() {
+        lines.push(String::from("No new frames."));
+    }
+    if waiting > 0 {
+        lines.push(format!("{waiting} more wait: call accp_receive again."));
+    }
+    if !cancelled.is_empty() {
+        let ids: Vec<String> = cancelled.iter().copied().map(show::id).collect();
+        lines.push(format!("Cancelled, do not work on: {}.", ids.join(", ")));
+    }
+    if open.len() >= FULL {
+        lines.push(format!(
+            "You have {} frames open: nothing more comes until you answer or close some.",
+            open.len()
+        ));
+    }
+    if !open.is_empty() {
+        lines.push(format!(
+            "Open, to be answered or closed: {}.",
+            open.join(", ")
+        ));
+    }
+    lines.join("\n")
+}
+
+fn position(id: &str) -> Result<u64, Fault> {
+    let wrong = || Fault::argument(format!("`{id}` is not the id of a frame, such as p12"));
+    show::position(id).ok_or_else(wrong)
+}
+
+fn not_open(desk: &Desk, id: &str) -> Fault {
+    let open: Vec<String> = desk
+        .opened()
+        .into_iter()
+        .map(|(inbound, _)| show::id(inbound.position()))
+        .collect();
+    let open = if open.is_empty() {
+        String::from("no frame is open")
+    } else {
+        format!("open are {}", open.join(", "))
+    };
+    let what = format!("{id} is not open; {open}");
+    let cure = "a frame is open from accp_receive to its one reply; use accp_send to say more";
+    Fault::new(ErrorCode::REF_NOT_FOUND, what, cure)
+}
+
+pub(crate) async fn reply(desk: &Desk, args: &JsonObject) -> Result<Answer, Fault> {
+    let id = text(args, "id")?.ok_or_else(|| Fault::argument("`id` is missing"))?;
+    let at = position(id)?;
+    let inbound = desk.letter(at).ok_or_else(|| not_open(desk, id))?;
+    let mut args = args.clone();
+    if args.remove("chain").is_some_and(|chain| !chain.is_null()) {
+        let what = "a reply is in the chain of the frame that it answers; leave `chain` out";
+        return Err(Fault::argument(what));
+    }
+    let (draft, written) = draft(desk, &args).await?;
+    let repairs = draft.repairs.clone();
+    if inbound.cancel_token().is_cancelled() {
+        if let Some(letter) = desk.take(at) {
+            letter.done();
+        }
+        let cure = "stop working on it; nothing was sent";
+        let what = format!("the chain of {id} was cancelled");
+        return Err(Fault::new(ErrorCode::POLICY_DENIED, what, cure));
+    }
+    let (cx, mark) = desk.take(at).ok_or_else(|| not_open(desk, id))?.reply();
+    let replied = cx.reply_with(draft.outbound()).await;
+    let _ = mark.send(());
+    if let Err(error) = replied {
+        let mut fault = Fault::from(error);
+        fault.cure = format!("{id} was answered with E9999 instead; use accp_send to say more");
+        return Err(fault);
+    }
+    let words = format!("Replied to {id}: {written}");
+    let json = json!({ "replied_to": show::id(at), "sent": written });
+    Ok(sent(words, json, &repairs))
+}
+
+pub(crate) fn done(desk: &Desk, args: &JsonObject) -> Result<Answer, Fault> {
+    let wrong = || Fault::argument("`ids` is not a list of ids of frames");
+    let ids = args.get("ids").and_then(Json::as_array).ok_or_else(wrong)?;
+    let mut places = Vec::new();
+    for id in ids {
+        let id = id.as_str().ok_or_else(wrong)?;
+        let at = position(id)?;
+        desk.letter(at).ok_or_else(|| not_open(desk, id))?;
+        places.push(at);
+    }
+    for at in &places {
+        if let Some(letter) = desk.take(*at) {
+            letter.done();
+        }
+    }
+    let closed: Vec<String> = places.into_iter().map(show::id).collect();
+    Ok(Answer {
+        text: format!("Closed without an answer: {}.", closed.join(", ")),
+        json: json!({ "closed": closed }),
+    })
+}

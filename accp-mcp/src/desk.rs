@@ -1,0 +1,196 @@
+//! The desk of an agent: the frames that wait for the model, and those that it has open.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use accp_client::{Agent, Cx};
+use accp_runtime::session::Inbound;
+use tokio::sync::{Notify, oneshot};
+
+/// The time in which an agent joins its session.
+const JOINS: Duration = Duration::from_secs(10);
+
+/// A frame that was handed to the agent and is not marked yet.
+pub(crate) struct Letter {
+    cx: Cx,
+    /// Ends the handler of the frame, which marks it.
+    mark: oneshot::Sender<()>,
+    /// True if somebody waits for an answer of this agent.
+    pub(crate) asks: bool,
+}
+
+impl Letter {
+    pub(crate) fn inbound(&self) -> &Inbound {
+        self.cx.inbound()
+    }
+
+    /// Marks the frame as handled.
+    pub(crate) fn done(self) {
+        let _ = self.mark.send(());
+    }
+
+    /// Takes the frame apart, for a reply. Dropping the second part leaves the frame open.
+    pub(crate) fn reply(self) -> (Cx, oneshot::Sender<()>) {
+        (self.cx, self.mark)
+    }
+}
+
+#[derive(Default)]
+struct Pile {
+    waiting: VecDeque<Letter>,
+    /// Frames that the model has seen, by position.
+    open: BTreeMap<u64, Letter>,
+}
+
+/// An agent, with the frames that its model works on. Requests of MCP share it.
+pub(crate) struct Desk {
+    pub(crate) agent: Agent,
+    pub(crate) session: String,
+    pile: Mutex<Pile>,
+    news: Notify,
+}
+
+impl Desk {
+    /// Makes the desk of an agent, which from now on gets all frames that no other handler takes.
+    pub(crate) async fn new(agent: Agent) -> Result<Arc<Self>, accp_client::Error> {
+        // What a model reads first comes from the host. A host that does not answer in time may do so
+        // later.
+        if let Ok(joined) = tokio::time::timeout(JOINS, agent.joined()).await {
+            joined?;
+        }
+        let session = agent.look(|session| session.id().to_owned()).await?;
+        let desk = Arc::new(Self {
+            agent,
+            session,
+            pile: Mutex::default(),
+            news: Notify::new(),
+        });
+        let weak = Arc::downgrade(&desk);
+        desk.agent.serve_others(move |cx: Cx| {
+            // The side calls this in the order of the session.
+            let (mark, marked) = oneshot::channel();
+            let end = cx.agent().map(|agent| agent.frames(u64::MAX));
+            if let Some(desk) = weak.upgrade() {
+                let asks = false;
+                desk.pile().waiting.push_back(Letter { cx, mark, asks });
+                desk.news.notify_waiters();
+            }
+            async move {
+                // A frame that nobody marks stays due, and comes again when the agent is opened anew.
+                let ended = async {
+                    if let Ok(mut frames) = end {
+                        while let Ok(Some(_)) = frames.next().await {}
+                    }
+                };
+                let marked = async {
+                    if marked.await.is_err() {
+                        std::future::pending::<()>().await;
+                    }
+                };
+                tokio::select! {
+                    () = marked => {}
+                    () = ended => {}
+                }
+                Ok::<(), accp_client::Error>(())
+            }
+        });
+        Ok(desk)
+    }
+
+    fn pile(&self) -> MutexGuard<'_, Pile> {
+        self.pile.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns how many frames wait that the model has not seen.
+    pub(crate) fn waiting(&self) -> usize {
+        self.pile().waiting.len()
+    }
+
+    /// Marks the frames that the model has seen and that ask for nothing, or whose chain was
+    /// cancelled. Returns the positions of the latter.
+    pub(crate) fn clear(&self) -> Vec<u64> {
+        let mut pile = self.pile();
+        let is_cancelled = |letter: &Letter| letter.inbound().cancel_token().is_cancelled();
+        let is_over = |letter: &Letter| !letter.asks || is_cancelled(letter);
+        let over: Vec<u64> = pile
+            .open
+            .iter()
+            .filter(|(_, letter)| is_over(letter))
+            .map(|(at, _)| *at)
+            .collect();
+        let mut cancelled = Vec::new();
+        for at in over {
+            if let Some(letter) = pile.open.remove(&at) {
+                if letter.asks {
+                    cancelled.push(at);
+                }
+                letter.done();
+            }
+        }
+        cancelled
+    }
+
+    /// Opens the next frames, as many as this, and waits for the first. `asks` says which of them
+    /// want an answer.
+    pub(crate) async fn open(
+        &self,
+        most: usize,
+        asks: impl Fn(&Inbound) -> bool,
+    ) -> Vec<(Inbound, bool)> {
+        loop {
+            let news = self.news.notified();
+            tokio::pin!(news);
+            // From here on no frame is missed.
+            news.as_mut().enable();
+            let opened = self.open_now(most, &asks);
+            if !opened.is_empty() {
+                return opened;
+            }
+            news.await;
+        }
+    }
+
+    /// Opens the next frames that are there.
+    pub(crate) fn open_now(
+        &self,
+        most: usize,
+        asks: impl Fn(&Inbound) -> bool,
+    ) -> Vec<(Inbound, bool)> {
+        let mut pile = self.pile();
+        let mut opened = Vec::new();
+        while opened.len() < most {
+            let Some(mut letter) = pile.waiting.pop_front() else {
+                break;
+            };
+            let inbound = letter.inbound().clone();
+            if inbound.cancel_token().is_cancelled() {
+                letter.done();
+                continue;
+            }
+            letter.asks = asks(&inbound);
+            opened.push((inbound.clone(), letter.asks));
+            pile.open.insert(inbound.position(), letter);
+        }
+        opened
+    }
+
+    /// Returns the open frames, with whether they want an answer.
+    pub(crate) fn opened(&self) -> Vec<(Inbound, bool)> {
+        let pile = self.pile();
+        let open = pile.open.values();
+        open.map(|letter| (letter.inbound().clone(), letter.asks))
+            .collect()
+    }
+
+    /// Takes an open frame from the desk, to reply to it or to mark it.
+    pub(crate) fn take(&self, position: u64) -> Option<Letter> {
+        self.pile().open.remove(&position)
+    }
+
+    /// Returns an open frame.
+    pub(crate) fn letter(&self, position: u64) -> Option<Inbound> {
+        let pile = self.pile();
+        Some(pile.open.get(&position)?.inbound().clone())
+    }
+}

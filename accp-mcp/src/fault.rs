@@ -1,0 +1,78 @@
+//! What a model is told when a call does not work: what is wrong, and what to do about it.
+
+use accp_client::Error;
+use accp_runtime::{DecodeError, EncodeError, ErrorCode};
+
+/// The reason why a tool has no result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) code: ErrorCode,
+    pub(crate) message: String,
+    /// What the model can do about it.
+    pub(crate) cure: String,
+}
+
+impl Fault {
+    pub(crate) fn new(
+        code: ErrorCode,
+        message: impl Into<String>,
+        cure: impl Into<String>,
+    ) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            cure: cure.into(),
+        }
+    }
+
+    /// An argument of the call is missing or of the wrong type.
+    pub(crate) fn argument(message: impl Into<String>) -> Self {
+        let cure = "call the tool again with arguments that fit its input schema";
+        Self::new(ErrorCode::TOOL_SCHEMA_MISMATCH, message, cure)
+    }
+
+    /// The text of a frame cannot be read.
+    pub(crate) fn text(error: &DecodeError) -> Self {
+        let cure =
+            "mend the frame at that byte, or give `intent`, `operation` and `params` instead";
+        let code = error.code();
+        Self::new(code, without(&error.to_string(), code), cure)
+    }
+
+    /// A frame cannot be written.
+    pub(crate) fn frame(error: &EncodeError) -> Self {
+        let cure = "mend what the message names; accp://registry says which fields a frame takes";
+        Self::new(error.code(), error.to_string(), cure)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        let cure = match &error {
+            Error::Input(_) => "mend what the message names; nothing was sent",
+            Error::Refused(_) => "the frame is not in the session; mend it and send it again",
+            Error::Failed { .. } => "the other agent could not do it; read its reason",
+            Error::Timeout(_) => {
+                "the question stands: go on with other work, and call accp_receive later for the \
+                 answer; do not ask again"
+            }
+            Error::Expired => "send the frame again with a longer ttl, or with none",
+            Error::Cancelled => "the chain is over; begin another one if it is still needed",
+            Error::Reference(..) => {
+                "take a reference from the context (`p7`, `cold.k101_1`), or find it with accp_query"
+            }
+            Error::Ended(_) => "call again: the agent is opened anew if it can be",
+            _ => "tell the user",
+        };
+        let code = error.code().unwrap_or(ErrorCode::INTERNAL_ERROR);
+        Self::new(code, without(&error.to_string(), code), cure)
+    }
+}
+
+/// Returns a text without the code in it, which stands before it.
+fn without(text: &str, code: ErrorCode) -> String {
+    let code = code.to_string();
+    let text = text.replacen(&format!("{code}: "), "", 1);
+    let prefix = format!("{code} ");
+    text.strip_prefix(&prefix).map(String::from).unwrap_or(text)
+}

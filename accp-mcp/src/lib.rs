@@ -1,0 +1,46 @@
+//! ACCP over MCP (draft section 11.3): a model that speaks MCP is an agent of a session.
+//!
+//! Two ways lead from one protocol to the other:
+//!
+//! - [`serve_stdio`] and [`Service`] are MCP servers for one agent. The model sends, asks, receives and
+//!   answers frames by tools, and reads the session as resources of the type `application/accp`. Every
+//!   tool result holds the frame `done:tool` of schema `TC`. The instructions of the MCP session hold
+//!   the session's `sync:registry`.
+//! - [`Bridge`] puts the tools of any MCP server behind the frames `req:tool` and `done:tool`.
+//!
+//! ```no_run
+//! use accp_client::Hub;
+//! use accp_store::MemoryStore;
+//!
+//! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+//! let hub = Hub::open("lunch", MemoryStore::new()).await?;
+//! accp_mcp::serve_stdio(hub.agent("dev")?).await?; // until the model's program closes the pipe
+//! # Ok(())
+//! # }
+//! ```
+
+mod answer;
+mod bridge;
+mod calls;
+mod desk;
+mod desks;
+mod draft;
+mod error;
+mod fault;
+mod http;
+mod instructions;
+mod resources;
+mod server;
+mod show;
+mod stdio;
+mod tools;
+mod watch;
+
+pub use bridge::Bridge;
+pub use desks::Agents;
+pub use error::Error;
+pub use http::{Service, Settings};
+pub use stdio::{serve_on, serve_stdio};
+
+/// The media type of frames (draft section 12).
+const ACCP: &str = "application/accp";

@@ -1,0 +1,156 @@
+//! Agents over streamable HTTP, on the loopback.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use accp_client::Error;
+use accp_mcp::{Service, Settings};
+use rmcp::model::{ProtocolVersion, SubscribeRequestParams};
+use rmcp::service::{ClientLifecycleMode, serve_client, serve_client_with_lifecycle};
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransport;
+use serde_json::json;
+
+use support::{client, hub, read, task, works};
+
+/// Serves the session `lunch`. Returns the address, and how often an agent was opened.
+async fn serve() -> (String, Arc<AtomicUsize>) {
+    let hub = hub().await;
+    let opened = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&opened);
+    let agents = move |session: String, agent: String| {
+        let hub = hub.clone();
+        count.fetch_add(1, Ordering::Relaxed);
+        async move {
+            match &*session {
+                "lunch" => hub.agent(&agent),
+                _ => Err(Error::Ended("there is no such session".to_owned())),
+            }
+        }
+    };
+    let app = axum::Router::new().nest_service("/mcp", Service::new(agents, Settings::default()));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    (format!("http://{at}/mcp"), opened)
+}
+
+#[tokio::test]
+async fn two_clients_ask_and_answer_over_http() {
+    let (at, opened) = serve().await;
+    let connect = async |agent: &str| {
+        let transport = StreamableHttpClientTransport::from_uri(format!("{at}/lunch/{agent}"));
+        serve_client(client(), transport).await.unwrap()
+    };
+    let (planner, dev) = (connect("planner").await, connect("dev").await);
+    let instructions = dev.peer_info().unwrap().instructions.clone().unwrap();
+    assert!(
+        instructions.starts_with("@hub>sync:registry{"),
+        "{instructions}"
+    );
+    let (asked, ()) = tokio::join!(
+        works(&planner, "accp_ask", task("dev", "impl_auth")),
+        async {
+            let received = works(&dev, "accp_receive", json!({ "timeout": 60 })).await;
+            let answer = json!({
+                "id": received["frames"][0]["id"], "intent": "done", "operation": "schedule",
+                "params": { "task": "impl_auth" },
+            });
+            works(&dev, "accp_reply", answer).await;
+        }
+    );
+    assert_eq!(asked["answer"]["from"], "dev");
+    let (kind, _) = read(&dev, "accp://session/lunch/hot").await;
+    assert_eq!(kind, "application/accp");
+    assert_eq!(opened.load(Ordering::Relaxed), 2);
+}
+
+/// The revision 2026-07-28 has no sessions: what a model has open stands with its agent.
+#[tokio::test]
+async fn a_client_without_sessions_keeps_what_it_has_open() {
+    let (at, opened) = serve().await;
+    let connect = async |agent: &str| {
+        let transport = StreamableHttpClientTransport::from_uri(format!("{at}/lunch/{agent}"));
+        let mode = ClientLifecycleMode::Discover {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        };
+        serve_client_with_lifecycle(client(), transport, mode)
+            .await
+            .unwrap()
+    };
+    let dev = connect("dev").await;
+    let instructions = dev.peer_info().unwrap().instructions.clone().unwrap();
+    assert!(
+        instructions.starts_with("@hub>sync:registry{"),
+        "{instructions}"
+    );
+    let planner = connect("planner").await;
+    works(&planner, "accp_send", task("dev", "impl_auth")).await;
+    let received = works(&dev, "accp_receive", json!({ "timeout": 60 })).await;
+    let id = received["frames"][0]["id"].clone();
+    drop(dev);
+    let dev = connect("dev").await;
+    let again = works(&dev, "accp_receive", json!({ "again": true })).await;
+    assert_eq!(again["frames"][0]["id"], id);
+    works(&dev, "accp_done", json!({ "ids": [id] })).await;
+    assert_eq!(opened.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn requests_of_other_hosts_origins_and_paths_are_refused() {
+    let (at, _) = serve().await;
+    let http = reqwest::Client::new();
+    let ask = |path: &str| {
+        http.post(format!("{at}{path}"))
+            .header("accept", "application/json, text/event-stream")
+            .header("content-type", "application/json")
+            .body(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)
+    };
+    let host = ask("/lunch/dev")
+        .header("host", "evil.example")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(host.status(), 403);
+    let origin = ask("/lunch/dev")
+        .header("origin", "https://evil.example")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(origin.status(), 403);
+    for path in ["/dinner/dev", "/lunch/", "/lunch/no%20name"] {
+        let unknown = ask(path).send().await.unwrap();
+        assert_eq!(unknown.status(), 404, "{path}");
+        let text = unknown.text().await.unwrap();
+        assert!(text.starts_with("expected a"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_subscribes_hears_of_changes() {
+    struct Told(tokio::sync::mpsc::UnboundedSender<String>);
+    impl rmcp::ClientHandler for Told {
+        async fn on_resource_updated(
+            &self,
+            params: rmcp::model::ResourceUpdatedNotificationParam,
+            _: rmcp::service::NotificationContext<rmcp::RoleClient>,
+        ) {
+            let _ = self.0.send(params.uri);
+        }
+    }
+    let (at, _) = serve().await;
+    let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let transport = StreamableHttpClientTransport::from_uri(format!("{at}/lunch/dev"));
+    let dev = serve_client(Told(told), transport).await.unwrap();
+    let uri = "accp://session/lunch/context";
+    #[allow(deprecated, reason = "revisions before 2026-07-28")]
+    dev.subscribe(SubscribeRequestParams::new(uri))
+        .await
+        .unwrap();
+    let transport = StreamableHttpClientTransport::from_uri(format!("{at}/lunch/planner"));
+    let planner = serve_client(client(), transport).await.unwrap();
+    works(&planner, "accp_send", task("dev", "impl_auth")).await;
+    assert_eq!(heard.recv().await.as_deref(), Some(uri));
+}
