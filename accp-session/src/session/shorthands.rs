@@ -6,7 +6,7 @@ use super::{Role, Session, host_only};
 use crate::{Event, Inbound, InputError, MemberId, Mid, Outbound, Posted, SendError, Time};
 
 impl Session {
-    /// Takes a frame that has arrived: [`Input::Frame`].
+    /// Takes a frame that has arrived: [`Input::Frame`](crate::Input::Frame).
     pub fn receive(&mut self, from: MemberId, bytes: &[u8], now: Time) {
         self.side_mut().clock.set(now);
         match &mut self.role {
@@ -31,7 +31,7 @@ impl Session {
         }
     }
 
-    /// Sends a frame and returns its message id: [`Input::Send`].
+    /// Sends a frame and returns its message id: [`Input::Send`](crate::Input::Send).
     ///
     /// An application may say anything but what the session says itself (E5001, with what to call
     /// instead). About the link: `ack`, `ping` and `pong` with any operation, `sync:registry`,
@@ -48,7 +48,7 @@ impl Session {
         self.submit(encoded, false)
     }
 
-    /// Marks a delivered frame handled and sends the replies to it: [`Input::Handled`].
+    /// Marks a delivered frame handled and sends the replies to it: [`Input::Handled`](crate::Input::Handled).
     ///
     /// # Errors
     /// The [`SendError`] of the first reply that cannot be sent; then the frame is not marked.
@@ -90,7 +90,7 @@ impl Session {
         is_over
     }
 
-    /// Host: lets an agent in, and returns the number of its member: [`Input::Join`].
+    /// Host: lets an agent in, and returns the number of its member: [`Input::Join`](crate::Input::Join).
     ///
     /// # Errors
     /// [`InputError::Join`], and [`InputError::HostOnly`] on a member.
