@@ -58,7 +58,10 @@ fn main() -> Result<(), AnyError> {
         );
         let only = std::env::args().nth(2);
         for durable in [false, true] {
-            if only.as_deref().is_some_and(|only| (only == "SQLite") != durable) {
+            if only
+                .as_deref()
+                .is_some_and(|only| (only == "SQLite") != durable)
+            {
                 continue;
             }
             for sessions in SESSIONS {
@@ -338,7 +341,8 @@ async fn plain_load(durable: bool, sessions: usize, seconds: u64) -> Result<Load
     for at in 0..sessions {
         let join = async |agent: &str| -> Result<Socket, AnyError> {
             let url = format!("ws://{address}/ws?session=s{at}&agent={agent}");
-            let (mut socket, _) = tokio_tungstenite::connect_async_with_config(url, None, true).await?;
+            let (mut socket, _) =
+                tokio_tungstenite::connect_async_with_config(url, None, true).await?;
             next(&mut socket).await?;
             Ok(socket)
         };
