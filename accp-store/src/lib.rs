@@ -58,6 +58,8 @@ mod side;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod table;
 
 pub use committer::{Committer, NoRows, OpenSide, Pending};
 pub use driver::{AskError, AsyncDriver, Driver, DriverError, Handled, Link, Outcome, Question};
@@ -69,4 +71,4 @@ pub use search::Match;
 pub use side::SideId;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
-pub use store::{Freed, Kept, Retention, Store, Summary};
+pub use store::{Freed, Kept, Lease, Retention, Store, Summary};

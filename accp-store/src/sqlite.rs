@@ -240,17 +240,23 @@ impl Store for SqliteStore {
 
     fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
         let all = self.read(None, Side::all)?;
-        Ok(all.into_iter().map(Side::into_summary).collect())
+        Ok(all
+            .into_iter()
+            .map(|side| side.row.into_summary())
+            .collect())
     }
 
     fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {
         let sides = self.read(None, |conn| Side::of_session(conn, session))?;
-        Ok(sides.into_iter().map(Side::into_summary).collect())
+        Ok(sides
+            .into_iter()
+            .map(|side| side.row.into_summary())
+            .collect())
     }
 
     fn summary(&mut self, side: &SideId) -> Result<Option<Summary>, StoreError> {
         let found = self.read(Some(side), |conn| Side::find(conn, side))?;
-        Ok(found.map(Side::into_summary))
+        Ok(found.map(|side| side.row.into_summary()))
     }
 
     fn delete(&mut self, side: &SideId) -> Result<bool, StoreError> {

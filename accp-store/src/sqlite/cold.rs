@@ -4,30 +4,12 @@ use std::sync::Arc;
 
 use accp_registry::Hash;
 use accp_session::Cold;
-use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::fault::Fault;
-use super::row::{Columns, hex, integer, text, write};
+use super::row::{columns, write};
 use crate::Kept;
-
-/// The row of a key.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Key {
-    pub digest: Hash,
-    pub length: u64,
-    pub state: State,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    /// The bytes are there only if another key brought them.
-    Known = 0,
-    /// The bytes must be there.
-    Held = 1,
-    /// The bytes may be deleted.
-    Expired = 2,
-}
+use crate::table::{Cell, Key, State, other_digest, text};
 
 pub(super) fn find(conn: &Connection, side: i64, key: &str) -> Result<Option<Key>, Fault> {
     let sql = "SELECT * FROM cold WHERE side = ?1 AND key = ?2";
@@ -39,41 +21,16 @@ pub(super) fn find(conn: &Connection, side: i64, key: &str) -> Result<Option<Key
 pub(super) fn save(conn: &Connection, side: i64, key: &str, row: &Key) -> Result<(), Fault> {
     let sql = "INSERT INTO cold VALUES (?1, ?2, ?3, ?4, ?5, ?6)
         ON CONFLICT DO UPDATE SET state = ?5, crc = ?6";
-    let columns = [
-        ValueRef::Integer(side),
-        text(key),
-        ValueRef::Blob(row.digest.as_bytes()),
-        integer(row.length)?,
-        ValueRef::Integer(row.state as i64),
-    ];
+    let [digest, length, state] = row.cells()?;
+    let columns = [Cell::Integer(side), text(key), digest, length, state];
     write(conn, sql, &columns)
-}
-
-/// Marks a key as expired, if the store knows it.
-pub(super) fn expire(conn: &Connection, side: i64, key: &str) -> Result<(), Fault> {
-    if let Some(mut row) = find(conn, side, key)? {
-        row.state = State::Expired;
-        save(conn, side, key, &row)?;
-    }
-    Ok(())
 }
 
 /// Reads the name of a key and the rest of its row.
 pub(super) fn read(row: &rusqlite::Row<'_>) -> Result<(String, Key), Fault> {
-    let mut columns = Columns::new(row, "cold", 0, 6)?;
+    let mut columns = columns(row, "cold", 0, 6)?;
     columns.integer()?; // the side
-    let name = columns.text()?.to_owned();
-    let key = Key {
-        digest: columns.digest()?,
-        length: columns.number()?,
-        state: match columns.integer()? {
-            0 => State::Known,
-            1 => State::Held,
-            2 => State::Expired,
-            _ => return Err(columns.wrong("a state, 0 to 2")),
-        },
-    };
-    Ok((name, key))
+    Ok(Key::read(&mut columns)?)
 }
 
 /// Returns the value under a key.
@@ -81,20 +38,12 @@ pub(super) fn value(conn: &Connection, side: i64, key: &str) -> Result<Option<Ke
     let Some(row) = find(conn, side, key)? else {
         return absent(conn, side, key).map(|()| None);
     };
-    let expired = row.state == State::Expired;
-    let bytes = if expired {
+    let bytes = if row.state == State::Expired {
         None
     } else {
         bytes(conn, side, &row.digest)?
     };
-    check(key, &row, bytes.as_deref().map(|bytes| bytes.len() as u64))?;
-    let value = Cold {
-        key: key.into(),
-        digest: row.digest,
-        length: row.length,
-        bytes: bytes.filter(|bytes| bytes.len() as u64 == row.length),
-    };
-    Ok(Some(Kept { value, expired }))
+    Ok(Some(row.into_kept(key, bytes)?))
 }
 
 /// Checks that no row has a key that was not found. Every row is read, because a damaged row may be
@@ -115,19 +64,6 @@ fn absent(conn: &Connection, side: i64, key: &str) -> Result<(), Fault> {
         return Err(Fault::Corrupt(found));
     }
     Ok(())
-}
-
-/// Checks that the bytes of a key are there if they must be. `length` is the length of the bytes
-/// that were found.
-pub(super) fn check(key: &str, row: &Key, length: Option<u64>) -> Result<(), Fault> {
-    // The length of a key whose bytes never came cannot be checked.
-    if row.state != State::Held || length == Some(row.length) {
-        return Ok(());
-    }
-    Err(Fault::Corrupt(format!(
-        "table `blob` lacks the {} bytes of key `{key}`",
-        row.length
-    )))
 }
 
 pub(super) fn insert_bytes(
@@ -162,17 +98,9 @@ fn bytes(conn: &Connection, side: i64, digest: &Hash) -> Result<Option<Arc<[u8]>
         .optional()?;
     let found = bytes.as_deref().map(Hash::of);
     match found.filter(|found| found != digest) {
-        Some(found) => Err(other_digest(digest.as_bytes(), &found)),
+        Some(found) => Err(other_digest(digest.as_bytes(), &found).into()),
         None => Ok(bytes),
     }
-}
-
-/// Makes the fault for bytes that are kept under a digest that is not theirs.
-pub(super) fn other_digest(digest: &[u8], found: &Hash) -> Fault {
-    Fault::Corrupt(format!(
-        "table `blob` keeps bytes under digest {}, but their digest is {found}",
-        hex(digest)
-    ))
 }
 
 /// Deletes the bytes that only expired keys need, and returns how many bytes it deleted.

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use accp_registry::ErrorCode;
-use accp_runtime::session::Time;
-use accp_session::{Due, Entry, EntryKind, Seen};
+use accp_session::Entry;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 
 use super::fault::Fault;
-use super::row::{Columns, MidColumn, integer, text, write};
+use super::row::{columns, write};
+use crate::table::{Cell, MidCell, integer, log_cells, lost_text, read_log as read_columns, text};
 
 /// The number of columns of `log`. In a join, the columns of `frame` follow them.
-pub(super) const LOG: usize = 12;
+pub(super) const LOG: usize = 1 + crate::table::LOG + 1;
 const FRAME: usize = 4;
 
 /// Returns a query for the entries of side `?1` that meet a condition on `l`, ascending. `by` may
@@ -35,7 +34,7 @@ pub(super) fn insert(conn: &Connection, side: i64, entry: &Entry) -> Result<(), 
     write(
         conn,
         sql,
-        &[ValueRef::Integer(side), position, text(&entry.text)],
+        &[Cell::Integer(side), position, text(&entry.text)],
     )
 }
 
@@ -50,38 +49,15 @@ pub(super) fn mark(conn: &Connection, side: i64, entry: &Entry) -> Result<(), Fa
 /// Reads an entry from a row that [`select`] gives.
 pub(super) fn read(row: &Row<'_>) -> Result<Entry, Fault> {
     let mut entry = read_log(row)?;
-    entry.text = read_text(row)?.ok_or_else(|| {
-        Fault::Corrupt(format!(
-            "table `frame` lacks the text of position {}",
-            entry.position
-        ))
-    })?;
+    entry.text = read_text(row)?.ok_or_else(|| lost_text(entry.position))?;
     Ok(entry)
 }
 
 /// Reads an entry without its text, from a row that begins with the columns of `log`.
 pub(super) fn read_log(row: &Row<'_>) -> Result<Entry, Fault> {
-    let mut columns = Columns::new(row, "log", 0, LOG)?;
+    let mut columns = columns(row, "log", 0, LOG)?;
     columns.integer()?; // the side
-    let position = columns.number()?;
-    if position == 0 {
-        return Err(columns.wrong("a position, from 1"));
-    }
-    let entry = Entry {
-        position,
-        at: Time::from_millis(columns.integer()?),
-        kind: kind_from(columns.integer()?).ok_or_else(|| columns.wrong("a kind of entry"))?,
-        sender: columns.member()?,
-        mid: columns.mid()?,
-        sequence: columns.number()?,
-        tokens: columns.number()?,
-        cut: columns.flag()?,
-        due: due_from(columns.integer()?).ok_or_else(|| columns.wrong("0, 1 or 2"))?,
-        // Without an allocation: most readers of this table want no text.
-        text: Arc::default(),
-        hash: columns.optional_digest()?,
-    };
-    Ok(entry)
+    Ok(read_columns(&mut columns)?)
 }
 
 /// Reads the text from a row that [`select`] gives.
@@ -89,92 +65,15 @@ pub(super) fn read_text(row: &Row<'_>) -> Result<Option<Arc<str>>, Fault> {
     if row.get_ref(LOG)? == ValueRef::Null {
         return Ok(None);
     }
-    let mut columns = Columns::new(row, "frame", LOG, FRAME)?;
+    let mut columns = columns(row, "frame", LOG, FRAME)?;
     columns.integer()?; // the side
     columns.integer()?; // the position
     Ok(Some(Arc::from(columns.text()?)))
 }
 
-/// Returns the parts of an entry that the set of consumed ids needs.
-pub(super) fn to_seen(entry: Entry) -> Seen {
-    Seen {
-        mid: entry.mid,
-        sender: entry.sender,
-        sequence: entry.sequence,
-        dropped: entry.kind == EntryKind::Dropped,
-    }
-}
-
 fn write_log(conn: &Connection, sql: &str, side: i64, entry: &Entry) -> Result<(), Fault> {
-    let mid = MidColumn::new(&entry.mid);
-    let columns = [
-        ValueRef::Integer(side),
-        integer(entry.position)?,
-        ValueRef::Integer(entry.at.as_millis()),
-        ValueRef::Integer(to_kind(entry.kind)?),
-        ValueRef::Integer(entry.sender.number().into()),
-        mid.value(),
-        integer(entry.sequence)?,
-        ValueRef::Integer(entry.tokens.into()),
-        ValueRef::Integer(entry.cut.into()),
-        ValueRef::Integer(to_due(entry.due)),
-        entry
-            .hash
-            .as_ref()
-            .map_or(ValueRef::Null, |hash| ValueRef::Blob(hash.as_bytes())),
-    ];
+    let mid = MidCell::new(&entry.mid);
+    let mut columns = [Cell::Integer(side); LOG - 1];
+    columns[1..].copy_from_slice(&log_cells(entry, &mid)?);
     write(conn, sql, &columns)
-}
-
-const fn to_due(due: Due) -> i64 {
-    match due {
-        Due::No => 0,
-        Due::Yes => 1,
-        Due::Lapsed => 2,
-    }
-}
-
-const fn due_from(due: i64) -> Option<Due> {
-    Some(match due {
-        0 => Due::No,
-        1 => Due::Yes,
-        2 => Due::Lapsed,
-        _ => return None,
-    })
-}
-
-const REFUSED: i64 = 10_000;
-
-fn to_kind(kind: EntryKind) -> Result<i64, Fault> {
-    Ok(match kind {
-        EntryKind::Frame => 1,
-        EntryKind::Control => 2,
-        EntryKind::Part => 3,
-        EntryKind::Dropped => 4,
-        EntryKind::Lost => 5,
-        EntryKind::Repeat => 6,
-        EntryKind::Refused(code) => REFUSED + i64::from(code.number()),
-        kind => {
-            let text = format!("entries of kind {kind:?} are newer than this store: update it");
-            return Err(Fault::Conflict(text));
-        }
-    })
-}
-
-fn kind_from(kind: i64) -> Option<EntryKind> {
-    Some(match kind {
-        1 => EntryKind::Frame,
-        2 => EntryKind::Control,
-        3 => EntryKind::Part,
-        4 => EntryKind::Dropped,
-        5 => EntryKind::Lost,
-        6 => EntryKind::Repeat,
-        REFUSED.. => {
-            let code = u16::try_from(kind - REFUSED)
-                .ok()
-                .and_then(ErrorCode::new)?;
-            EntryKind::Refused(code)
-        }
-        _ => return None,
-    })
 }

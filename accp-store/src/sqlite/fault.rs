@@ -4,6 +4,7 @@ use std::str::Utf8Error;
 
 use rusqlite::{ErrorCode, ffi};
 
+use crate::table::{Conflict, Damage};
 use crate::{RowsError, StoreError, StoreErrorKind};
 
 #[derive(Debug)]
@@ -78,6 +79,18 @@ impl Fault {
 impl From<rusqlite::Error> for Fault {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
+    }
+}
+
+impl From<Conflict> for Fault {
+    fn from(conflict: Conflict) -> Self {
+        Self::Conflict(conflict.0)
+    }
+}
+
+impl From<Damage> for Fault {
+    fn from(damage: Damage) -> Self {
+        Self::Corrupt(damage.0)
     }
 }
 

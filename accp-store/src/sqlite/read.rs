@@ -6,31 +6,32 @@ use rusqlite::Connection;
 
 use super::commit::read_outgoing;
 use super::fault::Fault;
-use super::row::{Columns, all, ascend, confirm};
+use super::row::{all, columns, confirm};
 use super::side::Side;
 use super::{cold, entry};
 use crate::SideId;
+use crate::table::{ascend, same_snapshot, to_seen};
 
 /// Reads the state from which a side is restored.
 pub(super) fn load(conn: &Connection, id: &SideId) -> Result<Option<Stored>, Fault> {
     let Some(side) = Side::find(conn, id)? else {
         return Ok(None);
     };
-    let covered = side.covered.unwrap_or(0);
+    let covered = side.row.covered.unwrap_or(0);
     let mut index = index(conn, &side, covered)?;
     Ok(Some(Stored {
-        host: side.host,
+        host: side.row.host,
         snapshot: snapshot(conn, &side)?,
         entries: same(after(conn, side.number, covered)?, &index.after)?,
-        last: side.last,
+        last: side.row.last,
         due: same(due(conn, side.number, covered)?, &index.due)?,
         seen: std::mem::take(&mut index.seen),
         outbox: outbox(conn, side.number)?,
-        outbox_sequence: side.outbox_sequence,
-        last_put: side.last_put,
-        epoch: side.epoch,
-        key: side.key,
-        voucher: side.voucher,
+        outbox_sequence: side.row.outbox_sequence,
+        last_put: side.row.last_put,
+        epoch: side.row.epoch,
+        key: side.row.key,
+        voucher: side.row.voucher,
         registries: registries(conn, side.number)?,
     }))
 }
@@ -46,7 +47,7 @@ pub(super) fn entries(
         return Ok(Vec::new());
     };
     let sql = entry::select("", "l.position >= ?2") + " LIMIT ?3";
-    let from = i64::try_from(from.max(side.first)).unwrap_or(i64::MAX);
+    let from = i64::try_from(from.max(side.row.first)).unwrap_or(i64::MAX);
     let most = i64::try_from(limit).unwrap_or(i64::MAX);
     let found = all(conn, &sql, (side.number, from, most), entry::read)?;
     ascend("log", found.iter().map(|entry| entry.position))?;
@@ -69,7 +70,7 @@ pub(super) fn entry(conn: &Connection, id: &SideId, position: u64) -> Result<Opt
         return Ok(None);
     };
     let sql = entry::select("", "l.position = ?2");
-    let is_kept = position >= side.first;
+    let is_kept = position >= side.row.first;
     let read = if is_kept {
         entry::read
     } else {
@@ -92,27 +93,14 @@ pub(super) fn cold_keys(conn: &Connection, id: &SideId) -> Result<Vec<String>, F
 pub(super) fn snapshot(conn: &Connection, side: &Side) -> Result<Option<Snapshot>, Fault> {
     let sql = "SELECT * FROM snapshot WHERE side = ?1";
     let found = all(conn, sql, [side.number], |row| {
-        let mut columns = Columns::new(row, "snapshot", 0, 4)?;
+        let mut columns = columns(row, "snapshot", 0, 4)?;
         columns.integer()?; // the side
         Ok(Snapshot {
             position: columns.number()?,
             text: columns.text()?.into(),
         })
     })?;
-    let found = found.into_iter().next();
-    let position = found.as_ref().map(|snapshot| snapshot.position);
-    if position == side.covered {
-        return Ok(found);
-    }
-    let words = |position: Option<u64>| match position {
-        Some(position) => format!("one at position {position}"),
-        None => "none".to_owned(),
-    };
-    Err(Fault::Corrupt(format!(
-        "for the snapshot, table `side` says {}, and table `snapshot` has {}",
-        words(side.covered),
-        words(position)
-    )))
+    Ok(same_snapshot(&side.row, found.into_iter().next())?)
 }
 
 pub(super) fn outbox(conn: &Connection, side: i64) -> Result<Vec<Outgoing>, Fault> {
@@ -127,9 +115,9 @@ pub(super) fn outbox(conn: &Connection, side: i64) -> Result<Vec<Outgoing>, Faul
 pub(super) fn registries(conn: &Connection, side: i64) -> Result<Vec<(Hash, String)>, Fault> {
     let sql = "SELECT * FROM registry WHERE side = ?1 ORDER BY digest";
     let found = all(conn, sql, [side], |row| {
-        let mut columns = Columns::new(row, "registry", 0, 4)?;
+        let mut columns = columns(row, "registry", 0, 4)?;
         if columns.integer()? != side {
-            return Err(columns.wrong("the side that its index names"));
+            return Err(columns.wrong("the side that its index names").into());
         }
         Ok((columns.digest()?, columns.text()?.into()))
     })?;
@@ -167,7 +155,7 @@ fn index(conn: &Connection, side: &Side, covered: u64) -> Result<Index, Fault> {
         after: Vec::new(),
         due: Vec::new(),
     };
-    let mut counted = side.without_log();
+    let mut counted = side.row.without_log();
     let mut statement = conn.prepare_cached(INDEX)?;
     let mut rows = statement.query([side.number])?;
     while let Some(row) = rows.next()? {
@@ -179,11 +167,11 @@ fn index(conn: &Connection, side: &Side, covered: u64) -> Result<Index, Fault> {
             index.due.push(entry.position);
         }
         if entry.sequence > 0 {
-            index.seen.push(entry::to_seen(entry));
+            index.seen.push(to_seen(entry));
         }
     }
-    counted.bytes = side.bytes;
-    side.check(&counted)?;
+    counted.bytes = side.row.bytes;
+    side.row.check(&counted)?;
     Ok(index)
 }
 

@@ -68,7 +68,7 @@ impl Index {
         Ok(Self {
             side: id.clone(),
             number: side.number,
-            first: side.first,
+            first: side.row.first,
             last: 0,
             version,
             lacks: false,
@@ -77,8 +77,8 @@ impl Index {
 
     fn is_of(&self, id: &SideId, side: &Side, version: i64) -> bool {
         (&self.side, self.number, self.first, self.version)
-            == (id, side.number, side.first, version)
-            && self.last <= side.last
+            == (id, side.number, side.row.first, version)
+            && self.last <= side.row.last
     }
 
     /// Adds the entries that are new.
@@ -87,7 +87,7 @@ impl Index {
         // parts them at spaces alone: it takes all characters beyond ASCII for letters.
         let sql = "INSERT INTO temp.accp_words (rowid, words) VALUES (?1, ?2)";
         let mut statement = conn.prepare_cached(sql)?;
-        while self.last < side.last {
+        while self.last < side.row.last {
             let piece = read::entries(conn, &self.side, self.last + 1, PIECE)?;
             for entry in &piece {
                 let value = |key: &str| value(conn, side, key);
@@ -101,7 +101,7 @@ impl Index {
                     self.lacks |= !document.is_whole;
                 }
             }
-            self.last = piece.last().map_or(side.last, |entry| entry.position);
+            self.last = piece.last().map_or(side.row.last, |entry| entry.position);
         }
         Ok(())
     }

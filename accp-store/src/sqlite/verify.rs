@@ -11,6 +11,7 @@ use super::row::all;
 use super::side::Side;
 use super::{cold, entry, read, schema};
 use crate::SideId;
+use crate::table::other_digest;
 
 /// Runs SQLite's own check of the file (pages, indexes and constraints), and checks that the tables
 /// are those of the format and have rows of known sides only.
@@ -47,20 +48,20 @@ pub(super) fn side(conn: &Connection, id: &SideId) -> Result<(), Fault> {
 
 /// Checks that every entry can be read, has its text where it must, and that the sums are right.
 fn log(conn: &Connection, side: &Side) -> Result<(), Fault> {
-    let mut found = side.without_log();
+    let mut found = side.row.without_log();
     let mut texts = 0;
     let sql = entry::select("", "true");
     let mut statement = conn.prepare(&sql)?;
     let mut rows = statement.query([side.number])?;
     while let Some(row) = rows.next()? {
         let entry = entry::read_log(row)?;
-        if entry.position >= side.first {
+        if entry.position >= side.row.first {
             found.bytes += entry::read(row)?.text.len() as u64;
             texts += 1;
         }
         found.count(&entry)?;
     }
-    side.check(&found)?;
+    side.row.check(&found)?;
     let sql = "SELECT count(*) FROM frame WHERE side = ?1";
     let all: u64 = conn.query_row(sql, [side.number], |row| row.get(0))?;
     if all != texts {
@@ -86,14 +87,14 @@ fn values(conn: &Connection, side: i64) -> Result<(), Fault> {
         };
         let found = Hash::of(bytes);
         if found.as_bytes() != digest {
-            return Err(cold::other_digest(digest, &found));
+            return Err(other_digest(digest, &found).into());
         }
         lengths.insert(found, bytes.len() as u64);
     }
     let sql = "SELECT * FROM cold WHERE side = ?1 ORDER BY key";
     let mut named = BTreeSet::new();
     for (name, key) in all(conn, sql, [side], cold::read)? {
-        cold::check(&name, &key, lengths.get(&key.digest).copied())?;
+        key.check(&name, lengths.get(&key.digest).copied())?;
         named.insert(key.digest);
     }
     match lengths.keys().find(|digest| !named.contains(digest)) {

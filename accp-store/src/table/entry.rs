@@ -1,0 +1,127 @@
+//! The columns of the tables `log` and `frame`, which together make an entry.
+
+use std::sync::Arc;
+
+use accp_registry::ErrorCode;
+use accp_runtime::session::Time;
+use accp_session::{Due, Entry, EntryKind, Seen};
+
+use super::cell::{Cell, Conflict, MidCell, integer};
+use super::columns::{Columns, Damage};
+
+/// The number of columns of an entry in `log`, without the side in front and the checksum behind.
+pub(crate) const LOG: usize = 10;
+
+/// Returns the columns of an entry in `log`. `mid` is the id of the entry.
+pub(crate) fn log_cells<'a>(
+    entry: &'a Entry,
+    mid: &'a MidCell,
+) -> Result<[Cell<'a>; LOG], Conflict> {
+    Ok([
+        integer(entry.position)?,
+        Cell::Integer(entry.at.as_millis()),
+        Cell::Integer(to_kind(entry.kind)?),
+        Cell::Integer(entry.sender.number().into()),
+        mid.cell(),
+        integer(entry.sequence)?,
+        Cell::Integer(entry.tokens.into()),
+        Cell::Integer(entry.cut.into()),
+        Cell::Integer(to_due(entry.due)),
+        entry
+            .hash
+            .as_ref()
+            .map_or(Cell::Null, |hash| Cell::Bytes(hash.as_bytes())),
+    ])
+}
+
+/// Reads an entry without its text, from the columns behind the side.
+pub(crate) fn read_log(columns: &mut Columns<'_>) -> Result<Entry, Damage> {
+    let position = columns.number()?;
+    if position == 0 {
+        return Err(columns.wrong("a position, from 1"));
+    }
+    Ok(Entry {
+        position,
+        at: Time::from_millis(columns.integer()?),
+        kind: kind_from(columns.integer()?).ok_or_else(|| columns.wrong("a kind of entry"))?,
+        sender: columns.member()?,
+        mid: columns.mid()?,
+        sequence: columns.number()?,
+        tokens: columns.number()?,
+        cut: columns.flag()?,
+        due: due_from(columns.integer()?).ok_or_else(|| columns.wrong("0, 1 or 2"))?,
+        // Without an allocation: most readers of this table want no text.
+        text: Arc::default(),
+        hash: columns.optional_digest()?,
+    })
+}
+
+/// Makes the fault for an entry whose text must be there and is not.
+pub(crate) fn lost_text(position: u64) -> Damage {
+    Damage(format!(
+        "table `frame` lacks the text of position {position}"
+    ))
+}
+
+/// Returns the parts of an entry that the set of consumed ids needs.
+pub(crate) fn to_seen(entry: Entry) -> Seen {
+    Seen {
+        mid: entry.mid,
+        sender: entry.sender,
+        sequence: entry.sequence,
+        dropped: entry.kind == EntryKind::Dropped,
+    }
+}
+
+const fn to_due(due: Due) -> i64 {
+    match due {
+        Due::No => 0,
+        Due::Yes => 1,
+        Due::Lapsed => 2,
+    }
+}
+
+const fn due_from(due: i64) -> Option<Due> {
+    Some(match due {
+        0 => Due::No,
+        1 => Due::Yes,
+        2 => Due::Lapsed,
+        _ => return None,
+    })
+}
+
+const REFUSED: i64 = 10_000;
+
+fn to_kind(kind: EntryKind) -> Result<i64, Conflict> {
+    Ok(match kind {
+        EntryKind::Frame => 1,
+        EntryKind::Control => 2,
+        EntryKind::Part => 3,
+        EntryKind::Dropped => 4,
+        EntryKind::Lost => 5,
+        EntryKind::Repeat => 6,
+        EntryKind::Refused(code) => REFUSED + i64::from(code.number()),
+        kind => {
+            let text = format!("entries of kind {kind:?} are newer than this store: update it");
+            return Err(Conflict(text));
+        }
+    })
+}
+
+fn kind_from(kind: i64) -> Option<EntryKind> {
+    Some(match kind {
+        1 => EntryKind::Frame,
+        2 => EntryKind::Control,
+        3 => EntryKind::Part,
+        4 => EntryKind::Dropped,
+        5 => EntryKind::Lost,
+        6 => EntryKind::Repeat,
+        REFUSED.. => {
+            let code = u16::try_from(kind - REFUSED)
+                .ok()
+                .and_then(ErrorCode::new)?;
+            EntryKind::Refused(code)
+        }
+        _ => return None,
+    })
+}

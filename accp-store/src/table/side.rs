@@ -1,0 +1,224 @@
+//! The columns of table `side`: the sides, and sums that otherwise would need a read of the log.
+
+use accp_runtime::session::Time;
+use accp_session::{Entry, LogId, LogKey, Outgoing, Snapshot, Voucher};
+
+use super::cell::{Cell, Conflict, integer, text};
+use super::columns::{Columns, Damage, ascend};
+use crate::{SideId, Summary};
+
+/// A row of table `side`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Side {
+    pub id: SideId,
+    pub host: bool,
+    /// The last position of the log.
+    pub last: u64,
+    /// The first position whose text is kept.
+    pub first: u64,
+    /// The last position that the snapshot covers.
+    pub covered: Option<u64>,
+    pub entries: u64,
+    pub bytes: u64,
+    pub due: u64,
+    pub at: Option<Time>,
+    pub epoch: u32,
+    pub outbox_sequence: u64,
+    pub last_put: u64,
+    pub key: Option<LogKey>,
+    pub voucher: Option<Voucher>,
+}
+
+/// The number of columns of a side, without its checksum.
+pub(crate) const SIDE: usize = 16;
+
+impl Side {
+    /// Makes a side without any data.
+    pub(crate) fn new(id: &SideId, host: bool) -> Self {
+        Self {
+            id: id.clone(),
+            host,
+            last: 0,
+            first: 1,
+            covered: None,
+            entries: 0,
+            bytes: 0,
+            due: 0,
+            at: None,
+            epoch: 0,
+            outbox_sequence: 0,
+            last_put: 0,
+            key: None,
+            voucher: None,
+        }
+    }
+
+    /// Calls `with` with the columns of the side.
+    pub(crate) fn cells<T, F: From<Conflict>>(
+        &self,
+        with: impl FnOnce([Cell<'_>; SIDE]) -> Result<T, F>,
+    ) -> Result<T, F> {
+        let identity = self.identity();
+        let identity = identity.as_ref().map(|identity| &identity.as_bytes()[..]);
+        let voucher = self.voucher.map(|voucher| voucher.to_bytes());
+        let secret = self.key.as_ref().map(|key| &key.as_bytes()[..]);
+        let proof = voucher.as_ref().map(|voucher| &voucher[..]);
+        with([
+            text(self.id.session()),
+            text(self.id.agent()),
+            Cell::Integer(self.host.into()),
+            integer(self.last)?,
+            integer(self.first)?,
+            self.covered.map_or(Ok(Cell::Null), integer)?,
+            integer(self.entries)?,
+            integer(self.bytes)?,
+            integer(self.due)?,
+            self.at
+                .map_or(Cell::Null, |at| Cell::Integer(at.as_millis())),
+            Cell::Integer(self.epoch.into()),
+            integer(self.outbox_sequence)?,
+            integer(self.last_put)?,
+            identity.map_or(Cell::Null, Cell::Bytes),
+            secret.map_or(Cell::Null, Cell::Bytes),
+            proof.map_or(Cell::Null, Cell::Bytes),
+        ])
+    }
+
+    /// Reads a side from its columns.
+    pub(crate) fn read(columns: &mut Columns<'_>) -> Result<Self, Damage> {
+        let mut side = Self {
+            id: SideId::new(columns.text()?, columns.text()?),
+            host: columns.flag()?,
+            last: columns.number()?,
+            first: columns.number()?,
+            covered: match columns.optional_integer()? {
+                None => None,
+                Some(position) => {
+                    Some(u64::try_from(position).map_err(|_| columns.wrong("a position"))?)
+                }
+            },
+            entries: columns.number()?,
+            bytes: columns.number()?,
+            due: columns.number()?,
+            at: columns.optional_integer()?.map(Time::from_millis),
+            epoch: columns.number()?,
+            outbox_sequence: columns.number()?,
+            last_put: columns.number()?,
+            key: None,
+            voucher: None,
+        };
+        let identity = columns.optional_blob()?;
+        if let Some(secret) = columns.optional_blob()? {
+            let secret = secret.try_into().map_err(|_| columns.wrong("32 bytes"))?;
+            side.key = Some(LogKey::new(secret));
+        }
+        if let Some(proof) = columns.optional_blob()? {
+            let voucher = Voucher::from_bytes(proof).ok_or_else(|| columns.wrong("72 bytes"))?;
+            side.voucher = Some(voucher);
+        }
+        let known = side.identity();
+        if known.as_ref().map(|known| &known.as_bytes()[..]) != identity {
+            return Err(Damage(format!(
+                "table `side`: the identity of the log of `{}` is not that of its secret or proof",
+                side.id
+            )));
+        }
+        Ok(side)
+    }
+
+    /// Returns the side with a log that is empty so far, to [`count`](Self::count) its entries.
+    pub(crate) fn without_log(&self) -> Self {
+        Self {
+            last: 0,
+            entries: 0,
+            bytes: 0,
+            due: 0,
+            at: None,
+            ..self.clone()
+        }
+    }
+
+    /// Counts the next entry of the log, but not the bytes of its text.
+    pub(crate) fn count(&mut self, entry: &Entry) -> Result<(), Damage> {
+        ascend("log", [self.last, entry.position])?;
+        self.last = entry.position;
+        self.at = Some(entry.at);
+        self.entries += 1;
+        self.due += u64::from(entry.is_due());
+        Ok(())
+    }
+
+    /// Checks that this row says of the log what was counted.
+    pub(crate) fn check(&self, counted: &Self) -> Result<(), Damage> {
+        if self == counted {
+            return Ok(());
+        }
+        Err(Damage(format!(
+            "table `side` says {}, and table `log` has {}",
+            self.sums(),
+            counted.sums()
+        )))
+    }
+
+    fn sums(&self) -> String {
+        format!(
+            "{} entries up to position {} of time {}, {} due, {} bytes",
+            self.entries,
+            self.last,
+            self.at.unwrap_or(Time::from_millis(0)),
+            self.due,
+            self.bytes
+        )
+    }
+
+    pub(crate) fn into_summary(self) -> Summary {
+        Summary {
+            side: self.id,
+            host: self.host,
+            last: self.last,
+            first: self.first,
+            snapshot: self.covered,
+            entries: self.entries,
+            bytes: self.bytes,
+            due: self.due,
+            at: self.at,
+        }
+    }
+
+    /// Returns the identity of the log: on a host that of its secret, on a member that of the last
+    /// word of its host.
+    fn identity(&self) -> Option<LogId> {
+        let of_host = self.key.as_ref().map(LogKey::identity);
+        of_host.or_else(|| self.voucher.map(|voucher| voucher.log()))
+    }
+}
+
+/// Checks that the snapshot that was found is the one that the row of its side names.
+pub(crate) fn same_snapshot(
+    side: &Side,
+    found: Option<Snapshot>,
+) -> Result<Option<Snapshot>, Damage> {
+    let position = found.as_ref().map(|snapshot| snapshot.position);
+    if position == side.covered {
+        return Ok(found);
+    }
+    let words = |position: Option<u64>| match position {
+        Some(position) => format!("one at position {position}"),
+        None => "none".to_owned(),
+    };
+    Err(Damage(format!(
+        "for the snapshot, table `side` says {}, and table `snapshot` has {}",
+        words(side.covered),
+        words(position)
+    )))
+}
+
+/// Reads a frame of the outbox from the columns behind the side.
+pub(crate) fn read_outgoing(columns: &mut Columns<'_>) -> Result<Outgoing, Damage> {
+    Ok(Outgoing {
+        order: columns.number()?,
+        mid: columns.mid()?,
+        head: columns.text()?.into(),
+        tail: columns.text()?.into(),
+    })
+}
