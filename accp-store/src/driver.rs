@@ -151,7 +151,7 @@ impl<S: Store, L: Link> Driver<S, L> {
         rules: Option<Rules>,
         now: Time,
     ) -> Result<Self, DriverError> {
-        let stored = store.load(&side_of(&options))?;
+        let stored = store.open(&side_of(&options))?;
         Ok(Self {
             course: Course::open(options, rules, stored.as_ref(), now)?,
             store,

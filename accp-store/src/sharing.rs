@@ -1,11 +1,12 @@
 //! One store for several drivers.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use accp_session::{Batch, Entry, Stored};
 
 use crate::{
-    Freed, Kept, Match, Retention, SideId, Store, StoreError, StoreErrorKind, Summary,
+    Freed, Kept, Lease, Match, Retention, SideId, Store, StoreError, StoreErrorKind, Summary,
     Transactional, Write,
 };
 
@@ -18,6 +19,23 @@ macro_rules! forward {
 
         fn load(&mut $self, side: &SideId) -> Result<Option<Stored>, StoreError> {
             $store.load(side)
+        }
+
+        fn open(&mut $self, side: &SideId) -> Result<Option<Stored>, StoreError> {
+            $store.open(side)
+        }
+
+        fn lease(
+            &mut $self,
+            side: &SideId,
+            holder: &str,
+            time: Duration,
+        ) -> Result<Lease, StoreError> {
+            $store.lease(side, holder, time)
+        }
+
+        fn release(&mut $self, side: &SideId, holder: &str) -> Result<(), StoreError> {
+            $store.release(side, holder)
         }
 
         fn entries(

@@ -1,5 +1,7 @@
 //! The trait that every store implements.
 
+use std::time::Duration;
+
 use accp_context::policies::search::{Query, Ranking};
 use accp_runtime::session::Time;
 use accp_session::{Batch, Cold, Entry, Stored};
@@ -47,7 +49,23 @@ use crate::{SideId, StoreError};
 /// [`Io`](crate::StoreErrorKind::Io), the store cannot know whether the disk holds the group: open
 /// the store anew first. The store then has the group as a whole or not at all.
 ///
-/// The first durable batch begins a side. Reading never begins a side.
+/// The first durable batch begins a side. Reading never begins a side, and neither do
+/// [`open`](Self::open) and [`lease`](Self::lease).
+///
+/// # Several processes
+///
+/// A store that several processes reach over a network keeps two processes from running one side:
+///
+/// - **Fencing.** [`open`](Self::open) says that this store runs the side from now on. After it has
+///   returned, no commit and no deletion of a store that opened the side before succeeds: both fail
+///   as a [`Conflict`](crate::StoreErrorKind::Conflict) of that side. A store that commits to a side
+///   without opening it, or deletes it, opens it thereby. Reading and [`retain`](Self::retain) open
+///   nothing; `retain` of a store that has lost the side fails too.
+/// - **Leases.** [`lease`](Self::lease) tells which process should run a side, so that two processes do
+///   not take a side from each other in turn. A lease protects no data; the fence does.
+///
+/// Both have a default that suits a store of one process. Such a store relies on the conflicts above
+/// alone.
 pub trait Store {
     /// Keeps the durable parts of these batches, each part for its side.
     ///
@@ -57,6 +75,29 @@ pub trait Store {
     /// Returns the stored state of a side, to restore it from; `None` when the store has no such
     /// side.
     fn load(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError>;
+
+    /// Returns the stored state of a side, as [`load`](Self::load) does, and takes the side from every
+    /// store that has opened it before. A [`Committer`](crate::Committer) opens sides by this method.
+    fn open(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
+        self.load(side)
+    }
+
+    /// Takes or renews the lease of a side for `holder`, a name of a process, if the lease is free, over
+    /// or the holder's already. It is then over after `time`, by the clock of the store. Returns who
+    /// has the lease.
+    fn lease(
+        &mut self,
+        _side: &SideId,
+        _holder: &str,
+        _time: Duration,
+    ) -> Result<Lease, StoreError> {
+        Ok(Lease::Held)
+    }
+
+    /// Gives up the lease of a side, if `holder` has it.
+    fn release(&mut self, _side: &SideId, _holder: &str) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Returns at most `limit` entries of the log, ascending, from position `from` on. Entries
     /// whose text [`retain`](Self::retain) has deleted are skipped.
@@ -128,6 +169,20 @@ pub trait Store {
     /// # Errors
     /// Returns the first fault, as [`Corrupt`](crate::StoreErrorKind::Corrupt).
     fn verify(&mut self, side: &SideId) -> Result<(), StoreError>;
+}
+
+/// Who has the lease of a side: see [`Store::lease`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lease {
+    /// The holder that asked.
+    Held,
+    /// Another holder.
+    Other {
+        /// The name of the holder.
+        holder: String,
+        /// How long the lease lasts unless it is renewed.
+        left: Duration,
+    },
 }
 
 /// A value as a store keeps it.

@@ -130,7 +130,7 @@ impl<T: ?Sized> Keeper<T> {
         if let Some(error) = &self.broken {
             return Err(error.clone());
         }
-        let loaded = self.engine.store().load(side);
+        let loaded = self.engine.store().open(side);
         self.look_at(loaded.as_ref().err());
         let stored = loaded?;
         self.openings += 1;
