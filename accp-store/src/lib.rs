@@ -51,6 +51,8 @@ mod driver;
 mod error;
 mod log;
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod rows;
 mod search;
 mod sharing;
@@ -66,9 +68,14 @@ pub use driver::{AskError, AsyncDriver, Driver, DriverError, Handled, Link, Outc
 pub use error::{StoreError, StoreErrorKind};
 pub use log::Log;
 pub use memory::MemoryStore;
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresRows, PostgresStore};
 pub use rows::{Rows, RowsError, Transactional, Write, WriteRows};
 pub use search::Match;
 pub use side::SideId;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use store::{Freed, Kept, Lease, Retention, Store, Summary};
+#[cfg(feature = "postgres")]
+#[doc(no_inline)]
+pub use tokio_postgres;

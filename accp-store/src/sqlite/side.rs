@@ -84,10 +84,10 @@ impl Side {
 
     fn read(row: &rusqlite::Row<'_>) -> Result<Self, Fault> {
         let mut columns = columns(row, "side", 0, SIDE + 2)?;
-        Ok(Self {
-            number: columns.integer()?,
-            row: Row::read(&mut columns)?,
-        })
+        let number = columns.integer()?;
+        let id = SideId::new(columns.text()?, columns.text()?);
+        let row = Row::read(id, &mut columns)?;
+        Ok(Self { number, row })
     }
 }
 

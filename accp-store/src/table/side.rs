@@ -84,10 +84,10 @@ impl Side {
         ])
     }
 
-    /// Reads a side from its columns.
-    pub(crate) fn read(columns: &mut Columns<'_>) -> Result<Self, Damage> {
+    /// Reads a side from the columns behind its name.
+    pub(crate) fn read(id: SideId, columns: &mut Columns<'_>) -> Result<Self, Damage> {
         let mut side = Self {
-            id: SideId::new(columns.text()?, columns.text()?),
+            id,
             host: columns.flag()?,
             last: columns.number()?,
             first: columns.number()?,

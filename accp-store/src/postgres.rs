@@ -1,0 +1,280 @@
+//! A store of sides in a PostgreSQL database.
+
+mod commit;
+mod connect;
+mod fault;
+mod fence;
+mod gather;
+mod link;
+mod read;
+mod retain;
+mod row;
+mod rows;
+mod schema;
+mod text;
+mod tls;
+mod verify;
+mod work;
+mod write;
+
+use std::fmt;
+use std::time::Duration;
+
+use accp_session::{Batch, Entry, Stored};
+
+use crate::table::Side;
+use crate::{
+    Freed, Kept, Lease, Retention, SideId, Store, StoreError, StoreErrorKind, Summary,
+    Transactional, Write,
+};
+use commit::{Failure, Writer};
+use connect::Address;
+use fault::Fault;
+use fence::Fences;
+use link::{Link, Step};
+
+pub use rows::PostgresRows;
+
+/// Keeps sides of sessions in a PostgreSQL database, in the tables of `docs/postgres.md`.
+///
+/// A commit is one transaction and two round trips, however many batches it has. A store has one
+/// connection, which lasts as long as the store: after a connection has failed, every call fails with
+/// [`Io`](crate::StoreErrorKind::Io), and the program opens the store anew.
+///
+/// Several processes may have one database open, and each may run other sides. The store keeps two of
+/// them from running one side: see [`Store`].
+///
+/// Calls wait for the database, so asynchronous code puts a store behind a
+/// [`Committer`](crate::Committer). A call that comes from a runtime of tokio fails.
+///
+/// ```no_run
+/// use accp_store::{Committer, PostgresStore};
+///
+/// let url = "postgres://accp:secret@db.example/accp?sslmode=require";
+/// let committer = Committer::new(PostgresStore::open(url)?)?;
+/// # Ok::<(), accp_store::StoreError>(())
+/// ```
+pub struct PostgresStore {
+    rows: PostgresRows,
+    fences: Fences,
+    /// The name of the database, for error messages.
+    name: String,
+    /// The error after which the connection was not used again.
+    broken: Option<StoreError>,
+}
+
+impl PostgresStore {
+    /// The time that a call waits for the database, unless [`set_patience`](Self::set_patience) changes
+    /// it. The database itself gives up a statement earlier, after its `statement_timeout`.
+    pub const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// The number of times that a transaction is tried when the database asks for that.
+    const TRIES: u32 = 4;
+
+    /// Connects to a database, and makes the tables if there are none.
+    ///
+    /// The URL has the form `postgres://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE&...`, with the
+    /// parameters of `tokio_postgres::Config`, and these besides:
+    ///
+    /// - `sslmode`: `disable`; `prefer`, the default: TLS if the server has it; `require`. With TLS, the
+    ///   certificate of the server must be right.
+    /// - `sslrootcert`: the file with the certificates to trust, in PEM. Without it, the authorities
+    ///   are trusted that browsers trust.
+    /// - `connect_timeout`: in seconds; 10 by default.
+    ///
+    /// # Errors
+    /// [`Io`](crate::StoreErrorKind::Io) when there is no connection.
+    /// [`Version`](crate::StoreErrorKind::Version) when a later version of this crate has made the
+    /// tables. [`Foreign`](crate::StoreErrorKind::Foreign) when the tables are another program's.
+    pub fn open(url: &str) -> Result<Self, StoreError> {
+        let address = Address::parse(url).map_err(|fault| fault.in_store("postgres"))?;
+        let link = address.connect(Self::PATIENCE);
+        let link = link.map_err(|fault| fault.in_store(&address.name))?;
+        Ok(Self {
+            rows: PostgresRows::new(link),
+            fences: Fences::default(),
+            name: address.name,
+            broken: None,
+        })
+    }
+
+    /// Sets how long a call waits for the database. After that it fails with
+    /// [`Io`](crate::StoreErrorKind::Io).
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.rows.link().set_patience(patience);
+    }
+
+    /// Returns how many round trips to the database there were since the store was opened.
+    pub fn round_trips(&mut self) -> u64 {
+        self.rows.link().flights()
+    }
+
+    /// Reads, or does another thing that needs no transaction of several flights.
+    fn call<T>(
+        &mut self,
+        side: Option<&SideId>,
+        call: impl FnOnce(&mut Link) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        self.check()?;
+        let result = call(self.rows.link());
+        result.map_err(|fault| self.fail(Failure::Fault(fault, side.cloned())))
+    }
+
+    /// Writes in a transaction, again if the database asks for that.
+    fn write<T>(
+        &mut self,
+        mut write: impl FnMut(&mut Writer<'_>) -> Result<T, Failure>,
+    ) -> Result<T, StoreError> {
+        self.check()?;
+        let mut tries = 1;
+        loop {
+            let mut writer = Writer {
+                rows: &mut self.rows,
+                fences: &mut self.fences,
+                name: &self.name,
+            };
+            match write(&mut writer) {
+                Ok(done) => return Ok(done),
+                Err(Failure::Fault(fault, _)) if fault.is_retried() && tries < Self::TRIES => {
+                    tries += 1;
+                }
+                Err(failure) => return Err(self.fail(failure)),
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        link::check_thread().map_err(|fault| fault.in_store(&self.name))?;
+        self.broken.clone().map_or(Ok(()), Err)
+    }
+
+    fn fail(&mut self, failure: Failure) -> StoreError {
+        let (fault, side) = match failure {
+            Failure::Fault(fault, side) => (fault, side),
+            Failure::Lost(error) => return error,
+        };
+        let is_final = fault.is_final();
+        let error = fault.in_store(&self.name);
+        if is_final {
+            // The database then gives up the transaction and its locks.
+            self.rows.link().close();
+            let text = format!("the connection has failed ({error}): open the store anew");
+            let broken = StoreError::new(StoreErrorKind::Io, text);
+            self.broken = Some(broken.in_store(&self.name));
+        }
+        match side {
+            Some(side) => error.in_side(&side),
+            None => error,
+        }
+    }
+}
+
+impl Store for PostgresStore {
+    fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
+        let group = group.iter().map(|(side, batch)| Write::new(side, batch));
+        self.commit_with(&mut group.collect::<Vec<_>>())
+    }
+
+    fn load(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
+        self.call(Some(side), |link| Ok(read::load(link, side, Vec::new())?.1))
+    }
+
+    fn open(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
+        self.check()?;
+        commit::check_side(side).map_err(|failure| self.fail(failure))?;
+        // The state is read after the number was raised, so that no commit of another store is missing.
+        let opened = self.call(Some(side), |link| {
+            let raise = vec![
+                Step::Plain(commit::BEGIN),
+                Fences::raise(side),
+                Step::Plain("COMMIT"),
+            ];
+            let (rows, stored) = read::load(link, side, raise)?;
+            let raised = rows.get(1).map(Vec::as_slice).unwrap_or_default();
+            Ok((fence::read(raised)?, stored))
+        });
+        let (raised, stored) = opened?;
+        self.fences.hold(raised);
+        Ok(stored)
+    }
+
+    fn lease(&mut self, side: &SideId, holder: &str, time: Duration) -> Result<Lease, StoreError> {
+        self.check()?;
+        commit::check_side(side).map_err(|failure| self.fail(failure))?;
+        self.call(Some(side), |link| fence::lease(link, side, holder, time))
+    }
+
+    fn release(&mut self, side: &SideId, holder: &str) -> Result<(), StoreError> {
+        self.call(Some(side), |link| fence::release(link, side, holder))
+    }
+
+    fn entries(
+        &mut self,
+        side: &SideId,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<Entry>, StoreError> {
+        self.call(Some(side), |link| read::entries(link, side, from, limit))
+    }
+
+    fn entry(&mut self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError> {
+        self.call(Some(side), |link| read::entry(link, side, position))
+    }
+
+    fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
+        self.call(Some(side), |link| read::value(link, side, key))
+    }
+
+    fn cold_keys(&mut self, side: &SideId) -> Result<Vec<String>, StoreError> {
+        self.call(Some(side), |link| read::keys(link, side))
+    }
+
+    fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
+        let sides = self.call(None, |link| read::sides(link, None))?;
+        Ok(sides.into_iter().map(Side::into_summary).collect())
+    }
+
+    fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {
+        let sides = self.call(None, |link| read::sides(link, Some(session)))?;
+        Ok(sides.into_iter().map(Side::into_summary).collect())
+    }
+
+    fn summary(&mut self, side: &SideId) -> Result<Option<Summary>, StoreError> {
+        let found = self.call(Some(side), |link| read::side(link, side))?;
+        Ok(found.map(Side::into_summary))
+    }
+
+    fn delete(&mut self, side: &SideId) -> Result<bool, StoreError> {
+        let deleted = self.write(|writer| writer.delete(side));
+        deleted.map_err(|error| error.in_side(side))
+    }
+
+    fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
+        let freed = self.write(|writer| writer.retain(side, retention));
+        freed.map_err(|error| error.in_side(side))
+    }
+
+    fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
+        self.call(Some(side), |link| verify::side(link, side))
+    }
+}
+
+impl Transactional for PostgresStore {
+    type Transaction = PostgresRows;
+
+    fn commit_with(&mut self, group: &mut [Write<'_, PostgresRows>]) -> Result<(), StoreError> {
+        let mut writes = group.iter();
+        if writes.all(|write| !write.batch.is_durable() && write.rows.is_none()) {
+            return Ok(());
+        }
+        self.write(|writer| writer.commit(group))
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

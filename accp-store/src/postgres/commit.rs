@@ -1,0 +1,211 @@
+//! Writes to the database. Each is one transaction that begins with the lock of its sides.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tokio_postgres::Row;
+
+use super::fault::Fault;
+use super::fence::{self, Fences};
+use super::gather::gather;
+use super::link::{Link, Step};
+use super::read::first;
+use super::rows::PostgresRows;
+use super::work::{SIDE_NAME, Work, check_name};
+use super::{retain, schema, write};
+use crate::table::{Side, apply};
+use crate::{Freed, Retention, SideId, StoreError, Write};
+
+/// Each statement behind the lock sees what was committed before the lock was had, whatever the
+/// database has as its default.
+pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
+/// A fault, and the side at fault.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Fault(Fault, Option<SideId>),
+    /// Another process has opened the side since.
+    Lost(StoreError),
+}
+
+impl<F: Into<Fault>> From<F> for Failure {
+    fn from(fault: F) -> Self {
+        Self::Fault(fault.into(), None)
+    }
+}
+
+impl Failure {
+    fn of(side: &SideId) -> impl Fn(Fault) -> Self + '_ {
+        |fault| Self::Fault(fault, Some(side.clone()))
+    }
+}
+
+/// The store while it writes.
+pub(super) struct Writer<'s> {
+    pub rows: &'s mut PostgresRows,
+    pub fences: &'s mut Fences,
+    /// The name of the store.
+    pub name: &'s str,
+}
+
+impl Writer<'_> {
+    fn link(&mut self) -> &mut Link {
+        self.rows.link()
+    }
+
+    /// Ends a transaction that has failed, if the connection still stands.
+    fn roll_back<T>(&mut self, failed: Failure) -> Result<T, Failure> {
+        let is_final = matches!(&failed, Failure::Fault(fault, _) if fault.is_final());
+        if !is_final {
+            self.link().flight(&[Step::Plain("ROLLBACK")])?;
+        }
+        Err(failed)
+    }
+
+    /// Commits a group.
+    pub(super) fn commit(&mut self, group: &mut [Write<'_, PostgresRows>]) -> Result<(), Failure> {
+        let writes = group
+            .iter()
+            .filter(|one| one.batch.is_durable() || one.rows.is_some());
+        let batches: Vec<_> = writes.map(|one| (one.side, one.batch)).collect();
+        let order = || batches.iter().map(|(side, _)| *side);
+        for side in order() {
+            check_side(side)?;
+        }
+        let sides: BTreeSet<&SideId> = order().collect();
+        if let Some(lost) = self.fences.objection(order(), self.name) {
+            return Err(Failure::Lost(lost));
+        }
+        let (mut steps, readers) = gather(&batches);
+        steps.insert(0, self.fences.lock(&sides));
+        steps.insert(0, Step::Plain(BEGIN));
+        let answered = self.link().flight(&steps);
+        let rows = match answered {
+            Ok(rows) => rows,
+            Err(fault) => return self.roll_back(fault.into()),
+        };
+        let opened = match self.fences.compare(&sides, &rows[1]) {
+            Ok(opened) => opened,
+            Err(fault) => return self.roll_back(fault.into()),
+        };
+        if let Some(lost) = self.fences.objection(order(), self.name) {
+            return self.roll_back(Failure::Lost(lost));
+        }
+        let written = readers
+            .read(&rows[2..])
+            .map_err(Failure::from)
+            .and_then(|mut works| {
+                for one in group.iter() {
+                    batch(works.entry(one.side.clone()).or_default(), one)
+                        .map_err(Failure::of(one.side))?;
+                }
+                let mut steps = write::steps(&works)?;
+                if group.iter().all(|one| one.rows.is_none()) {
+                    steps.push(Step::Plain("COMMIT"));
+                    return Ok(self.rows.link().flight(&steps).map(drop)?);
+                }
+                self.rows.link().flight(&steps)?;
+                for one in group.iter_mut() {
+                    if let Some(rows) = &mut one.rows {
+                        self.rows.write(*rows).map_err(Failure::of(one.side))?;
+                    }
+                }
+                Ok(self
+                    .rows
+                    .link()
+                    .flight(&[Step::Plain("COMMIT")])
+                    .map(drop)?)
+            });
+        match written {
+            Ok(()) => {
+                self.fences.hold(opened);
+                Ok(())
+            }
+            Err(failed) => self.roll_back(failed),
+        }
+    }
+
+    /// Deletes a side, and returns whether there was one.
+    pub(super) fn delete(&mut self, side: &SideId) -> Result<bool, Failure> {
+        check_side(side)?;
+        let sides = BTreeSet::from([side]);
+        let lock = self.fences.lock(&sides);
+        let (opened, _) = self.lock(side, lock, Vec::new())?;
+        let mut steps: Vec<_> = schema::DELETE
+            .iter()
+            .map(|sql| Step::Query(sql, fence::name(side)))
+            .collect();
+        steps.push(Step::Plain("COMMIT"));
+        match self.link().flight(&steps) {
+            Ok(rows) => {
+                self.fences.hold(opened);
+                Ok(first(&rows, schema::DELETE.len() - 1).is_some())
+            }
+            Err(fault) => self.roll_back(fault.into()),
+        }
+    }
+
+    /// Deletes data that is not needed any longer, piece by piece.
+    pub(super) fn retain(&mut self, side: &SideId, keep: Retention) -> Result<Freed, Failure> {
+        let mut freed = Freed::default();
+        loop {
+            // A store that has not opened the side deletes only what nobody needs.
+            let lock = Fences::lock_only(side);
+            let (_, rows) = self.lock(side, lock, retain::steps(side).into())?;
+            match retain::delete(self.link(), side, &rows, keep) {
+                Ok((piece, more)) => {
+                    freed.entries += piece.entries;
+                    freed.bytes += piece.bytes;
+                    if !more {
+                        return Ok(freed);
+                    }
+                }
+                Err(fault) => return self.roll_back(fault.into()),
+            }
+        }
+    }
+
+    /// Begins a transaction, locks a side and takes more steps. Returns their rows.
+    fn lock(&mut self, side: &SideId, lock: Step<'_>, more: Vec<Step<'_>>) -> Locked {
+        if let Some(lost) = self.fences.objection([side], self.name) {
+            return Err(Failure::Lost(lost));
+        }
+        let mut steps = vec![Step::Plain(BEGIN), lock];
+        steps.extend(more);
+        let mut rows = match self.link().flight(&steps) {
+            Ok(rows) => rows,
+            Err(fault) => return self.roll_back(fault.into()),
+        };
+        let opened = match self.fences.compare(&BTreeSet::from([side]), &rows[1]) {
+            Ok(opened) => opened,
+            Err(fault) => return self.roll_back(fault.into()),
+        };
+        if let Some(lost) = self.fences.objection([side], self.name) {
+            return self.roll_back(Failure::Lost(lost));
+        }
+        Ok((opened, rows.split_off(2)))
+    }
+}
+
+/// The numbers of sides that were opened, and the rows of the steps behind the lock.
+type Locked = Result<(BTreeMap<SideId, i64>, Vec<Vec<Row>>), Failure>;
+
+/// Applies the durable part of a batch.
+fn batch(work: &mut Work, one: &Write<'_, PostgresRows>) -> Result<(), Fault> {
+    if !one.batch.is_durable() {
+        return Ok(());
+    }
+    let kept = work.side.take();
+    let mut side = kept.unwrap_or_else(|| Side::new(one.side, one.batch.host));
+    apply(work, &mut side, one.batch)?;
+    side.cells(|_| Ok::<_, Fault>(()))?;
+    work.side = Some(side);
+    Ok(())
+}
+
+/// Checks that the names of a side fit into an index.
+pub(super) fn check_side(side: &SideId) -> Result<(), Failure> {
+    for name in [side.session(), side.agent()] {
+        check_name(name, SIDE_NAME).map_err(Failure::of(side))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! Fences: which sides this store runs, and which it has lost to another.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use tokio_postgres::Row;
+
+use super::fault::Fault;
+use super::link::{Link, Param, Step};
+use super::text::{escaped, unescaped};
+use crate::{Lease, SideId, StoreError, StoreErrorKind};
+
+/// The fences of this store.
+#[derive(Debug, Default)]
+pub(super) struct Fences {
+    /// For each side that this store has opened, the number that it has raised.
+    held: BTreeMap<SideId, i64>,
+    /// The sides that another store has opened since.
+    lost: BTreeSet<SideId>,
+}
+
+/// Locks the rows of sides that this store runs, always in the order of the key, so that two
+/// transactions do not wait for each other.
+const LOCK: &str = "SELECT l.session, l.agent, l.fence
+    FROM unnest($1::text[], $2::text[]) u (session, agent)
+    JOIN accp_lease l ON l.session = u.session AND l.agent = u.agent
+    ORDER BY l.session, l.agent FOR NO KEY UPDATE OF l";
+
+/// Locks the rows of sides, and adds to each number what the third array says. Makes rows that lack.
+const RAISE: &str = r#"INSERT INTO accp_lease AS l (session, agent, fence)
+    SELECT u.session, u.agent, u.step
+    FROM unnest($1::text[], $2::text[], $3::bigint[]) u (session, agent, step)
+    ORDER BY u.session COLLATE "C", u.agent COLLATE "C"
+    ON CONFLICT (session, agent) DO UPDATE SET fence = l.fence + excluded.fence
+    RETURNING session, agent, fence"#;
+
+impl Fences {
+    /// Returns the step that locks the rows of sides in a transaction that writes. It raises the
+    /// numbers of sides that this store has not opened.
+    pub(super) fn lock(&self, sides: &BTreeSet<&SideId>) -> Step<'static> {
+        let steps: Vec<i64> = sides
+            .iter()
+            .map(|side| i64::from(!self.held.contains_key(*side)))
+            .collect();
+        let mut params = names(sides.iter().copied());
+        if steps.iter().all(|step| *step == 0) {
+            return Step::Query(LOCK, params);
+        }
+        params.push(Box::new(steps));
+        Step::Query(RAISE, params)
+    }
+
+    /// Returns the step that raises the number of one side.
+    pub(super) fn raise(side: &SideId) -> Step<'static> {
+        let mut params = names([side].into_iter());
+        params.push(Box::new(vec![1_i64]));
+        Step::Query(RAISE, params)
+    }
+
+    /// Returns the step that locks the row of one side, if there is one.
+    pub(super) fn lock_only(side: &SideId) -> Step<'static> {
+        Step::Query(LOCK, names([side].into_iter()))
+    }
+
+    /// Compares the numbers of the rows that were locked, and notes all sides that are lost. Returns
+    /// the numbers of sides that this store has opened thereby, to [`hold`](Self::hold) after the
+    /// commit.
+    pub(super) fn compare(
+        &mut self,
+        sides: &BTreeSet<&SideId>,
+        rows: &[Row],
+    ) -> Result<BTreeMap<SideId, i64>, Fault> {
+        let mut found = read(rows)?;
+        for side in sides {
+            if let Some(held) = self.held.get(*side)
+                && found.remove(*side) != Some(*held)
+            {
+                self.held.remove(*side);
+                self.lost.insert((*side).clone());
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the error for the first of these sides that is lost.
+    pub(super) fn objection<'s>(
+        &self,
+        sides: impl IntoIterator<Item = &'s SideId>,
+        store: &str,
+    ) -> Option<StoreError> {
+        let lost = sides.into_iter().find(|side| self.lost.contains(*side))?;
+        let text = "another process has opened this side since, and runs it now: close one of the two, \
+                    or open the side again";
+        let error = StoreError::new(StoreErrorKind::Conflict, text);
+        Some(error.in_store(store).in_side(lost))
+    }
+
+    /// Notes the numbers of sides that this store has opened.
+    pub(super) fn hold(&mut self, opened: BTreeMap<SideId, i64>) {
+        for (side, number) in opened {
+            self.lost.remove(&side);
+            self.held.insert(side, number);
+        }
+    }
+}
+
+/// Reads the numbers of sides from the rows of a lock.
+pub(super) fn read(rows: &[Row]) -> Result<BTreeMap<SideId, i64>, Fault> {
+    let number = |row: &Row| Ok((side(row)?, row.try_get(2)?));
+    rows.iter().map(number).collect()
+}
+
+/// Reads the side from the first two columns of a row.
+pub(super) fn side(row: &Row) -> Result<SideId, Fault> {
+    let name = |index| {
+        let wrong = || Fault::Corrupt("the name of a side cannot be read".into());
+        unescaped(row.try_get(index)?).ok_or_else(wrong)
+    };
+    Ok(SideId::new(name(0)?, name(1)?))
+}
+
+/// Returns the names of sides as two arrays.
+pub(super) fn names<'s>(sides: impl Iterator<Item = &'s SideId>) -> Vec<Param<'static>> {
+    let (mut sessions, mut agents) = (Vec::new(), Vec::new());
+    for side in sides {
+        sessions.push(escaped(side.session()).into_owned());
+        agents.push(escaped(side.agent()).into_owned());
+    }
+    vec![Box::new(sessions), Box::new(agents)]
+}
+
+/// Returns the name of a side as two parameters.
+pub(super) fn name(side: &SideId) -> Vec<Param<'_>> {
+    vec![
+        Box::new(escaped(side.session())),
+        Box::new(escaped(side.agent())),
+    ]
+}
+
+/// Takes a lease that is free, over or the holder's already. Returns who has it then.
+const LEASE: &str = "INSERT INTO accp_lease AS l (session, agent, fence, holder, expires)
+    VALUES ($1, $2, 0, $3, clock_timestamp() + make_interval(secs => $4))
+    ON CONFLICT (session, agent) DO UPDATE SET
+        holder = CASE WHEN l.holder <> $3 AND l.expires > clock_timestamp()
+            THEN l.holder ELSE excluded.holder END,
+        expires = CASE WHEN l.holder <> $3 AND l.expires > clock_timestamp()
+            THEN l.expires ELSE excluded.expires END
+    RETURNING holder, extract(epoch FROM expires - clock_timestamp())::float8";
+const RELEASE: &str = "UPDATE accp_lease SET holder = NULL, expires = NULL
+    WHERE session = $1 AND agent = $2 AND holder = $3";
+
+/// The longest time of a lease, in seconds: the database counts no further than some thousand years.
+const LONGEST: f64 = 1e9;
+
+/// Takes or renews the lease of a side.
+pub(super) fn lease(
+    link: &mut Link,
+    side: &SideId,
+    holder: &str,
+    time: Duration,
+) -> Result<Lease, Fault> {
+    let mut params = name(side);
+    params.push(Box::new(escaped(holder)));
+    params.push(Box::new(time.as_secs_f64().min(LONGEST)));
+    let rows = link.flight(&[Step::Query(LEASE, params)])?;
+    let Some(row) = rows.first().and_then(|rows| rows.first()) else {
+        return Err(Fault::Corrupt(
+            "the row of a lease has not been kept".into(),
+        ));
+    };
+    let wrong = || Fault::Corrupt("the holder of a lease cannot be read".into());
+    let found = unescaped(row.try_get(0)?).ok_or_else(wrong)?;
+    if found == holder {
+        return Ok(Lease::Held);
+    }
+    let left: f64 = row.try_get(1)?;
+    Ok(Lease::Other {
+        holder: found.into_owned(),
+        left: Duration::try_from_secs_f64(left).unwrap_or_default(),
+    })
+}
+
+/// Gives up the lease of a side.
+pub(super) fn release(link: &mut Link, side: &SideId, holder: &str) -> Result<(), Fault> {
+    let mut params = name(side);
+    params.push(Box::new(escaped(holder)));
+    link.flight(&[Step::Query(RELEASE, params)]).map(drop)
+}

@@ -1,0 +1,260 @@
+//! The tables, and how tables of an earlier version become those of this one. `docs/postgres.md`
+//! describes them.
+
+use super::fault::Fault;
+use super::link::{Link, Step};
+use super::row::{Kind, Table};
+
+/// Each takes the tables from the version before to its own, 1 and up.
+const MIGRATIONS: [&str; 1] = [FIRST];
+
+const FIRST: &str = r#"
+CREATE TABLE accp_lease (
+  session text COLLATE "C" NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  fence bigint NOT NULL,
+  holder text COLLATE "C",
+  expires timestamptz,
+  PRIMARY KEY (session, agent)
+);
+CREATE TABLE accp_side (
+  session text COLLATE "C" NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  host smallint NOT NULL,
+  last bigint NOT NULL,
+  first bigint NOT NULL,
+  covered bigint,
+  entries bigint NOT NULL,
+  bytes bigint NOT NULL,
+  due bigint NOT NULL,
+  at bigint,
+  epoch bigint NOT NULL,
+  outbox_sequence bigint NOT NULL,
+  last_put bigint NOT NULL,
+  identity bytea,
+  secret bytea,
+  proof bytea,
+  crc bigint NOT NULL,
+  PRIMARY KEY (session, agent)
+);
+CREATE TABLE accp_log (
+  session text COLLATE "C" NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  position bigint NOT NULL,
+  at bigint NOT NULL,
+  kind smallint NOT NULL,
+  sender smallint NOT NULL,
+  mid text COLLATE "C" NOT NULL,
+  sequence bigint NOT NULL,
+  tokens bigint NOT NULL,
+  cut smallint NOT NULL,
+  due smallint NOT NULL,
+  hash bytea,
+  crc bigint NOT NULL,
+  PRIMARY KEY (session, agent, position)
+);
+CREATE UNIQUE INDEX accp_log_mid ON accp_log (session, agent, mid) WHERE sequence > 0;
+CREATE INDEX accp_log_due ON accp_log (session, agent, position) WHERE due = 1;
+CREATE TABLE accp_frame (
+  session text COLLATE "C" NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  position bigint NOT NULL,
+  text text COLLATE "C" NOT NULL,
+  crc bigint NOT NULL,
+  PRIMARY KEY (session, agent, position)
+);
+CREATE TABLE accp_cold (
+  session text COLLATE "C" NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  digest bytea NOT NULL,
+  length bigint NOT NULL,
+  state smallint NOT NULL,
+  crc bigint NOT NULL,
+  PRIMARY KEY (session, agent, key)
+);
+CREATE INDEX accp_cold_needed ON accp_cold (session, agent, digest) WHERE state < 2;
+CREATE TABLE accp_blob (
+  session text COLLATE "C" NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  digest bytea NOT NULL,
+  bytes bytea NOT NULL,
+  PRIMARY KEY (session, agent, digest)
+);
+CREATE TABLE accp_outbox (
+  session text COLLATE "C" NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  place bigint NOT NULL,
+  mid text COLLATE "C" NOT NULL,
+  head text COLLATE "C" NOT NULL,
+  tail text COLLATE "C" NOT NULL,
+  crc bigint NOT NULL,
+  PRIMARY KEY (session, agent, place)
+);
+CREATE UNIQUE INDEX accp_outbox_mid ON accp_outbox (session, agent, mid);
+CREATE TABLE accp_registry (
+  session text COLLATE "C" NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  digest bytea NOT NULL,
+  json text COLLATE "C" NOT NULL,
+  crc bigint NOT NULL,
+  PRIMARY KEY (session, agent, digest)
+);
+CREATE TABLE accp_snapshot (
+  session text COLLATE "C" NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  position bigint NOT NULL,
+  text text COLLATE "C" NOT NULL,
+  crc bigint NOT NULL,
+  PRIMARY KEY (session, agent)
+);
+"#;
+
+use Kind::{Bytes, Integer, Mid, Small, Text};
+
+pub(super) static SIDE: Table = Table {
+    name: "side",
+    keys: 2,
+    columns: &[
+        Text, Text, Small, Integer, Integer, Integer, Integer, Integer, Integer, Integer, Integer,
+        Integer, Integer, Bytes, Bytes, Bytes,
+    ],
+};
+pub(super) static LOG: Table = Table {
+    name: "log",
+    keys: 3,
+    columns: &[
+        Text, Text, Integer, Integer, Small, Small, Mid, Integer, Integer, Small, Small, Bytes,
+    ],
+};
+pub(super) static FRAME: Table = Table {
+    name: "frame",
+    keys: 3,
+    columns: &[Text, Text, Integer, Text],
+};
+pub(super) static COLD: Table = Table {
+    name: "cold",
+    keys: 3,
+    columns: &[Text, Text, Text, Bytes, Integer, Small],
+};
+pub(super) static OUTBOX: Table = Table {
+    name: "outbox",
+    keys: 3,
+    columns: &[Text, Text, Integer, Mid, Text, Text],
+};
+pub(super) static REGISTRY: Table = Table {
+    name: "registry",
+    keys: 3,
+    columns: &[Text, Text, Bytes, Text],
+};
+pub(super) static SNAPSHOT: Table = Table {
+    name: "snapshot",
+    keys: 2,
+    columns: &[Text, Text, Integer, Text],
+};
+
+/// Statements that delete a side. The last one returns a row if there was one.
+pub(super) const DELETE: [&str; 8] = [
+    "DELETE FROM accp_log WHERE session = $1 AND agent = $2",
+    "DELETE FROM accp_frame WHERE session = $1 AND agent = $2",
+    "DELETE FROM accp_cold WHERE session = $1 AND agent = $2",
+    "DELETE FROM accp_blob WHERE session = $1 AND agent = $2",
+    "DELETE FROM accp_outbox WHERE session = $1 AND agent = $2",
+    "DELETE FROM accp_registry WHERE session = $1 AND agent = $2",
+    "DELETE FROM accp_snapshot WHERE session = $1 AND agent = $2",
+    "DELETE FROM accp_side WHERE session = $1 AND agent = $2 RETURNING agent",
+];
+
+/// Makes the tables, or brings them to this version. When they have it already, nothing is written,
+/// so that a user without the right to make tables can open the store.
+pub(super) fn prepare(link: &mut Link) -> Result<(), Fault> {
+    let last = MIGRATIONS.len() as i64;
+    if encoding(link)? != "UTF8" {
+        let text = "the database does not keep texts as UTF-8: make one with `ENCODING 'UTF8'`";
+        return Err(Fault::Foreign(text.into()));
+    }
+    let found = version(link)?;
+    if found == Some(last) {
+        return Ok(());
+    }
+    // `ACCP` as a number. The lock ends with the transaction.
+    link.flight(&[
+        Step::Plain("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+        Step::Plain("SELECT pg_advisory_xact_lock(1094927184)"),
+    ])?;
+    match migrate(link) {
+        Ok(()) => link.flight(&[Step::Plain("COMMIT")]).map(drop),
+        Err(fault) => {
+            if !fault.is_final() {
+                link.flight(&[Step::Plain("ROLLBACK")])?;
+            }
+            Err(fault)
+        }
+    }
+}
+
+/// Runs the migrations that the tables lack. The caller has the lock.
+fn migrate(link: &mut Link) -> Result<(), Fault> {
+    // Another process may have done it meanwhile.
+    let found = version(link)?;
+    let read = MIGRATIONS.len() as i64;
+    let from = match found {
+        None => 0,
+        Some(found) if (0..=read).contains(&found) => found,
+        Some(found) if found > read => return Err(Fault::Version { found, read }),
+        Some(found) => {
+            let text = format!("`accp_schema` says version {found}, and versions go from 1");
+            return Err(Fault::Corrupt(text));
+        }
+    };
+    let mut steps = Vec::new();
+    if found.is_none() {
+        let table = "CREATE TABLE accp_schema (version bigint NOT NULL);
+            INSERT INTO accp_schema VALUES (0)";
+        steps.push(Step::Plain(table));
+    }
+    steps.extend(
+        MIGRATIONS
+            .iter()
+            .skip(from as usize)
+            .copied()
+            .map(Step::Plain),
+    );
+    let made = link.flight(&steps);
+    if let Err(Fault::Postgres(error)) = &made
+        && error.code() == Some(&tokio_postgres::error::SqlState::DUPLICATE_TABLE)
+    {
+        return Err(Fault::Foreign(format!(
+            "{}, and is not a store's: name another database or schema",
+            super::fault::words(error)
+        )));
+    }
+    made?;
+    let set = "UPDATE accp_schema SET version = $1";
+    link.flight(&[Step::Query(set, vec![Box::new(read)])])?;
+    Ok(())
+}
+
+/// Returns the version of the tables; `None` when there are none.
+fn version(link: &mut Link) -> Result<Option<i64>, Fault> {
+    // `to_regclass` may still not see a table that was made while this process waited for the lock.
+    let sql = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class
+        WHERE relname = 'accp_schema' AND pg_table_is_visible(oid))";
+    let found = link.flight(&[Step::Query(sql, Vec::new())])?;
+    let found = found.first().and_then(|rows| rows.first());
+    if !found.map_or(Ok(false), |row| row.try_get(0))? {
+        return Ok(None);
+    }
+    let rows = link.flight(&[Step::Query("SELECT version FROM accp_schema", Vec::new())])?;
+    match rows.first().map(Vec::as_slice) {
+        Some([row]) => Ok(Some(row.try_get(0)?)),
+        _ => Err(Fault::Corrupt("`accp_schema` has not one row".into())),
+    }
+}
+
+fn encoding(link: &mut Link) -> Result<String, Fault> {
+    let sql = "SELECT current_setting('server_encoding')";
+    let rows = link.flight(&[Step::Query(sql, Vec::new())])?;
+    let row = rows.first().and_then(|rows| rows.first());
+    Ok(row.map_or(Ok(String::new()), |row| row.try_get(0))?)
+}

@@ -1,0 +1,61 @@
+//! Leases: who should run a side.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use accp_store::{Lease, MemoryStore, Store};
+
+use crate::server::{Schema, entry, launch};
+
+const LONG: Duration = Duration::from_secs(600);
+const SHORT: Duration = Duration::from_millis(100);
+
+fn other(lease: Lease) -> (String, Duration) {
+    match lease {
+        Lease::Other { holder, left } => (holder, left),
+        Lease::Held => panic!("it is the holder's who asked"),
+    }
+}
+
+#[test]
+fn a_lease_is_taken_renewed_over_and_released() {
+    let schema = Schema::new();
+    let (mut a, mut b) = (schema.open(), schema.open());
+    let side = launch();
+    assert_eq!(a.lease(&side, "a", LONG).unwrap(), Lease::Held);
+    let (holder, left) = other(b.lease(&side, "b'\0", LONG).unwrap());
+    assert_eq!(holder, "a");
+    assert!(left <= LONG && left > LONG / 2, "{left:?}");
+    // Renewed for a short time, it is over soon.
+    assert_eq!(a.lease(&side, "a", SHORT).unwrap(), Lease::Held);
+    sleep(2 * SHORT);
+    assert_eq!(b.lease(&side, "b'\0", LONG).unwrap(), Lease::Held);
+    assert_eq!(other(a.lease(&side, "a", LONG).unwrap()).0, "b'\0");
+    // Only the holder gives it up.
+    a.release(&side, "a").unwrap();
+    assert_eq!(other(a.lease(&side, "a", LONG).unwrap()).0, "b'\0");
+    b.release(&side, "b'\0").unwrap();
+    assert_eq!(a.lease(&side, "a", Duration::MAX).unwrap(), Lease::Held);
+}
+
+#[test]
+fn a_lease_neither_begins_nor_takes_a_side() {
+    let schema = Schema::new();
+    let (mut a, mut b) = (schema.open(), schema.open());
+    let side = launch();
+    a.open(&side).unwrap();
+    b.lease(&side, "b", LONG).unwrap();
+    assert_eq!(a.list().unwrap(), []);
+    a.commit(&[(&side, &entry(1))]).unwrap();
+    // Opening and deleting leave the lease to its holder.
+    a.delete(&side).unwrap();
+    assert_eq!(other(a.lease(&side, "a", LONG).unwrap()).0, "b");
+}
+
+#[test]
+fn a_store_of_one_process_always_has_the_lease() {
+    let mut store = MemoryStore::new();
+    assert_eq!(store.lease(&launch(), "a", LONG).unwrap(), Lease::Held);
+    assert_eq!(store.lease(&launch(), "b", LONG).unwrap(), Lease::Held);
+    store.release(&launch(), "b").unwrap();
+}
