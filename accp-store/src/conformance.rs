@@ -17,10 +17,11 @@ mod model;
 mod script;
 
 use std::cell::RefCell;
+use std::time::Duration;
 
 use proptest::test_runner::TestCaseError;
 
-use crate::{Retention, SideId, Store, StoreErrorKind};
+use crate::{Lease, Retention, SideId, Store, StoreErrorKind};
 use check::{compare, fail, good, play_all, same};
 use model::Model;
 use script::{Script, Step};
@@ -49,7 +50,15 @@ fn play<S: Store>(
     for step in &script.steps {
         match step {
             Step::Commit(plans) => commit(plans, &mut store, &mut model)?,
-            Step::Reopen => store = reopen(store),
+            Step::Reopen => {
+                store = reopen(store);
+                for side in script::sides() {
+                    same("open", &good(store.open(&side))?, &model.load(&side))?;
+                    let lease = store.lease(&side, "suite", Duration::from_secs(60));
+                    same("lease", &good(lease)?, &Lease::Held)?;
+                    good(store.release(&side, "suite"))?;
+                }
+            }
             Step::Retain { side, log_before } => {
                 let retention = Retention {
                     log_before: *log_before,

@@ -4,7 +4,8 @@
 //! after a crash gives back the state that restores the session. A session has several sides: the
 //! side of its host and the sides of its members. Each side has a log of its own, and [`SideId`]
 //! names a side. [`SqliteStore`] keeps sides in one file, and `docs/format.md` describes the format
-//! of the file. [`MemoryStore`] keeps sides until it is dropped. Authors of other stores run
+//! of the file. `PostgresStore` (feature `postgres`) keeps sides of many processes in a database, and
+//! `docs/postgres.md` describes its tables. [`MemoryStore`] keeps sides until it is dropped. Authors of other stores run
 //! `conformance` (feature `testing`) on theirs.
 //!
 //! ```

@@ -190,3 +190,29 @@ fn no_work_on_a_side_reads_a_whole_table() {
     assert_eq!(after.0, before.0, "whole tables were read");
     assert!(after.1 > before.1, "indexes were used");
 }
+
+/// The statements in `docs/postgres.md` make the tables that a store makes.
+#[test]
+fn the_docs_have_the_tables() {
+    let docs = include_str!("../../../docs/postgres.md");
+    let (_, sql) = docs.split_once("```sql\n").unwrap();
+    let (sql, _) = sql.split_once("```").unwrap();
+    let (documented, made) = (Schema::new(), Schema::new());
+    documented.sql().run(sql);
+    drop(made.open());
+    let [documented, made] = [documented, made].map(|schema| {
+        let columns = schema.sql().rows(&format!(
+            "SELECT concat_ws(' ', table_name, column_name, data_type, is_nullable, collation_name)
+             FROM information_schema.columns WHERE table_schema = '{}'
+             ORDER BY table_name, ordinal_position",
+            schema.name
+        ));
+        let indexes = schema.sql().rows(&format!(
+            "SELECT replace(indexdef, '{0}.', '') FROM pg_indexes WHERE schemaname = '{0}' ORDER BY 1",
+            schema.name
+        ));
+        let all = columns.iter().chain(&indexes);
+        all.map(|row| row.get(0)).collect::<Vec<String>>()
+    });
+    assert_eq!(documented, made);
+}
