@@ -7,7 +7,7 @@ use accp_runtime::{AgentId, DecodeError, ErrorCode, Intent, Message as Dynamic, 
 use sha2::{Digest, Sha256};
 
 use crate::fault;
-use crate::said::{ACCP, Said, TEXT};
+use crate::said::{ACCP, LONG, Said, TEXT, WIDE};
 
 /// Intents that a client may use in a task that there is.
 const LATER: [Intent; 8] = [
@@ -20,9 +20,6 @@ const LATER: [Intent; 8] = [
     Intent::STREAM,
     Intent::END,
 ];
-
-/// The bytes of words that go into a frame in any script. Longer ones go by reference.
-const LONG: usize = 16 << 10;
 
 /// What a client wants to say.
 pub(crate) enum Content {
@@ -131,10 +128,10 @@ fn frame(
     registry: &Registry,
 ) -> Result<Outbound<'static>, A2AError> {
     let refuse = |error: DecodeError| fault::of_frame(at, &error);
-    let said = Said::read(text).map_err(refuse)?;
+    let said = Said::read_wide(text).map_err(refuse)?;
     // Some frames must name a chain, which is that of the task.
     let whole = format!("{}[cid:{task}]", said.head());
-    let mut message = Dynamic::decode(&whole, registry).map_err(refuse)?;
+    let mut message = Dynamic::decode_with(&whole, registry, &WIDE).map_err(refuse)?;
     let is_fine = match begins {
         true => message.intent == Intent::REQ,
         false => LATER.contains(&message.intent),
@@ -157,6 +154,12 @@ fn frame(
     let name = AgentId::new(agent.to_owned());
     message.agent = name.map_err(|error| A2AError::internal(error.to_string()))?;
     let outbound = Outbound::owned_message(message.into_owned()).in_chain(task);
+    // A frame that is too long leaves out what may go by reference.
+    let outbound = if text.len() > LONG {
+        outbound.strict()
+    } else {
+        outbound
+    };
     Ok(match said.envelope.ttl {
         Some(ttl) => outbound.expiring(ttl),
         None => outbound,

@@ -9,10 +9,12 @@ mod desk;
 mod fault;
 mod follow;
 mod incoming;
+mod remote;
 mod router;
 mod said;
 mod shown;
 
 pub use agents::Agents;
 pub use config::Config;
+pub use remote::{Remote, RemoteConnect, RemoteError};
 pub use router::router;

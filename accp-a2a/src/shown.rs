@@ -9,12 +9,12 @@ use a2a::{
 use accp_client::{Agent, Error};
 use accp_runtime::profiles::ErrorFail;
 use accp_runtime::session::Time;
-use accp_runtime::{Message as Dynamic, Registry, Typed, Value};
+use accp_runtime::{Message as Dynamic, Registry, Typed};
 use accp_session::Entry;
 use chrono::{DateTime, Utc};
 
 use crate::course::{Course, Step};
-use crate::said::{ACCP, Said, TEXT};
+use crate::said::{ACCP, Said, TEXT, WIDE, with_values};
 
 /// The artifact that holds the answer.
 pub(crate) const ANSWER: &str = "answer";
@@ -95,7 +95,9 @@ impl Shown {
             (Step::Piece, Ok(said)) => (
                 format!("stream-{}", said.agent()),
                 format!("The stream of {}", said.agent()),
-                vec![frame(&entry.text)],
+                vec![frame(
+                    &with_values(&entry.text, &self.agent, &self.registry).await,
+                )],
             ),
             (_, said) => {
                 let from = said.as_ref().map_or("an agent", |said| said.agent());
@@ -157,31 +159,25 @@ impl Shown {
     /// Returns a frame as parts: the frame, and what it says in words if it is a message of a
     /// conversation or a failure.
     async fn parts(&self, text: &str) -> Vec<Part> {
-        let mut parts = vec![frame(text)];
-        if let Some(words) = self.words(text).await {
+        let whole = with_values(text, &self.agent, &self.registry).await;
+        let mut parts = vec![frame(&whole)];
+        if let Some(words) = self.words(&whole) {
             parts.push(Part::text(words).with_media_type(TEXT));
         }
         parts
     }
 
-    async fn words(&self, text: &str) -> Option<String> {
-        if let Ok(failure) = Typed::<ErrorFail<'_>>::decode(text) {
+    fn words(&self, text: &str) -> Option<String> {
+        if let Ok(failure) = Typed::<ErrorFail<'_>>::decode_with(text, &WIDE) {
             let ErrorFail { code, msg, .. } = failure.frame;
             return Some(format!("{code}: {msg}"));
         }
-        let message = Dynamic::decode(text, &self.registry).ok()?;
+        let message = Dynamic::decode_with(text, &self.registry, &WIDE).ok()?;
         if message.schema.as_deref() != Some("CH") {
             return None;
         }
-        match message.payload.get("content")? {
-            Value::String(words) => Some(words.clone().into_owned()),
-            // A long text went by reference, which the client cannot read.
-            Value::Ref(key) => match self.agent.expand(key).await.ok()? {
-                Value::String(words) => Some(words.into_owned()),
-                _ => None,
-            },
-            _ => None,
-        }
+        let content = message.payload.get("content")?;
+        content.as_str().map(str::to_owned)
     }
 }
 
