@@ -41,7 +41,7 @@ impl Desk {
             methods::CREATE_PUSH_CONFIG
             | methods::GET_PUSH_CONFIG
             | methods::LIST_PUSH_CONFIGS
-            | methods::DELETE_PUSH_CONFIG => Err(A2AError::push_notification_not_supported()),
+            | methods::DELETE_PUSH_CONFIG => Err(fault::of_push()),
             methods::GET_EXTENDED_AGENT_CARD => Err(A2AError::unsupported_operation(
                 "there is no extended card: the card has everything",
             )),

@@ -1,6 +1,7 @@
 //! The card of an agent.
 
 use a2a::{AgentCapabilities, AgentCard, AgentInterface, AgentSkill, TRANSPORT_PROTOCOL_JSONRPC};
+use accp_registry::{Field, FrameSpec, Schema};
 use accp_runtime::{Intent, Registry};
 
 use crate::said::{ACCP, TEXT};
@@ -44,24 +45,30 @@ fn skills(agent: &str, registry: &Registry) -> Vec<AgentSkill> {
             if intent != Intent::REQ.as_str() {
                 continue;
             }
-            let required = schema.required(&[intent, operation]);
-            let field = |name: &str| {
-                let field = schema.field(name).map(|(_, field)| field);
-                field.map_or_else(|| name.to_owned(), |field| field.short.clone())
-            };
-            let params = required.map(|name| format!("{}:..|", field(name)));
-            let params: String = params.collect();
+            let head = [intent, operation];
+            let (required, others) = fields(schema, frame, &head);
+            let mut example = format!("@{agent}>{intent}:{operation}{{");
+            for name in &required {
+                example.push_str(name);
+                example.push_str(":..|");
+            }
+            example.push_str("schema:");
+            example.push_str(&schema.code);
+            example.push('}');
             let takes_text = schema.code == "CH" && operation == "chat";
             let doc = frame.doc.as_deref().or(schema.doc.as_deref());
+            let mut description = doc.unwrap_or("A request of the session.").to_owned();
+            for (kind, names) in [(" Required: ", required), (" Optional: ", others)] {
+                if !names.is_empty() {
+                    description.extend([kind, &names.join(", "), "."]);
+                }
+            }
             skills.push(AgentSkill {
                 id: format!("{intent}:{operation}:{}", schema.code),
                 name: operation.to_owned(),
-                description: doc.unwrap_or("A request of the session.").to_owned(),
+                description,
                 tags: vec!["accp".to_owned(), schema.name.clone()],
-                examples: Some(vec![format!(
-                    "@{agent}>{intent}:{operation}{{{params}schema:{}}}",
-                    schema.code
-                )]),
+                examples: Some(vec![example]),
                 input_modes: (!takes_text).then(|| vec![ACCP.to_owned()]),
                 output_modes: None,
                 security_requirements: None,
@@ -69,4 +76,21 @@ fn skills(agent: &str, registry: &Registry) -> Vec<AgentSkill> {
         }
     }
     skills
+}
+
+/// Returns the short names of the fields that a frame must have, and of those that it may have.
+fn fields<'s>(
+    schema: &'s Schema,
+    frame: &FrameSpec,
+    head: &[&str],
+) -> (Vec<&'s str>, Vec<&'s str>) {
+    let is_here = |field: &&Field| match &frame.fields {
+        Some(names) => names.contains(&field.name) || schema.requires(field, head),
+        None => true,
+    };
+    let of_frame = schema.fields.iter().filter(is_here);
+    let (required, others): (Vec<_>, Vec<_>) =
+        of_frame.partition(|field| schema.requires(field, head));
+    let names = |fields: Vec<&'s Field>| fields.iter().map(|field| field.short.as_str()).collect();
+    (names(required), names(others))
 }

@@ -131,12 +131,11 @@ impl Course {
             let Ok(said) = Said::read(&entry.text) else {
                 continue;
             };
-            let step = match &mut course {
-                Some(course) => course.take(&entry, &said),
-                None => {
-                    course = Self::begin(&self.agent, &entry, &said);
-                    course.is_some().then_some(Step::Mine)
-                }
+            let step = if let Some(course) = &mut course {
+                course.take(&entry, &said)
+            } else {
+                course = Self::begin(&self.agent, &entry, &said);
+                course.is_some().then_some(Step::Mine)
             };
             if let Some(step) = step {
                 drop(said);

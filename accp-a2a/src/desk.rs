@@ -16,12 +16,12 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::board::Board;
-use crate::course::{Course, Step};
+use crate::course::Course;
 use crate::fault;
 use crate::follow::Follow;
 use crate::incoming::Content;
 use crate::said::{ACCP, Said, TEXT};
-use crate::shown::Shown;
+use crate::shown::{Shown, stream_of};
 
 /// Where clients of one agent are served.
 pub(crate) struct Desk {
@@ -109,11 +109,9 @@ impl Desk {
     async fn watch(&self, course: Course) -> Result<(Task, Follow), A2AError> {
         let failed = |error| fault::of_agent(&error);
         let task = self.shown.task(&course, None, true).await.map_err(failed)?;
-        let entries = course.entries(&self.shown.agent).await.map_err(failed)?;
-        let pieces = entries.iter().filter(|(_, step)| *step == Step::Piece);
-        let from =
-            pieces.filter_map(|(entry, _)| Some(Said::read(&entry.text).ok()?.agent().into()));
-        let begun = from.collect();
+        let known = task.artifacts.iter().flatten();
+        let begun = known.filter_map(|artifact| stream_of(&artifact.artifact_id));
+        let begun = begun.map(str::to_owned).collect();
         Ok((task, Follow::new(self.shown.clone(), course, begun)))
     }
 
@@ -143,7 +141,7 @@ impl Desk {
             );
             return Err(fault::of_field("message.contextId", &text, []));
         }
-        let content = Content::read(message)?;
+        let said = Content::read(message)?;
         let (agent, registry) = (&self.shown.agent, &self.shown.registry);
         if let Some(id) = named {
             let course = self.find(id).await?;
@@ -153,16 +151,16 @@ impl Desk {
                     "begin a new one by a message without taskId",
                 ));
             }
-            let frames = content.frames(agent.name(), &course.id, false, registry)?;
+            let frames = said.frames(agent.name(), &course.id, false, registry)?;
             self.put(&course.id, course.last + 1, frames).await?;
             return self.find(id).await;
         }
-        let id = content.chain(&message.message_id);
+        let id = said.chain(&message.message_id);
         // The client has sent this message before.
         if let Some(course) = self.known(&id).await? {
             return Ok(course);
         }
-        let frames = content.frames(agent.name(), &id, true, registry)?;
+        let frames = said.frames(agent.name(), &id, true, registry)?;
         let position = agent.look(accp_runtime::session::Session::position).await;
         let after = position.map_err(|error| fault::of_agent(&error))? + 1;
         self.put(&id, after, frames).await?;
@@ -214,7 +212,7 @@ fn check(request: &SendMessageRequest) -> Result<(), A2AError> {
         return Ok(());
     };
     if wishes.task_push_notification_config.is_some() {
-        return Err(A2AError::push_notification_not_supported());
+        return Err(fault::of_push());
     }
     let modes = wishes.accepted_output_modes.as_deref().unwrap_or_default();
     let fits = |mode: &String| {

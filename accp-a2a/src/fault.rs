@@ -6,6 +6,14 @@ use a2a::{A2AError, FieldViolation, PROTOCOL_DOMAIN, TypedDetail};
 use accp_client::Error;
 use accp_runtime::{DecodeError, ErrorCode};
 
+/// Refuses to call a client back.
+pub(crate) fn of_push() -> A2AError {
+    let error = A2AError::push_notification_not_supported();
+    let message =
+        format!("{error}: call SendStreamingMessage or SubscribeToTask, or GetTask later");
+    A2AError { message, ..error }
+}
+
 /// Refuses a part that is not a frame, with code, byte and cure. It says nothing of what the part holds.
 pub(crate) fn of_frame(part: usize, error: &DecodeError) -> A2AError {
     let (code, at, expected) = (error.code(), error.at(), error.expected());

@@ -132,9 +132,10 @@ fn frame(
     // Some frames must name a chain, which is that of the task.
     let whole = format!("{}[cid:{task}]", said.head());
     let mut message = Dynamic::decode_with(&whole, registry, &WIDE).map_err(refuse)?;
-    let is_fine = match begins {
-        true => message.intent == Intent::REQ,
-        false => LATER.contains(&message.intent),
+    let is_fine = if begins {
+        message.intent == Intent::REQ
+    } else {
+        LATER.contains(&message.intent)
     };
     if !is_fine {
         let expected = if begins {

@@ -17,7 +17,9 @@ use crate::course::{Course, Step};
 use crate::said::{ACCP, Said, TEXT, WIDE, with_values};
 
 /// The artifact that holds the answer.
-pub(crate) const ANSWER: &str = "answer";
+const ANSWER: &str = "answer";
+/// The beginning of the ids of the artifacts that hold streams. The agent follows.
+const STREAM: &str = "stream-";
 
 /// Shows the frames of a session.
 #[derive(Clone)]
@@ -93,7 +95,7 @@ impl Shown {
     async fn artifact(&self, entry: &Entry, step: Step) -> Artifact {
         let (artifact_id, name, parts) = match (step, Said::read(&entry.text)) {
             (Step::Piece, Ok(said)) => (
-                format!("stream-{}", said.agent()),
+                format!("{STREAM}{}", said.agent()),
                 format!("The stream of {}", said.agent()),
                 vec![frame(
                     &with_values(&entry.text, &self.agent, &self.registry).await,
@@ -179,6 +181,11 @@ impl Shown {
         let content = message.payload.get("content")?;
         content.as_str().map(str::to_owned)
     }
+}
+
+/// Returns the agent whose stream an artifact holds.
+pub(crate) fn stream_of(artifact: &str) -> Option<&str> {
+    artifact.strip_prefix(STREAM)
 }
 
 /// Returns a frame as a part.

@@ -18,7 +18,7 @@ use support::House;
 
 /// A session whose agent `cook` stands for the agents of another session, elsewhere.
 struct Here {
-    _hub: Hub,
+    hub: Hub,
     planner: Agent,
     _cook: Remote,
     there: House,
@@ -33,7 +33,7 @@ impl Here {
         let cook = Remote::connect(cook, &there.url).await.unwrap();
         assert_eq!(cook.name(), "guest in kitchen");
         Self {
-            _hub: hub,
+            hub,
             planner,
             _cook: cook,
             there,
@@ -184,7 +184,7 @@ async fn what_waits_elsewhere_waits_here() {
 #[tokio::test]
 async fn a_request_for_another_agent_is_left_to_it() {
     let here = Here::open().await;
-    let dev = here._hub.agent("dev").unwrap();
+    let dev = here.hub.agent("dev").unwrap();
     dev.serve(|task: ScheduleReq, cx| async move {
         cx.reply(ScheduleDone::new(task.task).status("by dev"))
             .await

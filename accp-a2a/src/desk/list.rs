@@ -17,15 +17,12 @@ impl Desk {
         &self,
         request: ListTasksRequest,
     ) -> Result<ListTasksResponse, A2AError> {
-        let size = match request.page_size.unwrap_or(PAGE) {
-            size @ 1..=LARGEST => size,
-            _ => {
-                return Err(fault::of_field(
-                    "pageSize",
-                    "expected a number from 1 to 100",
-                    [],
-                ));
-            }
+        let size @ 1..=LARGEST = request.page_size.unwrap_or(PAGE) else {
+            return Err(fault::of_field(
+                "pageSize",
+                "expected a number from 1 to 100",
+                [],
+            ));
         };
         let history = count("historyLength", request.history_length)?.unwrap_or_default();
         let before = match request.page_token.as_deref().unwrap_or_default() {
@@ -67,7 +64,7 @@ impl Desk {
         }
         Ok(ListTasksResponse {
             next_page_token,
-            page_size: tasks.len() as i32,
+            page_size: size,
             total_size: total as i32,
             tasks,
         })

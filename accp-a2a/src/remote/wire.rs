@@ -31,10 +31,11 @@ impl Wire {
     /// Reads the card of the agent at this URL.
     pub(super) async fn open(url: &str, token: Option<&str>) -> Result<Self, RemoteError> {
         let client = client(token).map_err(|why| RemoteError::Unreachable(url.to_owned(), why))?;
-        let place = if url.ends_with(".json") {
-            url.to_owned()
+        let below = url.trim_end_matches('/');
+        let place = if below.ends_with(CARD) {
+            below.to_owned()
         } else {
-            format!("{}{CARD}", url.trim_end_matches('/'))
+            format!("{below}{CARD}")
         };
         let failed = |why: String| RemoteError::Unreachable(place.clone(), why);
         let answer = client.get(&place).send().await;

@@ -1,5 +1,9 @@
 //! A hub in this process, with a router on loopback, and a client that calls it.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
+
+pub mod agents;
 
 use std::sync::Arc;
 
@@ -88,8 +92,7 @@ impl House {
 
     async fn post(&self, method: &str, params: &impl Serialize) -> reqwest::Response {
         let call = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
-        let client = reqwest::Client::builder().tls_backend_preconfigured(tls());
-        let request = client.build().expect("a client").post(&self.url);
+        let request = client().post(&self.url);
         let request = request.header("a2a-version", "1.0").body(call.to_string());
         request.send().await.expect("an answer")
     }
@@ -168,9 +171,9 @@ pub struct Updates {
 impl Updates {
     pub async fn next(&mut self) -> Option<StreamResponse> {
         loop {
-            if let Some((event, rest)) = self.text.split_once("\n\n") {
-                let data = event.strip_prefix("data: ").map(str::to_owned);
-                self.text = rest.to_owned();
+            if let Some(end) = self.text.find("\n\n") {
+                let event: String = self.text.drain(..end + 2).collect();
+                let data = event.trim_end().strip_prefix("data: ").map(str::to_owned);
                 let Some(data) = data else { continue };
                 let answer: JsonRpcResponse = serde_json::from_str(&data).expect("JSON");
                 let result = answer.result.expect("a result");
@@ -188,6 +191,17 @@ impl Updates {
         }
         all
     }
+}
+
+fn client() -> reqwest::Client {
+    let client = reqwest::Client::builder().tls_backend_preconfigured(tls());
+    client.build().expect("a client")
+}
+
+/// Returns what stands at a URL.
+pub async fn get(url: &str) -> String {
+    let answer = client().get(url).send().await.expect("an answer");
+    answer.text().await.expect("a body")
 }
 
 fn tls() -> rustls::ClientConfig {

@@ -13,10 +13,11 @@ const LAYERS: [&str; 3] = ["codec", "session", "delivery"];
 const OPEN: [(&str, &str); 0] = [];
 
 /// Folders whose tests run sessions.
-const SESSIONS: [&str; 4] = [
+const SESSIONS: [&str; 5] = [
     "tests/tests/sessions/",
     "accp-store/tests/",
     "accp-hub/tests/",
+    "accp-a2a/tests/",
     "accp-cli/tests/",
 ];
 

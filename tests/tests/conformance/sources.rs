@@ -31,6 +31,7 @@ impl Tests {
             "accp-store",
             "accp-client",
             "accp-hub",
+            "accp-a2a",
             "accp-testkit",
             "accp-recordings",
             "accp-learn",
