@@ -50,13 +50,26 @@ impl Frames {
     /// [`Error::Ended`] when the store fails.
     pub async fn next(&mut self) -> Result<Option<Entry>, Error> {
         loop {
-            while let Some(entry) = self.read.pop_front() {
-                self.next = entry.position + 1;
-                if entry.kind.is_relayed() && !entry.text.is_empty() {
-                    return Ok(Some(entry));
-                }
+            if let Some(entry) = self.take() {
+                return Ok(Some(entry));
             }
             if !self.read().await? && self.log.last.changed().await.is_err() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Returns the next entry that is there already, and waits for no other. `None` when this has
+    /// caught up with the log, or the side has ended.
+    ///
+    /// # Errors
+    /// [`Error::Ended`] when the store fails.
+    pub async fn next_ready(&mut self) -> Result<Option<Entry>, Error> {
+        loop {
+            if let Some(entry) = self.take() {
+                return Ok(Some(entry));
+            }
+            if !self.read().await? {
                 return Ok(None);
             }
         }
@@ -65,6 +78,17 @@ impl Frames {
     /// Returns the position of the next entry.
     pub fn position(&self) -> u64 {
         self.next
+    }
+
+    /// Takes the next entry that was read and that members get.
+    fn take(&mut self) -> Option<Entry> {
+        while let Some(entry) = self.read.pop_front() {
+            self.next = entry.position + 1;
+            if entry.kind.is_relayed() && !entry.text.is_empty() {
+                return Some(entry);
+            }
+        }
+        None
     }
 
     /// Reads what is there. Returns whether there is something.

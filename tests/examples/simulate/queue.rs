@@ -34,14 +34,14 @@ impl Queue {
         self.committer.ask(move |store| ask(store, &side)).wait()
     }
 
-    fn open(&self) -> MutexGuard<'_, BTreeMap<SideId, OpenSide>> {
+    fn opened(&self) -> MutexGuard<'_, BTreeMap<SideId, OpenSide>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Store for Queue {
     fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
-        let open = self.open();
+        let open = self.opened();
         let submit = |(side, batch): &(&SideId, &Batch)| match open.get(*side) {
             Some(open) => Ok(open.commit(Box::new((*batch).clone()))),
             None => Err(StoreError::new(StoreErrorKind::Conflict, "it is not open")),
@@ -54,7 +54,7 @@ impl Store for Queue {
 
     fn load(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
         let (open, stored) = self.committer.open(side).wait()?;
-        self.open().insert(side.clone(), open);
+        self.opened().insert(side.clone(), open);
         Ok(stored)
     }
 
@@ -64,21 +64,21 @@ impl Store for Queue {
         from: u64,
         limit: usize,
     ) -> Result<Vec<Entry>, StoreError> {
-        if let Some(open) = self.open().get(side) {
+        if let Some(open) = self.opened().get(side) {
             return open.entries(from, limit).wait();
         }
         self.ask(side, move |store, side| store.entries(side, from, limit))
     }
 
     fn entry(&mut self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError> {
-        if let Some(open) = self.open().get(side) {
+        if let Some(open) = self.opened().get(side) {
             return open.entry(position).wait();
         }
         self.ask(side, move |store, side| store.entry(side, position))
     }
 
     fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
-        if let Some(open) = self.open().get(side) {
+        if let Some(open) = self.opened().get(side) {
             return open.cold(key).wait();
         }
         let key = key.to_owned();

@@ -13,11 +13,12 @@ const LAYERS: [&str; 3] = ["codec", "session", "delivery"];
 const OPEN: [(&str, &str); 0] = [];
 
 /// Folders whose tests run sessions.
-const SESSIONS: [&str; 5] = [
+const SESSIONS: [&str; 6] = [
     "tests/tests/sessions/",
     "accp-store/tests/",
     "accp-hub/tests/",
     "accp-mcp/tests/",
+    "accp-a2a/tests/",
     "accp-cli/tests/",
 ];
 

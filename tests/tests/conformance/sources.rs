@@ -32,6 +32,7 @@ impl Tests {
             "accp-client",
             "accp-hub",
             "accp-mcp",
+            "accp-a2a",
             "accp-testkit",
             "accp-recordings",
             "accp-learn",

@@ -1,0 +1,26 @@
+//! The agents for which clients speak.
+
+use std::future::Future;
+
+use accp_client::{Agent, Error};
+
+/// Gives the agents of sessions on whose behalf clients of A2A speak.
+///
+/// Who may speak as which agent is decided before: put the [`router`](crate::router) behind a layer that
+/// knows the caller.
+pub trait Agents: Send + Sync + 'static {
+    /// Returns the agent of a session with this name. The router asks for it at each request, and keeps
+    /// no handle of it between requests; the agent is the same as long as this returns clones of one.
+    ///
+    /// The agent is for clients of A2A alone: the router takes every frame that no other handler of it
+    /// takes.
+    ///
+    /// # Errors
+    /// [`Error::Denied`] and [`Error::Name`] tell the client that there is no such agent for it; all
+    /// others, that the agent cannot be reached now.
+    fn agent(
+        &self,
+        session: &str,
+        agent: &str,
+    ) -> impl Future<Output = Result<Agent, Error>> + Send;
+}

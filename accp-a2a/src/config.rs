@@ -1,0 +1,34 @@
+//! The settings of a router.
+
+use std::time::Duration;
+
+/// The settings of a [`router`](crate::router).
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Config {
+    /// Where clients find the router, without the session and the agent:
+    /// `https://hub.example/a2a`. The cards of agents name it.
+    pub url: String,
+    /// The time for which a call that waits for the end of a task may wait: 60 seconds by default. After
+    /// that the client gets the task as it is.
+    pub wait: Duration,
+    /// The bytes of a request: 1 MiB by default.
+    pub body: usize,
+}
+
+impl Config {
+    /// Makes the settings of a router that clients find at this URL.
+    pub fn new(url: impl Into<String>) -> Self {
+        let url = url.into();
+        Self {
+            url: url.trim_end_matches('/').to_owned(),
+            wait: Duration::from_secs(60),
+            body: 1 << 20,
+        }
+    }
+
+    /// Returns the URL of an agent.
+    pub(crate) fn of(&self, session: &str, agent: &str) -> String {
+        format!("{}/{session}/{agent}", self.url)
+    }
+}

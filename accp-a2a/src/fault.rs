@@ -1,0 +1,78 @@
+//! Errors as clients of A2A get them.
+
+use std::collections::HashMap;
+
+use a2a::{A2AError, FieldViolation, PROTOCOL_DOMAIN, TypedDetail};
+use accp_client::Error;
+use accp_runtime::{DecodeError, ErrorCode};
+
+/// Refuses to call a client back.
+pub(crate) fn of_push() -> A2AError {
+    let error = A2AError::push_notification_not_supported();
+    let message =
+        format!("{error}: call SendStreamingMessage or SubscribeToTask, or GetTask later");
+    A2AError { message, ..error }
+}
+
+/// Refuses a part that is not a frame, with code, byte and cure. It says nothing of what the part holds.
+pub(crate) fn of_frame(part: usize, error: &DecodeError) -> A2AError {
+    let (code, at, expected) = (error.code(), error.at(), error.expected());
+    let text = format!("{code} at byte {at}: expected {expected}");
+    let facts = [("code", code.to_string()), ("byte", at.to_string())];
+    of_part(part, &text, facts)
+}
+
+/// Refuses a part that is a frame, but not one that fits here.
+pub(crate) fn of_part<const N: usize>(
+    part: usize,
+    text: &str,
+    facts: [(&str, String); N],
+) -> A2AError {
+    of_field(&format!("message.parts[{part}]"), text, facts)
+}
+
+/// Refuses a field of the params.
+pub(crate) fn of_field<const N: usize>(
+    field: &str,
+    text: &str,
+    facts: [(&str, String); N],
+) -> A2AError {
+    let violation = FieldViolation {
+        field: field.to_owned(),
+        description: text.to_owned(),
+    };
+    let mut details = vec![TypedDetail::bad_request(vec![violation])];
+    if N > 0 {
+        details.push(of_facts("INVALID_PARAMS", facts));
+    }
+    A2AError::invalid_params(format!("{field}: {text}")).with_details(details)
+}
+
+/// Says why the session does not take a frame.
+pub(crate) fn of_session(part: usize, error: &Error) -> A2AError {
+    let code = error.code();
+    match (error, code) {
+        (Error::Input(_) | Error::Refused(_), Some(code)) => {
+            let text = match error {
+                Error::Refused(why) => format!("{code}: expected {}", why.message),
+                // This is about what the caller wrote, and the caller gets it.
+                other => other.to_string(),
+            };
+            of_part(part, &text, [("code", code.to_string())])
+        }
+        _ => of_agent(error),
+    }
+}
+
+/// Says that the agent cannot do its part.
+pub(crate) fn of_agent(error: &Error) -> A2AError {
+    let code = error.code().unwrap_or(ErrorCode::INTERNAL_ERROR);
+    let facts = [("code", code.to_string())];
+    A2AError::internal(error.to_string()).with_details(vec![of_facts("INTERNAL_ERROR", facts)])
+}
+
+/// The `ErrorInfo` of an error gets these as its metadata.
+fn of_facts<const N: usize>(reason: &str, facts: [(&str, String); N]) -> TypedDetail {
+    let facts = facts.map(|(name, value)| (name.to_owned(), value));
+    TypedDetail::error_info(reason, PROTOCOL_DOMAIN, Some(HashMap::from(facts)))
+}

@@ -1,0 +1,100 @@
+//! A task as it goes on.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use a2a::{StreamResponse, TaskState};
+use accp_client::{Error, Frames};
+use accp_session::Entry;
+
+use crate::course::{Course, Step};
+use crate::said::Said;
+use crate::shown::Shown;
+
+/// Follows a task in the log. It holds nobody up and loses nothing: what comes stays in the log.
+pub(crate) struct Follow {
+    log: Frames,
+    shown: Shown,
+    pub(crate) course: Course,
+    /// The agents of whom the client has pieces of a stream.
+    begun: BTreeSet<String>,
+    /// Updates that the next call returns.
+    ready: VecDeque<StreamResponse>,
+}
+
+impl Follow {
+    /// Follows a task from where it stands. `begun` are the agents whose streams the client knows.
+    pub(crate) fn new(shown: Shown, course: Course, begun: BTreeSet<String>) -> Self {
+        Self {
+            log: shown.agent.frames(course.last + 1),
+            shown,
+            course,
+            begun,
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// Waits for the next frame of the task. `None` when the task has ended, or the agent has.
+    async fn step(&mut self) -> Result<Option<(Entry, Step)>, Error> {
+        while !self.course.state.is_terminal() {
+            let Some(entry) = self.log.next().await? else {
+                return Ok(None);
+            };
+            let Ok(said) = Said::read(&entry.text) else {
+                continue;
+            };
+            if let Some(step) = self.course.take(&entry, &said) {
+                drop(said);
+                return Ok(Some((entry, step)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits until the task has ended, or waits for the client.
+    pub(crate) async fn settle(&mut self) -> Result<(), Error> {
+        while self.course.state != TaskState::InputRequired && self.step().await?.is_some() {}
+        Ok(())
+    }
+
+    /// Waits until the task has ended.
+    pub(crate) async fn end(&mut self) -> Result<(), Error> {
+        while self.step().await?.is_some() {}
+        Ok(())
+    }
+
+    /// Waits for the next update. `None` after the last one.
+    pub(crate) async fn next(&mut self) -> Result<Option<StreamResponse>, Error> {
+        loop {
+            if let Some(update) = self.ready.pop_front() {
+                return Ok(Some(update));
+            }
+            let before = self.course.state.clone();
+            let Some((entry, step)) = self.step().await? else {
+                return Ok(None);
+            };
+            let (shown, course) = (&self.shown, &self.course);
+            // Each piece of a stream is one update of its artifact.
+            let artifact = if matches!(step, Step::Piece | Step::Answer) {
+                let said = Said::read(&entry.text);
+                let from = said.map(|said| said.agent().to_owned()).unwrap_or_default();
+                let appends = step == Step::Piece && !self.begun.insert(from);
+                Some(shown.artifact_update(course, &entry, step, appends).await)
+            } else {
+                None
+            };
+            let status = if step == Step::Said || course.state != before {
+                Some(shown.status_update(course, &entry, step).await)
+            } else {
+                None
+            };
+            let artifact = artifact.map(StreamResponse::ArtifactUpdate);
+            let status = status.map(StreamResponse::StatusUpdate);
+            // The answer is there before the task has ended.
+            if step == Step::Answer {
+                self.ready.extend(artifact.into_iter().chain(status));
+            } else {
+                self.ready.extend(status.into_iter().chain(artifact));
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Messages of clients on their way into the session.
+
+use a2a::{A2AError, Message, Part, PartContent};
+use accp_runtime::profiles::ChatReq;
+use accp_runtime::session::Outbound;
+use accp_runtime::{AgentId, DecodeError, ErrorCode, Intent, Message as Dynamic, Registry};
+use sha2::{Digest, Sha256};
+
+use crate::fault;
+use crate::said::{ACCP, LONG, Said, TEXT, WIDE};
+
+/// Intents that a client may use in a task that there is.
+const LATER: [Intent; 8] = [
+    Intent::REQ,
+    Intent::QRY,
+    Intent::DONE,
+    Intent::FAIL,
+    Intent::WAIT,
+    Intent::ESC,
+    Intent::STREAM,
+    Intent::END,
+];
+
+/// What a client wants to say.
+pub(crate) enum Content {
+    /// Frames, each with the index of its part.
+    Frames(Vec<(usize, String)>),
+    /// Words, as one request of a conversation.
+    Words(String),
+}
+
+impl Content {
+    /// Reads the parts of a message. A message holds frames or words.
+    pub(crate) fn read(message: &Message) -> Result<Self, A2AError> {
+        let (mut frames, mut words) = (Vec::new(), Vec::new());
+        for (at, part) in message.parts.iter().enumerate() {
+            let media_type = media_type(part);
+            let is_frame = media_type.eq_ignore_ascii_case(ACCP);
+            if !is_frame && !media_type.eq_ignore_ascii_case(TEXT) {
+                return Err(other_type(at));
+            }
+            let text = match &part.content {
+                PartContent::Text(text) => text.clone(),
+                PartContent::Raw(bytes) => match String::from_utf8(bytes.clone()) {
+                    Ok(text) => text,
+                    Err(error) => {
+                        let byte = error.utf8_error().valid_up_to();
+                        let error = DecodeError::new(ErrorCode::PARSE_ERROR, byte, "UTF-8");
+                        return Err(fault::of_frame(at, &error));
+                    }
+                },
+                _ => return Err(other_type(at)),
+            };
+            if is_frame {
+                frames.push((at, text.trim().to_owned()));
+            } else {
+                words.push(text);
+            }
+        }
+        match (frames.is_empty(), words.is_empty()) {
+            (false, true) => Ok(Self::Frames(frames)),
+            (true, false) => Ok(Self::Words(words.join("\n"))),
+            (true, true) => {
+                let expected = "expected at least one part: a frame as application/accp, or text";
+                Err(fault::of_field("message.parts", expected, []))
+            }
+            (false, false) => {
+                let expected = "expected frames or text, not both: send the text in a message of \
+                                its own, or as a field of the frame";
+                Err(fault::of_field("message.parts", expected, []))
+            }
+        }
+    }
+
+    /// Returns the name of the chain that this message begins. The same message gets the same name, so
+    /// that a client may send it again. No id of a message of a session begins with this letter.
+    pub(crate) fn chain(&self, message_id: &str) -> String {
+        let mut hash = Sha256::new();
+        let mut add = |text: &str| {
+            hash.update((text.len() as u64).to_be_bytes());
+            hash.update(text.as_bytes());
+        };
+        add(message_id);
+        match self {
+            Self::Frames(frames) => frames.iter().for_each(|(_, text)| add(text)),
+            Self::Words(words) => add(words),
+        }
+        let mut name = hex::encode(hash.finalize());
+        name.truncate(15);
+        name.insert(0, 'c');
+        name
+    }
+
+    /// Returns the frames to send, each with the index of its part, for a task that begins or that there
+    /// is.
+    pub(crate) fn frames(
+        self,
+        agent: &str,
+        task: &str,
+        begins: bool,
+        registry: &Registry,
+    ) -> Result<Vec<(usize, Outbound<'static>)>, A2AError> {
+        let frames = match self {
+            Self::Words(words) => {
+                let is_long = words.len() > LONG;
+                let said = Outbound::owned(ChatReq::new(words).role("user")).in_chain(task);
+                return Ok(vec![(0, if is_long { said.strict() } else { said })]);
+            }
+            Self::Frames(frames) => frames,
+        };
+        let mut outbound = Vec::new();
+        for (index, (at, text)) in frames.into_iter().enumerate() {
+            let begins = begins && index == 0;
+            outbound.push((at, frame(at, &text, agent, task, begins, registry)?));
+        }
+        Ok(outbound)
+    }
+}
+
+/// Reads one frame of a client: its head counts, and of its metadata `ttl` alone. Who speaks is settled
+/// before, so the frame goes out as one of this agent.
+fn frame(
+    at: usize,
+    text: &str,
+    agent: &str,
+    task: &str,
+    begins: bool,
+    registry: &Registry,
+) -> Result<Outbound<'static>, A2AError> {
+    let refuse = |error: DecodeError| fault::of_frame(at, &error);
+    let said = Said::read_wide(text).map_err(refuse)?;
+    // Some frames must name a chain, which is that of the task.
+    let whole = format!("{}[cid:{task}]", said.head());
+    let mut message = Dynamic::decode_with(&whole, registry, &WIDE).map_err(refuse)?;
+    let is_fine = if begins {
+        message.intent == Intent::REQ
+    } else {
+        LATER.contains(&message.intent)
+    };
+    if !is_fine {
+        let expected = if begins {
+            "expected a frame with the intent req, which begins a task; other frames need the taskId \
+             of a task"
+        } else if message.intent == Intent::CANCEL {
+            "expected another intent than cancel: call CancelTask"
+        } else {
+            "expected one of the intents req, qry, done, fail, wait, esc, stream, end"
+        };
+        let code = ErrorCode::INVALID_INTENT;
+        let byte = 2 + said.agent().len();
+        let facts = [("code", code.to_string()), ("byte", byte.to_string())];
+        let text = format!("{code} at byte {byte}: {expected}");
+        return Err(fault::of_part(at, &text, facts));
+    }
+    let name = AgentId::new(agent.to_owned());
+    message.agent = name.map_err(|error| A2AError::internal(error.to_string()))?;
+    let outbound = Outbound::owned_message(message.into_owned()).in_chain(task);
+    // A frame that is too long leaves out what may go by reference.
+    let outbound = if text.len() > LONG {
+        outbound.strict()
+    } else {
+        outbound
+    };
+    Ok(match said.envelope.ttl {
+        Some(ttl) => outbound.expiring(ttl),
+        None => outbound,
+    })
+}
+
+/// Returns the media type of a part without its parameters; without one, text is text.
+pub(crate) fn media_type(part: &Part) -> &str {
+    let named = part.media_type.as_deref().unwrap_or_default();
+    match named.split(';').next().unwrap_or_default().trim() {
+        "" => TEXT,
+        named => named,
+    }
+}
+
+fn other_type(at: usize) -> A2AError {
+    let text =
+        format!("message.parts[{at}]: expected text, as application/accp (a frame) or text/plain");
+    A2AError {
+        message: text,
+        ..A2AError::content_type_not_supported()
+    }
+}

@@ -1,0 +1,156 @@
+//! Agents of A2A in a session.
+
+mod errand;
+mod events;
+mod question;
+mod told;
+mod wire;
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use accp_client::{Agent, Error};
+
+use errand::Errand;
+use wire::Wire;
+
+/// An agent of a session that stands for an agent of A2A elsewhere.
+///
+/// Each request (`req`) that comes to the agent becomes a task of the other agent. The answer is its `done`
+/// frame, or its words as `done:chat`, and a failure is `fail:error`. Pieces of its artifacts become frames
+/// of a stream. When the chain of the request is cancelled, the task is cancelled too. A request that names
+/// another agent of the session as its assignee or destination is left to that agent.
+///
+/// ```no_run
+/// # use accp_a2a::{Remote, RemoteError};
+/// # async fn connect(agent: accp_client::Agent) -> Result<(), RemoteError> {
+/// let remote = Remote::connect(agent, "https://cooks.example/a2a/kitchen/cook").await?;
+/// println!("{} answers for {}", remote.agent().name(), remote.name());
+/// # Ok(())
+/// # }
+/// ```
+pub struct Remote {
+    agent: Agent,
+    name: String,
+}
+
+/// A connection to an agent of A2A that is about to be made. See [`Remote::connect`].
+#[must_use = "a connection is made when it is awaited"]
+pub struct RemoteConnect {
+    agent: Agent,
+    url: String,
+    token: Option<String>,
+}
+
+/// The reason why an agent of A2A cannot be asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemoteError {
+    /// Nobody answers at this address, or with something else than A2A, for this reason.
+    #[error("no agent of A2A at {0}: {1}")]
+    Unreachable(String, String),
+    /// The agent cannot be called the way this crate calls, for this reason.
+    #[error("the agent at {0}: {1}")]
+    Card(String, String),
+    /// The agent refuses a call.
+    #[error("the agent refuses the call ({code}): {message}")]
+    Refused {
+        /// The code of JSON-RPC.
+        code: i32,
+        /// The code of the draft (section 3.6), if the agent names one.
+        accp: Option<accp_runtime::ErrorCode>,
+        /// What the agent says.
+        message: String,
+    },
+    /// The agent of the session has ended.
+    #[error(transparent)]
+    Agent(#[from] Error),
+}
+
+impl Remote {
+    /// Lets an agent of a session stand for the agent of A2A at this URL. It reads its card, at this URL or
+    /// below it, and answers from then on.
+    ///
+    /// The agent answers as long as there is a handle of it: the `Remote` is one.
+    ///
+    /// # Errors
+    /// [`RemoteError::Unreachable`] and [`RemoteError::Card`] when there is no agent that speaks JSON-RPC
+    /// of A2A 1.0, [`RemoteError::Agent`] when the agent of the session has ended.
+    pub fn connect(agent: Agent, url: impl Into<String>) -> RemoteConnect {
+        RemoteConnect {
+            agent,
+            url: url.into(),
+            token: None,
+        }
+    }
+
+    /// Returns the agent of the session.
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// Returns the name of the agent of A2A, as its card says it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl RemoteConnect {
+    /// Shows this token to the other agent (`Authorization: Bearer`).
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+
+    async fn open(self) -> Result<Remote, RemoteError> {
+        let wire = Arc::new(Wire::open(&self.url, self.token.as_deref()).await?);
+        let name = wire.card.name.clone();
+        let session = self.agent.look(|session| {
+            let registry = Arc::clone(&session.options().registry);
+            (session.id().to_owned(), registry)
+        });
+        let (session, registry) = session.await?;
+        let session: Arc<str> = session.into();
+        self.agent.serve_others(move |cx| {
+            let errand = Errand {
+                wire: Arc::clone(&wire),
+                session: Arc::clone(&session),
+                registry: Arc::clone(&registry),
+            };
+            async move { errand.run(cx).await }
+        });
+        Ok(Remote {
+            agent: self.agent,
+            name,
+        })
+    }
+}
+
+impl IntoFuture for RemoteConnect {
+    type Output = Result<Remote, RemoteError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.open())
+    }
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote")
+            .field("agent", &self.agent.name())
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for RemoteConnect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteConnect")
+            .field("agent", &self.agent.name())
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,59 @@
+//! Events of a server (`text/event-stream`), from the pieces in which they come.
+
+/// The most bytes of an event.
+const LARGEST: usize = 8 << 20;
+
+/// Takes a stream apart into the data of its events.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    bytes: Vec<u8>,
+    data: String,
+}
+
+impl Events {
+    /// Adds what has come. Returns whether there is room for it.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> bool {
+        self.bytes.extend_from_slice(bytes);
+        self.bytes.len() + self.data.len() <= LARGEST
+    }
+
+    /// Returns the data of the next event that is complete.
+    pub(super) fn next(&mut self) -> Option<String> {
+        while let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.bytes.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line);
+            let line = line.trim_end_matches(['\n', '\r']);
+            if line.is_empty() {
+                if !self.data.is_empty() {
+                    return Some(std::mem::take(&mut self.data));
+                }
+            } else if let Some(data) = line.strip_prefix("data:") {
+                if !self.data.is_empty() {
+                    self.data.push('\n');
+                }
+                self.data.push_str(data.strip_prefix(' ').unwrap_or(data));
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Events;
+
+    #[test]
+    fn events_come_whole_however_they_are_cut() {
+        let text =
+            "data: {\"a\":1}\n\n: stay\n\nevent: x\r\ndata:two\r\ndata: lines ü\r\n\r\ndata: rest";
+        for cut in 1..text.len() {
+            let mut events = Events::default();
+            let mut all = Vec::new();
+            for bytes in text.as_bytes().chunks(cut) {
+                assert!(events.push(bytes));
+                all.extend(std::iter::from_fn(|| events.next()));
+            }
+            assert_eq!(all, ["{\"a\":1}", "two\nlines ü"], "{cut}");
+        }
+    }
+}

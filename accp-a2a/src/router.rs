@@ -1,0 +1,203 @@
+//! The routes of A2A: JSON-RPC over HTTP, and the cards of agents.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use a2a::{A2AError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, StreamResponse};
+use accp_client::{Agent, Error};
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use futures_util::stream;
+use serde_json::Value;
+
+use crate::agents::Agents;
+use crate::board::Board;
+use crate::call::{Answer, first};
+use crate::card::card;
+use crate::config::Config;
+use crate::desk::Desk;
+use crate::fault;
+use crate::follow::Follow;
+use crate::shown::Shown;
+
+/// The tasks of an agent, which several requests share.
+type Shared = Arc<tokio::sync::Mutex<Board>>;
+
+struct App<A> {
+    config: Config,
+    agents: A,
+    /// The tasks of each agent of each session, as far as they were read.
+    boards: Mutex<HashMap<(String, String), Shared>>,
+}
+
+/// Makes the routes for clients of A2A, to be mounted where [`Config::url`] says:
+///
+/// | Route | |
+/// |---|---|
+/// | `POST /{session}/{agent}` | a call of JSON-RPC: `SendMessage`, `GetTask` and so on |
+/// | `GET /{session}/{agent}/.well-known/agent-card.json` | the card of the agent |
+///
+/// Who may speak as which agent is for a layer around the router to decide.
+pub fn router<A: Agents>(config: Config, agents: A) -> Router {
+    let limit = DefaultBodyLimit::max(config.body);
+    let app = App {
+        config,
+        agents,
+        boards: Mutex::default(),
+    };
+    let card = "/{session}/{agent}/.well-known/agent-card.json";
+    Router::new()
+        .route("/{session}/{agent}", post(call::<A>))
+        .route("/{session}/{agent}/", post(call::<A>))
+        .route(card, get(show::<A>))
+        .layer(limit)
+        .with_state(Arc::new(app))
+}
+
+impl<A: Agents> App<A> {
+    async fn desk(&self, session: &str, name: &str) -> Result<Desk, Refused> {
+        let agent = self.agents.agent(session, name).await.map_err(Refused)?;
+        // The log tells what became of the tasks. So the frames themselves need no handler.
+        agent.serve_others(|_| async { Ok::<_, Error>(()) });
+        let registry = agent.look(|session| Arc::clone(&session.options().registry));
+        let registry = registry.await.map_err(Refused)?;
+        Ok(Desk {
+            board: self.board(session, &agent),
+            shown: Shown {
+                agent,
+                session: session.to_owned(),
+                registry,
+            },
+            wait: self.config.wait,
+        })
+    }
+
+    fn board(&self, session: &str, agent: &Agent) -> Shared {
+        let mut boards = self.boards.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (session.to_owned(), agent.name().to_owned());
+        Arc::clone(boards.entry(key).or_default())
+    }
+}
+
+async fn show<A: Agents>(
+    State(app): State<Arc<App<A>>>,
+    Path((session, agent)): Path<(String, String)>,
+) -> Response {
+    let url = app.config.of(&session, &agent);
+    match app.desk(&session, &agent).await {
+        Ok(desk) => Json(card(&url, &session, &agent, &desk.shown.registry)).into_response(),
+        Err(refused) => refused.response(JsonRpcId::Null),
+    }
+}
+
+async fn call<A: Agents>(
+    State(app): State<Arc<App<A>>>,
+    Path((session, agent)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let call = match read(&headers, &body) {
+        Ok(call) => call,
+        Err((id, error)) => return failed(id, &error),
+    };
+    let id = call.id.clone();
+    let desk = match app.desk(&session, &agent).await {
+        Ok(desk) => desk,
+        Err(refused) => return refused.response(id),
+    };
+    match desk.call(call).await {
+        Ok(Answer::One(result)) => Json(JsonRpcResponse::success(id, result)).into_response(),
+        Ok(Answer::Stream(streamed)) => {
+            let (task, follow) = *streamed;
+            updates(id, first(task), follow)
+        }
+        Err(error) => failed(id, &error),
+    }
+}
+
+/// Reads a call.
+fn read(headers: &HeaderMap, body: &[u8]) -> Result<JsonRpcRequest, (JsonRpcId, A2AError)> {
+    let value: Value = serde_json::from_slice(body)
+        .map_err(|error| (JsonRpcId::Null, A2AError::parse_error(error.to_string())))?;
+    let id = value.get("id").cloned().map(serde_json::from_value);
+    let id: JsonRpcId = id.and_then(Result::ok).unwrap_or(JsonRpcId::Null);
+    let version = headers.get(a2a::SVC_PARAM_VERSION);
+    // A caller that names no version, and the methods of this one, means this one.
+    let version = version.map(|version| version.to_str().unwrap_or("?").trim());
+    if let Some(other) = version.filter(|version| !version.is_empty() && !is_known(version)) {
+        let error = A2AError::version_not_supported(other);
+        let message = format!("{error}; expected A2A-Version: {}", a2a::VERSION);
+        return Err((id, A2AError { message, ..error }));
+    }
+    let call: Result<JsonRpcRequest, _> = serde_json::from_value(value);
+    match call {
+        Ok(call) if call.jsonrpc == "2.0" => Ok(call),
+        Ok(_) => {
+            let text = "expected \"jsonrpc\": \"2.0\"";
+            Err((id, A2AError::invalid_request(text)))
+        }
+        Err(error) => Err((id, A2AError::invalid_request(error.to_string()))),
+    }
+}
+
+/// Returns whether a version is one of 1.0, with or without a patch.
+fn is_known(version: &str) -> bool {
+    let rest = version.strip_prefix(a2a::VERSION);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn failed(id: JsonRpcId, error: &A2AError) -> Response {
+    Json(JsonRpcResponse::error(id, error.to_jsonrpc_error())).into_response()
+}
+
+/// Returns the updates of a task as events.
+fn updates(id: JsonRpcId, task: StreamResponse, follow: Follow) -> Response {
+    let state = (id, Some(task), Some(follow));
+    let events = stream::unfold(state, |(id, task, follow)| async move {
+        let mut follow = follow?;
+        let (next, follow) = match task {
+            Some(task) => (Ok(task), Some(follow)),
+            None => match follow.next().await {
+                Ok(Some(update)) => (Ok(update), Some(follow)),
+                Ok(None) => return None,
+                Err(error) => (Err(fault::of_agent(&error)), None),
+            },
+        };
+        let answer = match next {
+            Ok(update) => {
+                let result = serde_json::to_value(update).unwrap_or_default();
+                JsonRpcResponse::success(id.clone(), result)
+            }
+            Err(error) => JsonRpcResponse::error(id.clone(), error.to_jsonrpc_error()),
+        };
+        let data = serde_json::to_string(&answer).unwrap_or_default();
+        let event = Event::default().data(data);
+        Some((Ok::<_, Infallible>(event), (id, None, follow)))
+    });
+    let events = Sse::new(events).keep_alive(KeepAlive::default());
+    events.into_response()
+}
+
+/// The reason why there is no agent for a caller.
+struct Refused(Error);
+
+impl Refused {
+    fn response(&self, id: JsonRpcId) -> Response {
+        let status = match &self.0 {
+            Error::Denied(..) => StatusCode::FORBIDDEN,
+            Error::Name(..) => StatusCode::NOT_FOUND,
+            _ => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        let error = match status {
+            StatusCode::SERVICE_UNAVAILABLE => fault::of_agent(&self.0),
+            _ => A2AError::invalid_request(self.0.to_string()),
+        };
+        (status, failed(id, &error)).into_response()
+    }
+}

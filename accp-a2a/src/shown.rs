@@ -1,0 +1,206 @@
+//! Frames as clients of A2A see them: parts, messages, artifacts, tasks.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use a2a::{
+    Artifact, Message, Part, Role, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
+};
+use accp_client::{Agent, Error};
+use accp_runtime::profiles::ErrorFail;
+use accp_runtime::session::Time;
+use accp_runtime::{Message as Dynamic, Registry, Typed};
+use accp_session::Entry;
+use chrono::{DateTime, Utc};
+
+use crate::course::{Course, Step};
+use crate::said::{ACCP, Said, TEXT, WIDE, with_values};
+
+/// The artifact that holds the answer.
+const ANSWER: &str = "answer";
+/// The beginning of the ids of the artifacts that hold streams. The agent follows.
+const STREAM: &str = "stream-";
+
+/// Shows the frames of a session.
+#[derive(Clone)]
+pub(crate) struct Shown {
+    pub(crate) agent: Agent,
+    pub(crate) session: String,
+    pub(crate) registry: Arc<Registry>,
+}
+
+impl Shown {
+    /// Returns a task with at most this many of its last messages.
+    pub(crate) async fn task(
+        &self,
+        course: &Course,
+        history: Option<usize>,
+        has_artifacts: bool,
+    ) -> Result<Task, Error> {
+        let mut messages = Vec::new();
+        let mut artifacts: Vec<Artifact> = Vec::new();
+        let mut places = BTreeMap::new();
+        let mut why = None;
+        if history != Some(0) || has_artifacts || course.why.is_some() {
+            for (entry, step) in course.entries(&self.agent).await? {
+                if course.why == Some(entry.position) {
+                    why = Some(self.message(course, &entry, step).await);
+                }
+                match step {
+                    Step::Mine | Step::Said => {
+                        messages.push(self.message(course, &entry, step).await);
+                    }
+                    Step::Piece | Step::Answer if has_artifacts => {
+                        let artifact = self.artifact(&entry, step).await;
+                        let at = *places
+                            .entry(artifact.artifact_id.clone())
+                            .or_insert(artifacts.len());
+                        match artifacts.get_mut(at) {
+                            Some(known) => known.parts.extend(artifact.parts),
+                            None => artifacts.push(artifact),
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let left_out = messages.len().saturating_sub(history.unwrap_or(usize::MAX));
+        messages.drain(..left_out);
+        Ok(Task {
+            id: course.id.clone(),
+            context_id: self.session.clone(),
+            status: status(course, why),
+            artifacts: (!artifacts.is_empty()).then_some(artifacts),
+            history: (!messages.is_empty()).then_some(messages),
+            metadata: None,
+        })
+    }
+
+    /// Returns a frame as a message of the task.
+    async fn message(&self, course: &Course, entry: &Entry, step: Step) -> Message {
+        let role = if step == Step::Mine {
+            Role::User
+        } else {
+            Role::Agent
+        };
+        Message {
+            message_id: entry.mid.to_string(),
+            context_id: Some(self.session.clone()),
+            task_id: Some(course.id.clone()),
+            ..Message::new(role, self.parts(&entry.text).await)
+        }
+    }
+
+    /// Returns a piece of a stream, or the answer, as an artifact.
+    async fn artifact(&self, entry: &Entry, step: Step) -> Artifact {
+        let (artifact_id, name, parts) = match (step, Said::read(&entry.text)) {
+            (Step::Piece, Ok(said)) => (
+                format!("{STREAM}{}", said.agent()),
+                format!("The stream of {}", said.agent()),
+                vec![frame(
+                    &with_values(&entry.text, &self.agent, &self.registry).await,
+                )],
+            ),
+            (_, said) => {
+                let from = said.as_ref().map_or("an agent", |said| said.agent());
+                let name = format!("The answer of {from}");
+                (ANSWER.to_owned(), name, self.parts(&entry.text).await)
+            }
+        };
+        Artifact {
+            artifact_id,
+            name: Some(name),
+            description: None,
+            parts,
+            metadata: None,
+            extensions: None,
+        }
+    }
+
+    /// Returns an update of an artifact. A piece of a stream is one part of it.
+    pub(crate) async fn artifact_update(
+        &self,
+        course: &Course,
+        entry: &Entry,
+        step: Step,
+        appends: bool,
+    ) -> TaskArtifactUpdateEvent {
+        let is_last =
+            step == Step::Answer || Said::read(&entry.text).is_ok_and(|piece| piece.is_final());
+        TaskArtifactUpdateEvent {
+            task_id: course.id.clone(),
+            context_id: self.session.clone(),
+            artifact: self.artifact(entry, step).await,
+            append: Some(appends),
+            last_chunk: Some(is_last),
+            metadata: None,
+        }
+    }
+
+    /// Returns an update of the state. Its message is the frame, if the frame explains the state.
+    pub(crate) async fn status_update(
+        &self,
+        course: &Course,
+        entry: &Entry,
+        step: Step,
+    ) -> TaskStatusUpdateEvent {
+        let explains = matches!(step, Step::Failure | Step::Said);
+        let why = if explains {
+            Some(self.message(course, entry, step).await)
+        } else {
+            None
+        };
+        TaskStatusUpdateEvent {
+            task_id: course.id.clone(),
+            context_id: self.session.clone(),
+            status: status(course, why),
+            metadata: None,
+        }
+    }
+
+    /// Returns a frame as parts: the frame, and what it says in words if it is a message of a
+    /// conversation or a failure.
+    async fn parts(&self, text: &str) -> Vec<Part> {
+        let whole = with_values(text, &self.agent, &self.registry).await;
+        let mut parts = vec![frame(&whole)];
+        if let Some(words) = self.words(&whole) {
+            parts.push(Part::text(words).with_media_type(TEXT));
+        }
+        parts
+    }
+
+    fn words(&self, text: &str) -> Option<String> {
+        if let Ok(failure) = Typed::<ErrorFail<'_>>::decode_with(text, &WIDE) {
+            let ErrorFail { code, msg, .. } = failure.frame;
+            return Some(format!("{code}: {msg}"));
+        }
+        let message = Dynamic::decode_with(text, &self.registry, &WIDE).ok()?;
+        if message.schema.as_deref() != Some("CH") {
+            return None;
+        }
+        let content = message.payload.get("content")?;
+        content.as_str().map(str::to_owned)
+    }
+}
+
+/// Returns the agent whose stream an artifact holds.
+pub(crate) fn stream_of(artifact: &str) -> Option<&str> {
+    artifact.strip_prefix(STREAM)
+}
+
+/// Returns a frame as a part.
+pub(crate) fn frame(text: &str) -> Part {
+    Part::text(text).with_media_type(ACCP)
+}
+
+fn status(course: &Course, message: Option<Message>) -> TaskStatus {
+    TaskStatus {
+        state: course.state.clone(),
+        message,
+        timestamp: time(course.at),
+    }
+}
+
+pub(crate) fn time(at: Time) -> Option<DateTime<Utc>> {
+    DateTime::from_timestamp_millis(at.as_millis())
+}

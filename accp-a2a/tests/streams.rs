@@ -1,0 +1,188 @@
+//! Streams, both ways, and tasks after a restart (draft section 11.4).
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
+
+mod support;
+
+use a2a::{StreamResponse, TaskState};
+use accp_client::{Cx, Error};
+use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleReq};
+use accp_runtime::session::Outbound;
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use support::agents::{Asked, TASK, by_hand, streams};
+use support::{House, frames, in_task, request, states, texts, words};
+
+#[tokio::test]
+async fn a2a_01_accepts_pieces_of_a_stream_as_parts_of_an_artifact_one_to_one() {
+    let house = House::open("lunch").await;
+    let dev = house.agent("dev");
+    let mut heard = by_hand(&dev);
+    let updates = house
+        .stream("SendStreamingMessage", &request(frames([TASK])))
+        .await;
+    let asked = heard.recv().await.unwrap();
+    let id = asked.chain();
+    streams(asked, &["Hello", " world", "!"]).await;
+    let updates = updates.all().await;
+    assert_eq!(
+        states(&updates),
+        [
+            TaskState::Submitted,
+            TaskState::Working,
+            TaskState::Completed
+        ]
+    );
+    let mut told = Vec::new();
+    for update in &updates {
+        let StreamResponse::ArtifactUpdate(update) = update else {
+            continue;
+        };
+        assert_eq!(update.task_id, id);
+        let id = update.artifact.artifact_id.clone();
+        let [text] = texts(&update.artifact.parts)[..] else {
+            panic!("{update:?}")
+        };
+        told.push((id, update.append, update.last_chunk, text.to_owned()));
+    }
+    let kinds: Vec<_> = told
+        .iter()
+        .map(|(id, append, last, _)| (&**id, *append, *last))
+        .collect();
+    let (yes, no) = (Some(true), Some(false));
+    assert_eq!(
+        kinds,
+        [
+            ("stream-dev", no, no),
+            ("stream-dev", yes, no),
+            ("stream-dev", yes, yes),
+            ("answer", no, yes)
+        ]
+    );
+    // The texts are those of the log, byte for byte and in its order.
+    let mut log = house.hub.frames(1);
+    let mut stands = Vec::new();
+    while let Some(entry) = log.next_ready().await.unwrap() {
+        if entry.text.starts_with("@dev>stream:") || entry.text.starts_with("@dev>done:") {
+            stands.push(entry.text.to_string());
+        }
+    }
+    let told: Vec<String> = told.into_iter().map(|(.., text)| text).collect();
+    assert_eq!(told, stands);
+    // Afterwards the same parts stand in the task.
+    let task = house.get(&id).await.unwrap();
+    let parts: Vec<String> = task
+        .artifacts
+        .unwrap()
+        .iter()
+        .flat_map(|artifact| texts(&artifact.parts).into_iter().map(str::to_owned))
+        .collect();
+    assert_eq!(parts, stands);
+}
+
+#[tokio::test]
+async fn frames_of_a_stream_that_a_client_sends_go_out_as_such() {
+    let house = House::open("lunch").await;
+    let dev = house.agent("dev");
+    let mut heard = by_hand(&dev);
+    let parts = [
+        TASK,
+        "@me>stream:infer{idx:0|d:first_|schema:ST}",
+        "@me>stream:infer{idx:1|d:second|done:true|schema:ST}[mid:000000000001,seq:9,cid:mine]",
+    ];
+    let task = house.begin(frames(parts)).await.unwrap();
+    let mut texts = Vec::new();
+    let first = heard.recv().await.unwrap();
+    for _ in 0..2 {
+        let asked = heard.recv().await.unwrap();
+        assert_eq!(asked.chain(), task.id);
+        let text = asked.cx.inbound().text();
+        texts.push(text.split('[').next().unwrap().to_owned());
+    }
+    assert_eq!(
+        texts,
+        [
+            "@guest>stream:infer{idx:0|d:first_|schema:ST}",
+            "@guest>stream:infer{idx:1|d:second|done:true|schema:ST}"
+        ]
+    );
+    let more = in_task(
+        frames(["@me>stream:infer{idx:2|d:late|schema:ST}"]),
+        &task.id,
+    );
+    let error = house.send(more).await.unwrap_err();
+    assert_eq!(error.code, a2a::error_code::INVALID_PARAMS, "{error:?}");
+    first.done().await;
+}
+
+#[tokio::test]
+async fn a_client_that_comes_back_gets_the_task_and_then_what_follows() {
+    let house = House::open("lunch").await;
+    let dev = house.agent("dev");
+    let mut heard = by_hand(&dev);
+    let task = house.begin(frames([TASK])).await.unwrap();
+    let asked = heard.recv().await.unwrap();
+    let mut log = house.guest.frames(1);
+    asked
+        .say(Outbound::owned(InferStream::new(0, "early")))
+        .await;
+    while !log.next().await.unwrap().unwrap().text.contains("early") {}
+    let mut updates = house
+        .stream("SubscribeToTask", &json!({"id": task.id}))
+        .await;
+    let Some(StreamResponse::Task(stands)) = updates.next().await else {
+        panic!("no task")
+    };
+    assert_eq!(stands.status.state, TaskState::Working);
+    assert_eq!(stands.artifacts.unwrap()[0].parts.len(), 1);
+    let late = InferStream::new(1, "late").is_final(true);
+    asked.say(Outbound::owned(late)).await;
+    let Some(StreamResponse::ArtifactUpdate(update)) = updates.next().await else {
+        panic!("no piece")
+    };
+    assert_eq!((update.append, update.last_chunk), (Some(true), Some(true)));
+    asked.done().await;
+    assert_eq!(states(&updates.all().await), [TaskState::Completed]);
+    let error = house.raw("SubscribeToTask", &json!({"id": task.id})).await;
+    assert_eq!(
+        error["error"]["code"],
+        a2a::error_code::UNSUPPORTED_OPERATION,
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a2a_01_accepts_that_the_log_has_the_tasks_after_a_restart() {
+    let house = House::open("lunch").await;
+    let dev = house.agent("dev");
+    dev.serve(|_: ScheduleReq, cx: Cx| async move {
+        let (open, _) = oneshot::channel();
+        streams(Asked { cx, _open: open }, &["one", "two"]).await;
+        Ok::<_, Error>(())
+    });
+    let id = house.send(frames([TASK])).await.unwrap().id;
+    let open = house.begin(words("and tomorrow?")).await.unwrap();
+    let before = (
+        house.get(&id).await.unwrap(),
+        house.get(&open.id).await.unwrap(),
+    );
+    drop(dev);
+    let house = house.reopen().await;
+    let after = (
+        house.get(&id).await.unwrap(),
+        house.get(&open.id).await.unwrap(),
+    );
+    assert_eq!(before, after);
+    assert_eq!(after.0.status.state, TaskState::Completed);
+    // The task that was open goes on.
+    let mut updates = house
+        .stream("SubscribeToTask", &json!({"id": open.id}))
+        .await;
+    let first = updates.next().await.unwrap();
+    let dev = house.agent("dev");
+    dev.serve(|_: ChatReq, cx| async move { cx.reply(ChatDone::new("soup")).await });
+    let mut all = vec![first];
+    all.extend(updates.all().await);
+    assert_eq!(states(&all).last(), Some(&TaskState::Completed));
+}

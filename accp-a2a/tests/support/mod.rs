@@ -1,0 +1,265 @@
+//! A hub in this process, with a router on loopback, and a client that calls it.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
+
+pub mod agents;
+
+use std::sync::Arc;
+
+use a2a::{JsonRpcError, JsonRpcResponse, Message, Part, Role, Task, TaskState};
+use a2a::{SendMessageConfiguration, SendMessageRequest, SendMessageResponse, StreamResponse};
+use accp_a2a::{Agents, Config, router};
+use accp_client::{Agent, Error, Hub};
+use accp_runtime::session::{Options, Rules, Scope};
+use accp_runtime::{AgentId, Registry};
+use accp_store::{Committer, MemoryStore};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+/// One agent of one session.
+struct Only(String, Agent);
+
+impl Agents for Only {
+    async fn agent(&self, session: &str, agent: &str) -> Result<Agent, Error> {
+        if session == self.0 && agent == self.1.name() {
+            Ok(self.1.clone())
+        } else {
+            let why = format!("no agent {agent} in {session}");
+            Err(Error::Denied("this hub".into(), why))
+        }
+    }
+}
+
+/// A session with a router for its agent `guest`.
+pub struct House {
+    pub committer: Committer,
+    pub hub: Hub,
+    pub guest: Agent,
+    /// Where `guest` is reached.
+    pub url: String,
+    server: JoinHandle<()>,
+}
+
+impl House {
+    pub async fn open(session: &str) -> Self {
+        let committer = Committer::new(MemoryStore::new()).expect("a store");
+        Self::open_on(committer, session).await
+    }
+
+    pub async fn open_on(committer: Committer, session: &str) -> Self {
+        let name = AgentId::new("hub").expect("a name");
+        let options = Options::new(session, name, Arc::new(Registry::standard()));
+        let rules = Rules {
+            scope: Scope::Sender,
+            ..Rules::default()
+        };
+        let hub = Hub::open_on(&committer, options, rules).await;
+        let hub = hub.expect("a hub");
+        let guest = hub.agent("guest").expect("an agent");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let base = format!("http://{}/a2a", listener.local_addr().expect("an address"));
+        let only = Only(session.to_owned(), guest.clone());
+        let routes = router(Config::new(&base), only);
+        let app = axum::Router::new().nest("/a2a", routes);
+        let server = tokio::spawn(async move {
+            axum::serve(listener, app).await.expect("it serves");
+        });
+        Self {
+            committer,
+            hub,
+            guest,
+            url: format!("{base}/{session}/guest"),
+            server,
+        }
+    }
+
+    /// Ends the server and the hub, and opens both again on the same store.
+    pub async fn reopen(self) -> Self {
+        self.server.abort();
+        let session = self.hub.session().to_owned();
+        let committer = self.committer.clone();
+        drop((self.hub, self.guest));
+        Self::open_on(committer, &session).await
+    }
+
+    pub fn agent(&self, name: &str) -> Agent {
+        self.hub.agent(name).expect("an agent")
+    }
+
+    async fn post(&self, method: &str, params: &impl Serialize) -> reqwest::Response {
+        let call = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+        let request = client().post(&self.url);
+        let request = request.header("a2a-version", "1.0").body(call.to_string());
+        request.send().await.expect("an answer")
+    }
+
+    /// Calls a method, and returns its answer as it came.
+    pub async fn raw(&self, method: &str, params: &impl Serialize) -> Value {
+        let answer = self.post(method, params).await;
+        let text = answer.text().await.expect("a body");
+        serde_json::from_str(&text).expect("JSON")
+    }
+
+    /// Calls a method.
+    pub async fn call<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<T, JsonRpcError> {
+        let answer = self.raw(method, params).await;
+        let answer: JsonRpcResponse = serde_json::from_value(answer).expect("an answer");
+        match (answer.result, answer.error) {
+            (Some(result), None) => Ok(serde_json::from_value(result).expect("the type")),
+            (None, Some(error)) => Err(error),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Sends a message, and waits for the end of its task.
+    pub async fn send(&self, message: Message) -> Result<Task, JsonRpcError> {
+        match self.call("SendMessage", &request(message)).await? {
+            SendMessageResponse::Task(task) => Ok(task),
+            SendMessageResponse::Message(message) => panic!("{message:?}"),
+        }
+    }
+
+    /// Sends a message, and does not wait.
+    pub async fn begin(&self, message: Message) -> Result<Task, JsonRpcError> {
+        let mut request = request(message);
+        request.configuration = Some(SendMessageConfiguration {
+            accepted_output_modes: None,
+            task_push_notification_config: None,
+            history_length: None,
+            return_immediately: Some(true),
+        });
+        match self.call("SendMessage", &request).await? {
+            SendMessageResponse::Task(task) => Ok(task),
+            SendMessageResponse::Message(message) => panic!("{message:?}"),
+        }
+    }
+
+    pub async fn get(&self, id: &str) -> Result<Task, JsonRpcError> {
+        self.call("GetTask", &json!({ "id": id })).await
+    }
+
+    pub async fn cancel(&self, id: &str) -> Result<Task, JsonRpcError> {
+        self.call("CancelTask", &json!({ "id": id })).await
+    }
+
+    /// Calls a method that answers with a stream.
+    pub async fn stream(&self, method: &str, params: &impl Serialize) -> Updates {
+        let answer = self.post(method, params).await;
+        let kind = answer.headers()["content-type"].to_str().expect("a text");
+        assert!(kind.starts_with("text/event-stream"), "{kind}");
+        Updates {
+            answer,
+            text: String::new(),
+        }
+    }
+}
+
+/// The updates of a stream.
+pub struct Updates {
+    answer: reqwest::Response,
+    text: String,
+}
+
+impl Updates {
+    pub async fn next(&mut self) -> Option<StreamResponse> {
+        loop {
+            if let Some(end) = self.text.find("\n\n") {
+                let event: String = self.text.drain(..end + 2).collect();
+                let data = event.trim_end().strip_prefix("data: ").map(str::to_owned);
+                let Some(data) = data else { continue };
+                let answer: JsonRpcResponse = serde_json::from_str(&data).expect("JSON");
+                let result = answer.result.expect("a result");
+                return Some(serde_json::from_value(result).expect("an update"));
+            }
+            let chunk = self.answer.chunk().await.expect("a chunk")?;
+            self.text += std::str::from_utf8(&chunk).expect("UTF-8");
+        }
+    }
+
+    pub async fn all(mut self) -> Vec<StreamResponse> {
+        let mut all = Vec::new();
+        while let Some(update) = self.next().await {
+            all.push(update);
+        }
+        all
+    }
+}
+
+fn client() -> reqwest::Client {
+    let client = reqwest::Client::builder().tls_backend_preconfigured(tls());
+    client.build().expect("a client")
+}
+
+/// Returns what stands at a URL.
+pub async fn get(url: &str) -> String {
+    let answer = client().get(url).send().await.expect("an answer");
+    answer.text().await.expect("a body")
+}
+
+fn tls() -> rustls::ClientConfig {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider);
+    let config = config
+        .with_safe_default_protocol_versions()
+        .expect("versions");
+    let roots = rustls::RootCertStore::empty();
+    config.with_root_certificates(roots).with_no_client_auth()
+}
+
+pub fn request(message: Message) -> SendMessageRequest {
+    SendMessageRequest {
+        message,
+        configuration: None,
+        metadata: None,
+        tenant: None,
+    }
+}
+
+pub fn frame(text: &str) -> Part {
+    Part::text(text).with_media_type("application/accp")
+}
+
+/// A message of frames.
+pub fn frames<const N: usize>(texts: [&str; N]) -> Message {
+    Message::new(Role::User, texts.map(frame).to_vec())
+}
+
+/// A message of words.
+pub fn words(text: &str) -> Message {
+    Message::new(Role::User, vec![Part::text(text)])
+}
+
+pub fn in_task(mut message: Message, id: &str) -> Message {
+    message.task_id = Some(id.to_owned());
+    message
+}
+
+/// Returns the frames among parts.
+pub fn texts(parts: &[Part]) -> Vec<&str> {
+    let frames = parts
+        .iter()
+        .filter(|part| part.media_type.as_deref() == Some("application/accp"));
+    frames.filter_map(Part::as_text).collect()
+}
+
+/// Returns the states that a stream tells, without those that follow themselves.
+pub fn states(updates: &[StreamResponse]) -> Vec<TaskState> {
+    let mut states: Vec<TaskState> = updates
+        .iter()
+        .filter_map(|update| match update {
+            StreamResponse::Task(task) => Some(task.status.state.clone()),
+            StreamResponse::StatusUpdate(update) => Some(update.status.state.clone()),
+            _ => None,
+        })
+        .collect();
+    states.dedup();
+    states
+}

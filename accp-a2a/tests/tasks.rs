@@ -1,0 +1,204 @@
+//! Tasks of clients of A2A in a session (draft section 11.4).
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
+
+mod support;
+
+use a2a::{StreamResponse, TaskState};
+use accp_client::Cx;
+use accp_runtime::Message as Dynamic;
+use accp_runtime::profiles::{ChatDone, ChatReq, ErrorFail, ScheduleReq};
+use accp_runtime::session::Outbound;
+
+use support::agents::{TASK, by_hand, works};
+use support::{House, frames, in_task, request, states, texts, words};
+
+#[tokio::test]
+async fn a2a_01_accepts_a_frame_as_a_part_and_ends_the_task_with_done() {
+    let house = House::open("lunch").await;
+    let dev = house.agent("dev");
+    works(&dev);
+    let task = house.send(frames([TASK])).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Completed);
+    assert_eq!(task.context_id, "lunch");
+    let artifacts = task.artifacts.unwrap();
+    let [answer] = &artifacts[..] else {
+        panic!("{artifacts:?}")
+    };
+    let [text] = texts(&answer.parts)[..] else {
+        panic!("{answer:?}")
+    };
+    assert!(
+        text.starts_with("@dev>done:schedule{task:impl_auth|stat:done|schema:TA}["),
+        "{text}"
+    );
+    assert!(text.contains(&format!("cid:{}", task.id)), "{text}");
+    // The request stands in the session as one of the agent for whom the client speaks.
+    let history = task.history.unwrap();
+    let [asked] = texts(&history[0].parts)[..] else {
+        panic!("{history:?}")
+    };
+    assert!(
+        asked.starts_with("@guest>req:schedule{asgn:dev|task:impl_auth|schema:TA}["),
+        "{asked}"
+    );
+}
+
+#[tokio::test]
+async fn words_become_a_request_of_a_conversation_and_the_answer_comes_with_its_words() {
+    let house = House::open("lunch").await;
+    let cook = house.agent("cook");
+    cook.serve(|said: ChatReq, cx| async move {
+        assert_eq!(said.role, "user");
+        cx.reply(ChatDone::new(said.content.to_uppercase())).await
+    });
+    let task = house.send(words("What is for lunch?")).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Completed);
+    let answer = &task.artifacts.unwrap()[0];
+    assert_eq!(answer.parts.len(), 2, "{answer:?}");
+    assert!(texts(&answer.parts)[0].starts_with("@cook>done:chat{content:WHAT_IS_FOR_LUNCH?|"));
+    assert_eq!(answer.parts[1].as_text(), Some("WHAT IS FOR LUNCH?"));
+    let history = task.history.unwrap();
+    assert_eq!(history[0].parts[1].as_text(), Some("What is for lunch?"));
+}
+
+/// A text that does not fit into a frame goes by reference, which a client cannot read. So the value stands
+/// in the frame that it gets.
+#[tokio::test]
+async fn a_long_answer_comes_with_its_words() {
+    let house = House::open("lunch").await;
+    let cook = house.agent("cook");
+    let long = "rye and spelt, ".repeat(5000);
+    let answer = long.clone();
+    cook.serve(move |_: ChatReq, cx: Cx| {
+        let answer = Outbound::owned(ChatDone::new(answer.clone())).strict();
+        async move { cx.reply_with(answer).await }
+    });
+    let task = house.send(words(&long)).await.unwrap();
+    let answer = &task.artifacts.unwrap()[0];
+    let text = texts(&answer.parts)[0];
+    assert!(text.starts_with("@cook>done:chat{content:rye_and_spelt"));
+    assert!(text.len() > 70_000, "{}", text.len());
+    assert_eq!(answer.parts[1].as_text(), Some(&*long));
+}
+
+#[tokio::test]
+async fn a_failure_ends_the_task_with_the_error_frame_as_the_message() {
+    let house = House::open("lunch").await;
+    let dev = house.agent("dev");
+    dev.serve(|_: ScheduleReq, cx: Cx| async move {
+        cx.reply(ErrorFail::new("E4001", "no such tool", false))
+            .await
+    });
+    let task = house.send(frames([TASK])).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Failed);
+    let why = task.status.message.unwrap();
+    let text = texts(&why.parts)[0];
+    assert!(
+        text.starts_with("@dev>fail:error{code:E4001|msg:no_such_tool|"),
+        "{text}"
+    );
+    assert_eq!(why.parts[1].as_text(), Some("E4001: no such tool"));
+    assert_eq!(task.artifacts, None);
+    assert_eq!(house.get(&task.id).await.unwrap().status.message, Some(why));
+}
+
+#[tokio::test]
+async fn a_client_cancels_the_chain_of_its_task() {
+    let house = House::open("lunch").await;
+    let dev = house.agent("dev");
+    let mut heard = by_hand(&dev);
+    let task = house.begin(frames([TASK])).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Submitted);
+    let asked = heard.recv().await.unwrap();
+    let cancelled = house.cancel(&task.id).await.unwrap();
+    assert_eq!(cancelled.status.state, TaskState::Canceled);
+    asked.cx.inbound().cancel_token().cancelled().await;
+    // It does not end twice.
+    let error = house.cancel(&task.id).await.unwrap_err();
+    assert_eq!(
+        error.code,
+        a2a::error_code::TASK_NOT_CANCELABLE,
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_chain_that_the_session_cancels_is_a_cancelled_task() {
+    let house = House::open("lunch").await;
+    let dev = house.agent("dev");
+    let mut heard = by_hand(&dev);
+    let mut updates = house
+        .stream("SendStreamingMessage", &request(frames([TASK])))
+        .await;
+    let asked = heard.recv().await.unwrap();
+    // Only who began the chain may cancel it, here or by A2A.
+    let cancel = Dynamic::new("guest", "cancel", "task").unwrap();
+    let cancel = Outbound::owned_message(cancel).in_chain(asked.chain());
+    house.guest.send_with(cancel).await.unwrap();
+    assert!(matches!(
+        updates.next().await,
+        Some(StreamResponse::Task(_))
+    ));
+    let states = states(&updates.all().await);
+    assert_eq!(states, [TaskState::Canceled]);
+}
+
+#[tokio::test]
+async fn a_frame_that_waits_asks_the_client_for_input() {
+    let house = House::open("lunch").await;
+    let dev = house.agent("dev");
+    let mut heard = by_hand(&dev);
+    let mut updates = house
+        .stream("SendStreamingMessage", &request(frames([TASK])))
+        .await;
+    let asked = heard.recv().await.unwrap();
+    let Some(StreamResponse::Task(task)) = updates.next().await else {
+        panic!("no task")
+    };
+    let wait = Dynamic::new("dev", "wait", "task")
+        .unwrap()
+        .with("reason", "which branch?");
+    asked.say(Outbound::owned_message(wait)).await;
+    let Some(StreamResponse::StatusUpdate(update)) = updates.next().await else {
+        panic!("no update")
+    };
+    assert_eq!(update.status.state, TaskState::InputRequired);
+    let why = update.status.message.unwrap();
+    assert!(
+        texts(&why.parts)[0].starts_with("@dev>wait:task{reason:"),
+        "{why:?}"
+    );
+    let stands = house.get(&task.id).await.unwrap();
+    assert_eq!(stands.status.state, TaskState::InputRequired);
+    assert_eq!(stands.status.message, Some(why));
+    // A message in the task goes into its chain, and the answer to the first request ends it.
+    let more = in_task(words("the branch main"), &task.id);
+    let going = house.begin(more).await.unwrap();
+    assert_eq!(
+        (going.id, going.status.state),
+        (task.id, TaskState::Working)
+    );
+    let said = heard.recv().await.unwrap();
+    assert!(said.cx.inbound().text().contains("content:the_branch_main"));
+    asked.done().await;
+    let states = states(&updates.all().await);
+    assert_eq!(states, [TaskState::Working, TaskState::Completed]);
+}
+
+#[tokio::test]
+async fn a_message_that_comes_again_is_one_task() {
+    let house = House::open("lunch").await;
+    let dev = house.agent("dev");
+    works(&dev);
+    let message = frames([TASK]);
+    let first = house.send(message.clone()).await.unwrap();
+    let again = house.send(message.clone()).await.unwrap();
+    assert_eq!(first, again);
+    // Another text under the same id is another message.
+    let mut other = message;
+    other.parts = vec![support::frame(
+        "@me>req:schedule{asgn:dev|task:b|schema:TA}",
+    )];
+    assert_ne!(house.send(other).await.unwrap().id, first.id);
+}
