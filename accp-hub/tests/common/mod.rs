@@ -47,6 +47,8 @@ impl Running {
         if config.listen == Config::default().listen {
             config.listen.set_port(0);
         }
+        // Another crate of the workspace may give reqwest TLS without a provider of its cryptography.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let sessions = Sessions::new(&config, store).expect("a store");
         let server = Server::bind(config, sessions, access)
             .await
