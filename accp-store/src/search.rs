@@ -37,6 +37,10 @@ pub(crate) struct Document {
     /// The frame, and the values that it refers to, each on a line of its own.
     pub(crate) text: String,
     /// Whether the bytes of all these values are here, or will never be.
+    #[cfg_attr(
+        not(feature = "sqlite"),
+        expect(dead_code, reason = "for an index alone")
+    )]
     pub(crate) is_whole: bool,
 }
 

@@ -10,6 +10,10 @@ pub(crate) enum Cell<'a> {
     Null,
     Integer(i64),
     /// No table has a column of this type. A table that has one is not part of the format.
+    #[cfg_attr(
+        not(feature = "sqlite"),
+        expect(dead_code, reason = "only SQLite has columns without a type")
+    )]
     Real(f64),
     /// A text, which is UTF-8 unless it is damaged.
     Text(&'a [u8]),
