@@ -9,7 +9,6 @@ use accp_client::{Cx, Error};
 use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleReq};
 use accp_runtime::session::Outbound;
 use serde_json::json;
-use tokio::sync::oneshot;
 
 use support::agents::{Asked, TASK, by_hand, streams};
 use support::{House, frames, in_task, request, states, texts, words};
@@ -157,8 +156,7 @@ async fn a2a_01_accepts_that_the_log_has_the_tasks_after_a_restart() {
     let house = House::open("lunch").await;
     let dev = house.agent("dev");
     dev.serve(|_: ScheduleReq, cx: Cx| async move {
-        let (open, _) = oneshot::channel();
-        streams(Asked { cx, _open: open }, &["one", "two"]).await;
+        streams(Asked::of(cx), &["one", "two"]).await;
         Ok::<_, Error>(())
     });
     let id = house.send(frames([TASK])).await.unwrap().id;
