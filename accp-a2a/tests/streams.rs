@@ -184,3 +184,19 @@ async fn a2a_01_accepts_that_the_log_has_the_tasks_after_a_restart() {
     all.extend(updates.all().await);
     assert_eq!(states(&all).last(), Some(&TaskState::Completed));
 }
+
+/// A stream begins with the request, however far its task has come.
+#[tokio::test]
+async fn a_stream_has_each_frame_that_follows_also_when_the_task_has_ended() {
+    let house = House::open("lunch").await;
+    let dev = house.agent("dev");
+    let mut heard = by_hand(&dev);
+    let asks = request(frames([TASK]));
+    let updates = house.stream("SendStreamingMessage", &asks).await;
+    streams(heard.recv().await.unwrap(), &["one", "two"]).await;
+    let updates = updates.all().await;
+    assert_eq!(updates.len(), 6, "{updates:?}");
+    // The same message again is the same task.
+    let again = house.stream("SendStreamingMessage", &asks).await;
+    assert_eq!(again.all().await, updates);
+}
