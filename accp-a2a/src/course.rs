@@ -21,6 +21,8 @@ pub(crate) struct Course {
     pub(crate) state: TaskState,
     /// When the state was last said.
     pub(crate) at: Time,
+    /// When the request came.
+    begun: Time,
     /// The positions of the first and the last frame.
     pub(crate) first: u64,
     pub(crate) last: u64,
@@ -58,10 +60,22 @@ impl Course {
             agent: agent.to_owned(),
             state: TaskState::Submitted,
             at: entry.at,
+            begun: entry.at,
             first: entry.position,
             last: entry.position,
             why: None,
         })
+    }
+
+    /// Returns the task as its request began it.
+    pub(crate) fn at_its_beginning(&self) -> Self {
+        Self {
+            state: TaskState::Submitted,
+            at: self.begun,
+            last: self.first,
+            why: None,
+            ..self.clone()
+        }
     }
 
     /// Takes the next frame of the log. Returns what it is in this task; `None` if it is not of this

@@ -39,7 +39,8 @@ impl Desk {
         let history = configuration.and_then(|wishes| wishes.history_length);
         let returns = configuration.and_then(|wishes| wishes.return_immediately);
         let history = count("configuration.historyLength", history)?;
-        let course = self.take(&request).await?;
+        let id = self.take(&request).await?.id;
+        let course = self.find(&id).await?;
         let mut follow = Follow::new(self.shown.clone(), course, BTreeSet::new());
         if returns != Some(true) {
             // After this time the client gets the task as it is.
@@ -128,7 +129,8 @@ impl Desk {
         Ok(board.get(id).cloned())
     }
 
-    /// Sends what a message holds into the session, and returns its task.
+    /// Sends what a message holds into the session. Returns its task as it stood before all that may follow
+    /// from the message, so that a stream has each frame that does.
     async fn take(&self, request: &SendMessageRequest) -> Result<Course, A2AError> {
         let message = &request.message;
         check(request)?;
@@ -153,18 +155,18 @@ impl Desk {
             }
             let frames = said.frames(agent.name(), &course.id, false, registry)?;
             self.put(&course.id, course.last + 1, frames).await?;
-            return self.find(id).await;
+            return Ok(course);
         }
         let id = said.chain(&message.message_id);
         // The client has sent this message before.
         if let Some(course) = self.known(&id).await? {
-            return Ok(course);
+            return Ok(course.at_its_beginning());
         }
         let frames = said.frames(agent.name(), &id, true, registry)?;
         let position = agent.look(accp_runtime::session::Session::position).await;
         let after = position.map_err(|error| fault::of_agent(&error))? + 1;
         self.put(&id, after, frames).await?;
-        self.find(&id).await
+        Ok(self.find(&id).await?.at_its_beginning())
     }
 
     /// Sends frames, each once the host has taken the one before.

@@ -9,7 +9,6 @@ use accp_client::{Cx, Error};
 use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleReq};
 use accp_runtime::session::Outbound;
 use serde_json::json;
-use tokio::sync::oneshot;
 
 use support::agents::{Asked, TASK, by_hand, streams};
 use support::{House, frames, in_task, request, states, texts, words};
@@ -157,8 +156,7 @@ async fn a2a_01_accepts_that_the_log_has_the_tasks_after_a_restart() {
     let house = House::open("lunch").await;
     let dev = house.agent("dev");
     dev.serve(|_: ScheduleReq, cx: Cx| async move {
-        let (open, _) = oneshot::channel();
-        streams(Asked { cx, _open: open }, &["one", "two"]).await;
+        streams(Asked::of(cx), &["one", "two"]).await;
         Ok::<_, Error>(())
     });
     let id = house.send(frames([TASK])).await.unwrap().id;
@@ -185,4 +183,20 @@ async fn a2a_01_accepts_that_the_log_has_the_tasks_after_a_restart() {
     let mut all = vec![first];
     all.extend(updates.all().await);
     assert_eq!(states(&all).last(), Some(&TaskState::Completed));
+}
+
+/// A stream begins with the request, however far its task has come.
+#[tokio::test]
+async fn a_stream_has_each_frame_that_follows_also_when_the_task_has_ended() {
+    let house = House::open("lunch").await;
+    let dev = house.agent("dev");
+    let mut heard = by_hand(&dev);
+    let asks = request(frames([TASK]));
+    let updates = house.stream("SendStreamingMessage", &asks).await;
+    streams(heard.recv().await.unwrap(), &["one", "two"]).await;
+    let updates = updates.all().await;
+    assert_eq!(updates.len(), 6, "{updates:?}");
+    // The same message again is the same task.
+    let again = house.stream("SendStreamingMessage", &asks).await;
+    assert_eq!(again.all().await, updates);
 }

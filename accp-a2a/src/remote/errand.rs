@@ -1,6 +1,7 @@
 //! One request of the session on its way through an agent of A2A.
 
 use std::error::Error as StdError;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,11 +13,12 @@ use accp_client::{Agent, Cx};
 use accp_runtime::session::Outbound;
 use accp_runtime::{ErrorCode, Intent, Message as Dynamic, Registry};
 use serde_json::json;
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::RemoteError;
 use super::question;
-use super::told::{Told, failure, words};
+use super::told::{Comes, Told, failure, words};
 use super::wire::{Updates, Wire};
 
 /// The times before the first looks at a task whose updates do not come by themselves.
@@ -27,6 +29,8 @@ const LOOKS: [Duration; 3] = [
 ];
 /// The time before each further look.
 const LAST: Duration = Duration::from_secs(10);
+/// The time for which a task that is to be cancelled may take to get its name.
+const NAMED: Duration = Duration::from_secs(20);
 /// Looks in a row that may fail.
 const FAILURES: usize = 6;
 
@@ -44,7 +48,7 @@ struct Course<'e> {
     chain: String,
     operation: String,
     /// The id of the task, once it has one.
-    task: Option<String>,
+    task: watch::Sender<Option<String>>,
     told: Told,
     /// True while the other agent waits for somebody.
     waits: bool,
@@ -61,11 +65,12 @@ impl Errand {
         }
         let mid = cx.inbound().mid()?.to_string();
         let chain = request.envelope.correlation_id.as_deref();
+        let (told, mut task) = watch::channel(None::<String>);
         let mut course = Course {
             errand: &self,
             chain: chain.unwrap_or(&mid).to_owned(),
             operation: request.operation.to_string(),
-            task: None,
+            task: told,
             told: Told::default(),
             waits: false,
             agent: agent.clone(),
@@ -73,28 +78,38 @@ impl Errand {
         // The same request gets the same id, so that a server that knows it makes no second task.
         let id = format!("{}-{mid}", self.session);
         let (wire, registry) = (&self.wire, &self.registry);
-        let message =
-            question::message(id, cx.inbound().text(), &wire.card, &agent, registry).await;
+        let text = cx.inbound().text();
+        let message = question::message(id, text, &wire.card, &agent, registry).await;
         let cancel = cx.inbound().cancel_token().clone();
+        let mut asking = pin!(course.ask(message));
         let reply = tokio::select! {
             biased;
             () = cancel.cancelled() => None,
-            reply = course.ask(message) => Some(reply),
+            reply = &mut asking => Some(reply),
         };
-        match (reply, course.task) {
-            (Some(Ok(reply)), _) => cx.reply_with(reply).await?,
-            (Some(Err(error)), _) => cx.reply_with(fault(&error)).await?,
-            // Nobody waits for a reply in a cancelled chain.
-            (None, Some(task)) => {
-                let params = json!({ "id": task });
-                let cancelled = wire.call::<Task>(methods::CANCEL_TASK, &params).await;
-                if let Err(error) = cancelled {
-                    tracing::debug!(%error, task, "a task was not cancelled");
+        match reply {
+            Some(Ok(reply)) => cx.reply_with(reply).await?,
+            Some(Err(error)) => cx.reply_with(fault(&error)).await?,
+            // Nobody waits for a reply in a cancelled chain. Only a task that has a name can be cancelled.
+            None => {
+                let name = async { task.wait_for(Option::is_some).await.ok()?.clone() };
+                tokio::select! {
+                    id = name => self.cancel(id.as_deref()).await,
+                    _ = asking => {}
+                    () = sleep(NAMED) => {}
                 }
             }
-            (None, None) => {}
         }
         Ok(())
+    }
+
+    /// Cancels a task.
+    async fn cancel(&self, id: Option<&str>) {
+        let params = json!({ "id": id });
+        let cancelled = self.wire.call::<Task>(methods::CANCEL_TASK, &params);
+        if let Err(error) = cancelled.await {
+            tracing::debug!(%error, id, "a task was not cancelled");
+        }
     }
 }
 
@@ -148,7 +163,9 @@ impl Course<'_> {
                 }
                 Ok(None) => return Ok(None),
                 // The task may go on without its stream.
-                Err(RemoteError::Unreachable(..)) if self.task.is_some() => return Ok(None),
+                Err(RemoteError::Unreachable(..)) if self.task.borrow().is_some() => {
+                    return Ok(None);
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -156,7 +173,8 @@ impl Course<'_> {
 
     /// Follows a task whose stream has ended before it.
     async fn look_again(&mut self, wire: &Wire) -> Result<Outbound<'static>, RemoteError> {
-        let Some(id) = self.task.clone() else {
+        let id = self.task.borrow().clone();
+        let Some(id) = id else {
             let url = wire.card.name.clone();
             let why = "the stream has ended without a task or an answer";
             return Err(RemoteError::Unreachable(url, why.to_owned()));
@@ -195,30 +213,27 @@ impl Course<'_> {
         let registry = &*self.errand.registry;
         match update {
             StreamResponse::Task(task) => {
-                self.task = Some(task.id);
-                let is_over = task.status.state.is_terminal();
+                self.task.send_replace(Some(task.id));
                 for artifact in task.artifacts.iter().flatten() {
-                    let parts = self.told.whole(&artifact.artifact_id, &artifact.parts);
-                    let pieces = self.told.take(parts, !is_over, false, &agent, registry);
+                    let (id, parts) = (&artifact.artifact_id, &artifact.parts);
+                    let pieces = self.told.take(id, parts, Comes::Whole, &agent, registry);
                     self.send(pieces).await?;
                 }
                 self.stands(&task.status).await
             }
             StreamResponse::ArtifactUpdate(update) => {
-                let appends = update.append == Some(true);
-                let is_last = update.last_chunk == Some(true);
+                let comes = match update.append {
+                    Some(true) => Comes::More(update.last_chunk == Some(true)),
+                    _ => Comes::First,
+                };
                 let artifact = &update.artifact;
-                self.told
-                    .more(&artifact.artifact_id, &artifact.parts, appends);
-                let in_pieces = appends || !is_last;
-                let pieces = self
-                    .told
-                    .take(&artifact.parts, in_pieces, is_last, &agent, registry);
+                let (id, parts) = (&artifact.artifact_id, &artifact.parts);
+                let pieces = self.told.take(id, parts, comes, &agent, registry);
                 self.send(pieces).await?;
                 Ok(None)
             }
             StreamResponse::StatusUpdate(update) => {
-                self.task = Some(update.task_id);
+                self.task.send_replace(Some(update.task_id));
                 self.stands(&update.status).await
             }
             StreamResponse::Message(message) => {

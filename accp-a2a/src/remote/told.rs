@@ -1,7 +1,5 @@
 //! What an agent of A2A has told about a task.
 
-use std::collections::HashMap;
-
 use a2a::{Message, Part, PartContent};
 use accp_runtime::profiles::{ChatDone, InferStream};
 use accp_runtime::session::Outbound;
@@ -15,47 +13,79 @@ use crate::said::{ACCP, LONG, WIDE};
 /// What an agent of A2A has told about a task.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    /// The parts of each artifact that were seen.
-    parts: HashMap<String, usize>,
+    artifacts: Vec<Known>,
     /// The pieces of words that went out.
     pieces: i64,
     /// The frame that answers.
     answer: Option<String>,
+}
+
+/// An artifact, as far as it was told.
+#[derive(Debug, Default)]
+struct Known {
+    id: String,
+    /// The parts that were seen.
+    seen: usize,
     words: Vec<String>,
+    /// True if its words came in pieces.
+    in_pieces: bool,
+}
+
+/// How parts of an artifact come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comes {
+    /// With all parts before them: as in a task.
+    Whole,
+    /// As the first parts.
+    First,
+    /// After parts that came before. True if they are the last.
+    More(bool),
 }
 
 impl Told {
-    /// Takes the parts of an artifact from the first on. Returns those that are new.
-    pub(super) fn whole<'p>(&mut self, artifact: &str, parts: &'p [Part]) -> &'p [Part] {
-        let seen = self.parts.entry(artifact.to_owned()).or_default();
-        let new = parts.get(*seen..).unwrap_or_default();
-        *seen = parts.len().max(*seen);
-        new
-    }
-
-    /// Takes parts that an update adds to an artifact, or that replace it.
-    pub(super) fn more(&mut self, artifact: &str, parts: &[Part], appends: bool) {
-        let seen = self.parts.entry(artifact.to_owned()).or_default();
-        *seen = if appends {
-            *seen + parts.len()
-        } else {
-            parts.len()
-        };
-    }
-
     /// Takes parts of an artifact. Returns the frames of a stream that they are: pieces of a stream of
     /// frames, and words that come in pieces.
     pub(super) fn take(
         &mut self,
+        id: &str,
         parts: &[Part],
-        in_pieces: bool,
-        is_last: bool,
+        comes: Comes,
         agent: &str,
         registry: &Registry,
     ) -> Vec<Outbound<'static>> {
+        let artifacts = &mut self.artifacts;
+        let at = artifacts.iter().position(|known| known.id == id);
+        let at = at.unwrap_or_else(|| {
+            artifacts.push(Known {
+                id: id.to_owned(),
+                ..Known::default()
+            });
+            artifacts.len() - 1
+        });
+        let Some(known) = artifacts.get_mut(at) else {
+            return Vec::new();
+        };
+        let parts = match comes {
+            Comes::Whole => {
+                let new = parts.get(known.seen..).unwrap_or_default();
+                known.seen += new.len();
+                new
+            }
+            Comes::First => {
+                known.words.clear();
+                known.in_pieces = false;
+                known.seen = parts.len();
+                parts
+            }
+            Comes::More(_) => {
+                known.seen += parts.len();
+                parts
+            }
+        };
         let mut out = Vec::new();
+        let mut pieces = Vec::new();
         let has_frames = parts.iter().any(is_frame);
-        for (index, part) in parts.iter().enumerate() {
+        for part in parts {
             let Some(text) = text(part) else { continue };
             if is_frame(part) {
                 let intent = Frame::parse_with(&text, &WIDE).map(|frame| frame.intent.into_owned());
@@ -64,26 +94,48 @@ impl Told {
                     Ok("done" | "end") => self.answer = Some(text),
                     _ => {}
                 }
-                continue;
+            } else if !has_frames {
+                // Beside a frame, words say the same.
+                pieces.push(text);
             }
-            // Beside a frame, words say the same.
-            if has_frames {
-                continue;
-            }
-            if in_pieces {
-                let is_last = is_last && index + 1 == parts.len();
-                let piece = InferStream::new(self.pieces, text.clone()).is_final(is_last);
-                self.pieces += 1;
-                out.push(Outbound::owned(piece));
-            }
-            self.words.push(text);
         }
+        // Words are a stream once a second piece comes: then the first goes out as well.
+        let is_last = comes == Comes::More(true);
+        let is_more = matches!(comes, Comes::More(_));
+        if is_more || known.in_pieces {
+            let first = if known.in_pieces {
+                &[]
+            } else {
+                &known.words[..]
+            };
+            let all = first.len() + pieces.len();
+            for (index, words) in first.iter().chain(&pieces).enumerate() {
+                let piece = InferStream::new(self.pieces, words.clone());
+                self.pieces += 1;
+                out.push(Outbound::owned(piece.is_final(is_last && index + 1 == all)));
+            }
+            known.in_pieces = true;
+        }
+        known.words.extend(pieces);
         out
     }
 
     /// Takes a message that is itself the answer.
     pub(super) fn says(&mut self, message: &Message, agent: &str, registry: &Registry) {
-        self.take(&message.parts, false, false, agent, registry);
+        self.take("", &message.parts, Comes::First, agent, registry);
+    }
+
+    /// Returns the words of all artifacts. Pieces of one text stand side by side.
+    fn words(&self) -> String {
+        let artifacts = self
+            .artifacts
+            .iter()
+            .filter(|known| !known.words.is_empty());
+        let words = artifacts.map(|known| {
+            let separator = if known.in_pieces { "" } else { "\n" };
+            known.words.join(separator)
+        });
+        words.collect::<Vec<_>>().join("\n")
     }
 
     /// Returns the answer of the task.
@@ -99,16 +151,14 @@ impl Told {
                 Outbound::error(ErrorCode::INTERNAL_ERROR, text)
             });
         }
-        if self.words.is_empty() {
+        let words = self.words();
+        if words.is_empty() {
             let done = Dynamic::new(agent.to_owned(), "done", operation.to_owned());
             return match done {
                 Ok(done) => Outbound::owned_message(done),
                 Err(error) => Outbound::error(error.code(), error.to_string()),
             };
         }
-        // Pieces of one text stand side by side.
-        let separator = if self.pieces > 0 { "" } else { "\n" };
-        let words = self.words.join(separator);
         let is_long = words.len() > LONG;
         let done = Outbound::owned(ChatDone::new(words));
         if is_long { done.strict() } else { done }
@@ -165,5 +215,49 @@ fn text(part: &Part) -> Option<String> {
         PartContent::Text(text) | PartContent::Url(text) => Some(text.clone()),
         PartContent::Raw(bytes) => String::from_utf8(bytes.clone()).ok(),
         PartContent::Data(value) => Some(value.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a::Part;
+    use accp_runtime::Registry;
+
+    use super::{Comes, Told};
+
+    fn told(updates: &[(&str, &[&str], Comes)]) -> (String, usize) {
+        let registry = Registry::standard();
+        let mut told = Told::default();
+        let mut pieces = 0;
+        for (id, texts, comes) in updates {
+            let parts: Vec<Part> = texts.iter().map(|text| Part::text(*text)).collect();
+            pieces += told.take(id, &parts, *comes, "cook", &registry).len();
+        }
+        (told.words(), pieces)
+    }
+
+    #[test]
+    fn words_are_a_stream_if_they_come_in_pieces() {
+        let whole = told(&[
+            ("a", &["soup"], Comes::First),
+            ("b", &["rye", "bread"], Comes::First),
+        ]);
+        assert_eq!(whole, ("soup\nrye\nbread".to_owned(), 0));
+        let first = ("a", &["so"][..], Comes::First);
+        let last = ("a", &["p"][..], Comes::More(true));
+        let pieces = told(&[first, ("a", &["u"], Comes::More(false)), last]);
+        assert_eq!(pieces, ("soup".to_owned(), 3));
+    }
+
+    #[test]
+    fn what_was_told_is_not_told_again() {
+        let again = told(&[
+            ("a", &["so"], Comes::First),
+            ("a", &["u"], Comes::More(false)),
+            ("a", &["so", "u", "p"], Comes::Whole),
+        ]);
+        assert_eq!(again, ("soup".to_owned(), 3));
+        let replaced = told(&[("a", &["so"], Comes::First), ("a", &["stew"], Comes::First)]);
+        assert_eq!(replaced, ("stew".to_owned(), 0));
     }
 }

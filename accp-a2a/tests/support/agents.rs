@@ -23,6 +23,12 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// Takes a frame from its handler, which goes on.
+    pub fn of(cx: Cx) -> Self {
+        let (open, _) = oneshot::channel();
+        Self { cx, _open: open }
+    }
+
     pub fn chain(&self) -> String {
         let registry = Registry::standard();
         let message = self.cx.inbound().message(&registry).unwrap();
