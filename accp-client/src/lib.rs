@@ -41,6 +41,7 @@ mod handle;
 mod hub;
 mod link;
 mod side;
+mod tls;
 mod wire;
 
 pub use agent::Agent;
@@ -51,3 +52,4 @@ pub use error::Error;
 pub use frames::Frames;
 pub use hub::Hub;
 pub use link::Link;
+pub use tls::tls_settings;

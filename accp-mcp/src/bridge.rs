@@ -8,16 +8,23 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use accp_client::Agent;
+use reqwest::redirect::Policy;
+use reqwest::{Client, StatusCode};
 use rmcp::RoleClient;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, Tool};
 use rmcp::service::{RunningService, serve_client};
 use rmcp::transport::TokioChildProcess;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
+};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
 
 use crate::Error;
 use call::Tools;
+
+/// The most redirects of one request.
+const REDIRECTS: usize = 10;
 
 /// An agent that answers `req:tool` by the tools of an MCP server: with `done:tool`, or with `fail:error`
 /// and E4001 (no such tool), E4003 (arguments that the tool does not take) or E4002 (it failed, or the
@@ -59,7 +66,7 @@ impl Bridge {
         let owned = std::mem::replace(command, Command::new(&name));
         let child = TokioChildProcess::builder(owned).stderr(Stdio::inherit());
         let (child, _) = child.spawn().map_err(|error| Error::Command(name, error))?;
-        let running = serve_client(client(), child).await;
+        let running = serve_client(client_config(), child).await;
         Self::serve(
             agent,
             running.map_err(|error| Error::Mcp(error.to_string()))?,
@@ -67,21 +74,15 @@ impl Bridge {
         .await
     }
 
-    /// Connects to an MCP server over streamable HTTP, and serves its tools. An `https` address wants the
-    /// feature `https` of this crate.
+    /// Connects to an MCP server over streamable HTTP, and serves its tools.
     ///
     /// # Errors
     /// [`Error::Mcp`] when it is not there, or does not speak MCP.
     pub async fn url(agent: Agent, url: &str) -> Result<Self, Error> {
-        if cfg!(not(feature = "https")) && url.starts_with("https:") {
-            let text = "a bridge to an https address wants the feature `https` of accp-mcp";
-            return Err(Error::Mcp(text.to_owned()));
-        }
-        // The first who installs a provider of cryptography for the process has it.
-        #[cfg(feature = "https")]
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let transport = StreamableHttpClientTransport::from_uri(url);
-        let running = serve_client(client(), transport).await;
+        let client = http_client().map_err(Error::Mcp)?;
+        let config = StreamableHttpClientTransportConfig::with_uri(url);
+        let transport = StreamableHttpClientTransport::with_client(client, config);
+        let running = serve_client(client_config(), transport).await;
         Self::serve(
             agent,
             running.map_err(|error| Error::Mcp(error.to_string()))?,
@@ -98,7 +99,7 @@ impl Bridge {
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<Self, Error> {
-        let running = serve_client(client(), (read, write)).await;
+        let running = serve_client(client_config(), (read, write)).await;
         Self::serve(
             agent,
             running.map_err(|error| Error::Mcp(error.to_string()))?,
@@ -151,7 +152,30 @@ impl Bridge {
 }
 
 /// Returns what the bridge says of itself.
-fn client() -> ClientConfig {
+/// Returns a client that follows a redirect only if the request stays what it is and goes to the same
+/// server. It keeps no connections open: the next answer on one may wait 40 ms for an acknowledgement of
+/// TCP.
+fn http_client() -> Result<Client, String> {
+    let keeps = [
+        StatusCode::TEMPORARY_REDIRECT,
+        StatusCode::PERMANENT_REDIRECT,
+    ];
+    let redirects = Policy::custom(move |attempt| {
+        let from = attempt.previous().first();
+        let is_same = from.is_some_and(|url| url.origin() == attempt.url().origin());
+        if is_same && keeps.contains(&attempt.status()) && attempt.previous().len() <= REDIRECTS {
+            attempt.follow()
+        } else {
+            attempt.stop()
+        }
+    });
+    let tls = rustls::ClientConfig::clone(&*accp_client::tls_settings(None)?);
+    let client = Client::builder().tls_backend_preconfigured(tls);
+    let client = client.redirect(redirects).pool_max_idle_per_host(0);
+    client.build().map_err(|error| error.to_string())
+}
+
+fn client_config() -> ClientConfig {
     let version = env!("CARGO_PKG_VERSION");
     let name = Implementation::new("accp-mcp-bridge", version);
     ClientConfig::new(ClientCapabilities::default(), name)

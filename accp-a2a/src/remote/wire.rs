@@ -1,6 +1,5 @@
 //! Calls of an agent of A2A: JSON-RPC over HTTP.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::{
@@ -9,6 +8,7 @@ use a2a::{
 };
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Response};
+use rustls::ClientConfig;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -174,13 +174,7 @@ fn client(token: Option<&str>) -> Result<Client, String> {
         token.set_sensitive(true);
         headers.insert(AUTHORIZATION, token);
     }
-    let mut roots = rustls::RootCertStore::empty();
-    roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider);
-    let tls = tls.with_safe_default_protocol_versions();
-    let tls = tls.map_err(|error| error.to_string())?;
-    let tls = tls.with_root_certificates(roots).with_no_client_auth();
+    let tls = ClientConfig::clone(&*accp_client::tls_settings(None)?);
     let client = Client::builder().tls_backend_preconfigured(tls);
     let client = client.connect_timeout(CONNECT).default_headers(headers);
     client.build().map_err(|error| said(&error))

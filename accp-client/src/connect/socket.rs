@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use accp_runtime::session::MemberId;
 use futures_util::{SinkExt, StreamExt};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
@@ -23,6 +21,7 @@ use url::Url;
 use crate::command::Command;
 use crate::error::Error;
 use crate::handle::Handle;
+use crate::tls::tls_settings;
 use crate::wire::{Frame, Wire};
 
 /// The time for which a hub may take to answer a connection.
@@ -75,7 +74,9 @@ impl Target {
         if let Some(token) = &mut token {
             token.set_sensitive(true);
         }
-        let tls = (scheme == "wss").then(|| tls(authority)).transpose();
+        let tls = (scheme == "wss")
+            .then(|| tls_settings(authority))
+            .transpose();
         let tls = tls.map_err(|why| refuse(why.clone()))?;
         Ok(Self { url, token, tls })
     }
@@ -110,30 +111,6 @@ impl Target {
     fn origin(&self) -> String {
         self.url.origin().ascii_serialization()
     }
-}
-
-fn tls(authority: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
-    let mut roots = RootCertStore::empty();
-    match authority {
-        None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
-        Some(file) => {
-            let said = |why: &dyn fmt::Display| format!("{}: {why}", file.display());
-            let certificates = CertificateDer::pem_file_iter(file);
-            for certificate in certificates.map_err(|error| said(&error))? {
-                let certificate = certificate.map_err(|error| said(&error))?;
-                roots.add(certificate).map_err(|error| said(&error))?;
-            }
-            if roots.is_empty() {
-                return Err(said(&"no certificate in it"));
-            }
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.map_err(|error| error.to_string())?;
-    let config = config.with_root_certificates(roots).with_no_client_auth();
-    Ok(Arc::new(config))
 }
 
 /// Carries the frames of an agent to its hub and back.
