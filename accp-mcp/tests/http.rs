@@ -10,7 +10,9 @@ use accp_client::Error;
 use accp_mcp::{Service, Settings};
 use rmcp::model::{ProtocolVersion, SubscribeRequestParams};
 use rmcp::service::{ClientLifecycleMode, serve_client, serve_client_with_lifecycle};
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
+};
 use serde_json::json;
 
 use support::{client, hub, read, task, works};
@@ -37,11 +39,23 @@ async fn serve() -> (String, Arc<AtomicUsize>) {
     (format!("http://{at}/mcp"), opened)
 }
 
+fn http() -> reqwest::Client {
+    let tls = accp_client::tls_settings(None).unwrap();
+    let tls = rustls::ClientConfig::clone(&tls);
+    let client = reqwest::Client::builder().tls_backend_preconfigured(tls);
+    client.build().unwrap()
+}
+
+fn to(url: String) -> StreamableHttpClientTransport<reqwest::Client> {
+    let config = StreamableHttpClientTransportConfig::with_uri(url);
+    StreamableHttpClientTransport::with_client(http(), config)
+}
+
 #[tokio::test]
 async fn two_clients_ask_and_answer_over_http() {
     let (at, opened) = serve().await;
     let connect = async |agent: &str| {
-        let transport = StreamableHttpClientTransport::from_uri(format!("{at}/lunch/{agent}"));
+        let transport = to(format!("{at}/lunch/{agent}"));
         serve_client(client(), transport).await.unwrap()
     };
     let (planner, dev) = (connect("planner").await, connect("dev").await);
@@ -72,7 +86,7 @@ async fn two_clients_ask_and_answer_over_http() {
 async fn a_client_without_sessions_keeps_what_it_has_open() {
     let (at, opened) = serve().await;
     let connect = async |agent: &str| {
-        let transport = StreamableHttpClientTransport::from_uri(format!("{at}/lunch/{agent}"));
+        let transport = to(format!("{at}/lunch/{agent}"));
         let mode = ClientLifecycleMode::Discover {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         };
@@ -101,7 +115,7 @@ async fn a_client_without_sessions_keeps_what_it_has_open() {
 #[tokio::test]
 async fn requests_of_other_hosts_origins_and_paths_are_refused() {
     let (at, _) = serve().await;
-    let http = reqwest::Client::new();
+    let http = http();
     let ask = |path: &str| {
         http.post(format!("{at}{path}"))
             .header("accept", "application/json, text/event-stream")
@@ -142,14 +156,14 @@ async fn a_client_that_subscribes_hears_of_changes() {
     }
     let (at, _) = serve().await;
     let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
-    let transport = StreamableHttpClientTransport::from_uri(format!("{at}/lunch/dev"));
+    let transport = to(format!("{at}/lunch/dev"));
     let dev = serve_client(Told(told), transport).await.unwrap();
     let uri = "accp://session/lunch/context";
     #[allow(deprecated, reason = "revisions before 2026-07-28")]
     dev.subscribe(SubscribeRequestParams::new(uri))
         .await
         .unwrap();
-    let transport = StreamableHttpClientTransport::from_uri(format!("{at}/lunch/planner"));
+    let transport = to(format!("{at}/lunch/planner"));
     let planner = serve_client(client(), transport).await.unwrap();
     works(&planner, "accp_send", task("dev", "impl_auth")).await;
     assert_eq!(heard.recv().await.as_deref(), Some(uri));

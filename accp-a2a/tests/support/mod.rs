@@ -194,7 +194,9 @@ impl Updates {
 }
 
 fn client() -> reqwest::Client {
-    let client = reqwest::Client::builder().tls_backend_preconfigured(tls());
+    let tls = accp_client::tls_settings(None).expect("settings");
+    let tls = rustls::ClientConfig::clone(&tls);
+    let client = reqwest::Client::builder().tls_backend_preconfigured(tls);
     client.build().expect("a client")
 }
 
@@ -202,16 +204,6 @@ fn client() -> reqwest::Client {
 pub async fn get(url: &str) -> String {
     let answer = client().get(url).send().await.expect("an answer");
     answer.text().await.expect("a body")
-}
-
-fn tls() -> rustls::ClientConfig {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider);
-    let config = config
-        .with_safe_default_protocol_versions()
-        .expect("versions");
-    let roots = rustls::RootCertStore::empty();
-    config.with_root_certificates(roots).with_no_client_auth()
 }
 
 pub fn request(message: Message) -> SendMessageRequest {

@@ -48,7 +48,9 @@ impl Running {
             config.listen.set_port(0);
         }
         // Another crate of the workspace may give reqwest TLS without a provider of its cryptography.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        let tls = accp_client::tls_settings(None).expect("settings");
+        let tls = rustls::ClientConfig::clone(&tls);
+        let http = reqwest::Client::builder().tls_backend_preconfigured(tls);
         let sessions = Sessions::new(&config, store).expect("a store");
         let server = Server::bind(config, sessions, access)
             .await
@@ -58,7 +60,7 @@ impl Running {
         let task = tokio::spawn(server.run(async move { drop(ended.await) }));
         Self {
             address,
-            http: reqwest::Client::new(),
+            http: http.build().expect("a client"),
             end,
             task,
         }
