@@ -9,8 +9,8 @@ use accp_client::{Agent, Error};
 /// Who may speak as which agent is decided before: put the [`router`](crate::router) behind a layer that
 /// knows the caller.
 pub trait Agents: Send + Sync + 'static {
-    /// Returns the agent of a session with this name. The router asks for it at each request, and keeps
-    /// no handle of it between requests; the agent is the same as long as this returns clones of one.
+    /// Opens the agent of a session with this name. The router keeps it until nobody has asked for it for
+    /// [`Config::idle`](crate::Config::idle), or it has ended.
     ///
     /// The agent is for clients of A2A alone: the router takes every frame that no other handler of it
     /// takes.
@@ -23,4 +23,15 @@ pub trait Agents: Send + Sync + 'static {
         session: &str,
         agent: &str,
     ) -> impl Future<Output = Result<Agent, Error>> + Send;
+}
+
+/// A closure `|session: String, agent: String| async { .. }` gives agents, too.
+impl<F, R> Agents for F
+where
+    F: Fn(String, String) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<Agent, Error>> + Send,
+{
+    async fn agent(&self, session: &str, agent: &str) -> Result<Agent, Error> {
+        self(session.to_owned(), agent.to_owned()).await
+    }
 }

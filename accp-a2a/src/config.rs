@@ -12,6 +12,9 @@ pub struct Config {
     /// The time for which a call that waits for the end of a task may wait: 60 seconds by default. After
     /// that the client gets the task as it is.
     pub wait: Duration,
+    /// The time after which an agent is dropped for whom no request comes: 30 minutes by default. The next
+    /// request opens it again.
+    pub idle: Duration,
     /// The bytes of a request: 1 MiB by default.
     pub body: usize,
 }
@@ -23,6 +26,7 @@ impl Config {
         Self {
             url: url.trim_end_matches('/').to_owned(),
             wait: Duration::from_secs(60),
+            idle: Duration::from_secs(30 * 60),
             body: 1 << 20,
         }
     }

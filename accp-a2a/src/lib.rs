@@ -73,6 +73,7 @@ mod desk;
 mod fault;
 mod follow;
 mod incoming;
+mod places;
 mod remote;
 mod router;
 mod said;

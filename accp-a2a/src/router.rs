@@ -1,11 +1,10 @@
 //! The routes of A2A: JSON-RPC over HTTP, and the cards of agents.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use a2a::{A2AError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, StreamResponse};
-use accp_client::{Agent, Error};
+use accp_client::Error;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -17,23 +16,18 @@ use futures_util::stream;
 use serde_json::Value;
 
 use crate::agents::Agents;
-use crate::board::Board;
 use crate::call::{Answer, first};
 use crate::card::card;
 use crate::config::Config;
 use crate::desk::Desk;
 use crate::fault;
 use crate::follow::Follow;
+use crate::places::Places;
 use crate::shown::Shown;
-
-/// The tasks of an agent, which several requests share.
-type Shared = Arc<tokio::sync::Mutex<Board>>;
 
 struct App<A> {
     config: Config,
-    agents: A,
-    /// The tasks of each agent of each session, as far as they were read.
-    boards: Mutex<HashMap<(String, String), Shared>>,
+    places: Places<A>,
 }
 
 /// Makes the routes for clients of A2A, to be mounted where [`Config::url`] says:
@@ -47,9 +41,8 @@ struct App<A> {
 pub fn router<A: Agents>(config: Config, agents: A) -> Router {
     let limit = DefaultBodyLimit::max(config.body);
     let app = App {
+        places: Places::new(agents, config.idle),
         config,
-        agents,
-        boards: Mutex::default(),
     };
     let card = "/{session}/{agent}/.well-known/agent-card.json";
     Router::new()
@@ -62,13 +55,11 @@ pub fn router<A: Agents>(config: Config, agents: A) -> Router {
 
 impl<A: Agents> App<A> {
     async fn desk(&self, session: &str, name: &str) -> Result<Desk, Refused> {
-        let agent = self.agents.agent(session, name).await.map_err(Refused)?;
-        // The log tells what became of the tasks. So the frames themselves need no handler.
-        agent.serve_others(|_| async { Ok::<_, Error>(()) });
+        let (agent, board) = self.places.get(session, name).await.map_err(Refused)?;
         let registry = agent.look(|session| Arc::clone(&session.options().registry));
         let registry = registry.await.map_err(Refused)?;
         Ok(Desk {
-            board: self.board(session, &agent),
+            board,
             shown: Shown {
                 agent,
                 session: session.to_owned(),
@@ -76,12 +67,6 @@ impl<A: Agents> App<A> {
             },
             wait: self.config.wait,
         })
-    }
-
-    fn board(&self, session: &str, agent: &Agent) -> Shared {
-        let mut boards = self.boards.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (session.to_owned(), agent.name().to_owned());
-        Arc::clone(boards.entry(key).or_default())
     }
 }
 

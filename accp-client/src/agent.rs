@@ -3,12 +3,14 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 
 use accp_runtime::context::TokenBudget;
 use accp_runtime::session::{Outbound, Session};
 use accp_runtime::{EncodeFrame, FrameFamily, IntoOwned, Value};
 use accp_store::Match;
+use futures_util::{Stream, StreamExt as _};
 
 use crate::ask::Ask;
 use crate::command::{self, Command};
@@ -188,6 +190,37 @@ impl Cx {
     pub fn agent(&self) -> Result<Agent, Error> {
         let handle = self.handle().and_then(|handle| handle.downcast().ok());
         handle.map(Agent::of).ok_or_else(Error::ended)
+    }
+
+    /// Sends the pieces of a stream in the chain of the frame, each once the one before is in the store,
+    /// and returns how many there were. The reply comes behind them. Whoever has asked reads them by
+    /// [`Ask::pieces`].
+    ///
+    /// # Errors
+    /// Those of [`Agent::send`], and [`Error::Cancelled`] once the chain is cancelled.
+    pub async fn stream<F>(&self, pieces: impl Stream<Item = F>) -> Result<u64, Error>
+    where
+        F: EncodeFrame + Send + Sync + 'static,
+    {
+        let agent = self.agent()?;
+        let chain = self.inbound().chain().map_err(Error::Answer)?.to_string();
+        let cancelled = self.inbound().cancel_token();
+        let mut pieces = pin!(pieces);
+        let mut count = 0;
+        loop {
+            let piece = tokio::select! {
+                biased;
+                () = cancelled.cancelled() => return Err(Error::Cancelled),
+                piece = pieces.next() => piece,
+            };
+            let Some(piece) = piece else {
+                return Ok(count);
+            };
+            agent
+                .send_with(Outbound::owned(piece).in_chain(chain.clone()))
+                .await?;
+            count += 1;
+        }
     }
 }
 

@@ -8,15 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use accp_runtime::profiles::ErrorFail;
 use accp_runtime::session::{Inbound, Outbound};
-use accp_runtime::{FrameFamily, Intent, IntoOwned};
+use accp_runtime::{FrameFamily, IntoOwned};
+use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::command::{Asking, Command};
 use crate::error::Error;
 use crate::handle::Handle;
+use crate::pieces::Pieces;
+use crate::waiting::{Waiting, read};
 
 /// The time for which a question waits if nothing else is said.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -63,6 +65,44 @@ impl<A> Ask<A> {
     /// # Errors
     /// See [`Agent::ask`](crate::Agent::ask).
     pub async fn frame(self) -> Result<Inbound, Error> {
+        self.send(None)?.frame().await
+    }
+
+    /// Sends the question now, and returns the pieces of the stream that come before the answer: frames of
+    /// type `P` with the intent `stream` in its chain.
+    ///
+    /// ```
+    /// use accp_client::Hub;
+    /// use accp_runtime::profiles::{ChatDone, ChatReq, InferStream};
+    /// use accp_store::MemoryStore;
+    /// use futures_util::stream;
+    ///
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// let hub = Hub::open("lunch", MemoryStore::new()).await?;
+    /// let (guest, cook) = (hub.agent("guest")?, hub.agent("cook")?);
+    /// cook.serve(|_: ChatReq, cx| async move {
+    ///     let words = ["rye", "bread"].into_iter().enumerate();
+    ///     let pieces = words.map(|(at, word)| InferStream::new(at as i64, word));
+    ///     cx.stream(stream::iter(pieces)).await?;
+    ///     cx.reply(ChatDone::new("rye bread")).await
+    /// });
+    /// let mut answer = guest.ask::<ChatDone>(ChatReq::new("what is there?")).pieces::<InferStream>();
+    /// let mut words = Vec::new();
+    /// while let Some(piece) = answer.next().await {
+    ///     words.push(piece?.data);
+    /// }
+    /// assert_eq!(words, ["rye", "bread"]);
+    /// assert_eq!(answer.answer().await?.content, "rye bread");
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// # }).map_err(|error| error.to_string())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pieces<P>(self) -> Pieces<P, A> {
+        let (pieces, received) = mpsc::unbounded_channel();
+        Pieces::new(self.send(Some(pieces)), received)
+    }
+
+    fn send(self, pieces: Option<UnboundedSender<Inbound>>) -> Result<Waiting, Error> {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let (answer, answered) = oneshot::channel();
         let (now, number) = (Instant::now(), NUMBERS.fetch_add(1, Ordering::Relaxed));
@@ -73,31 +113,10 @@ impl<A> Ask<A> {
             until: now.checked_add(self.within).unwrap_or(now + FAR),
             cancels: self.cancels,
             answer,
+            pieces,
         }))?;
-        let mut guard = Guard {
-            side: &self.side,
-            number: self.cancels.then_some(number),
-        };
-        let answered = answered.await.unwrap_or_else(|_| Err(Error::ended()));
-        guard.number = None;
-        match answered? {
-            (inbound, Intent::FAIL) => Err(failure(&inbound)),
-            (inbound, _) => Ok(inbound),
-        }
-    }
-}
-
-/// Cancels a question when it is dropped.
-struct Guard<'a> {
-    side: &'a Handle,
-    number: Option<u64>,
-}
-
-impl Drop for Guard<'_> {
-    fn drop(&mut self) {
-        if let Some(number) = self.number {
-            let _ = self.side.tell(Command::Abandon(number));
-        }
+        let number = self.cancels.then_some(number);
+        Ok(Waiting::new(self.side, number, answered))
     }
 }
 
@@ -111,26 +130,7 @@ where
 
     fn into_future(self) -> Self::IntoFuture {
         let inbound = self.frame();
-        Box::pin(async move {
-            match inbound.await?.decode::<A::Frame<'_>>() {
-                Ok(typed) => Ok(typed.frame.into_owned()),
-                Err(error) => Err(Error::Answer(error)),
-            }
-        })
-    }
-}
-
-/// Reads what a failure says.
-fn failure(inbound: &Inbound) -> Error {
-    match inbound.decode::<ErrorFail<'_>>() {
-        Ok(told) => Error::Failed {
-            code: told.frame.code.parse().ok(),
-            message: told.frame.msg.into_owned(),
-        },
-        Err(_) => Error::Failed {
-            code: None,
-            message: inbound.text().to_owned(),
-        },
+        Box::pin(async move { read(&inbound.await?) })
     }
 }
 

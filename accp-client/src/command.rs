@@ -9,6 +9,7 @@ use std::time::Duration;
 use accp_runtime::session::{Inbound, MemberId, Outbound, Posted, Router, Session};
 use accp_runtime::{AgentId, FrameFamily, Intent, IntoOwned, Value};
 use accp_store::Match;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -87,6 +88,8 @@ pub(crate) struct Asking {
     /// True if its chain is cancelled when nobody waits any more.
     pub(crate) cancels: bool,
     pub(crate) answer: oneshot::Sender<Answered>,
+    /// Who wants the pieces of a stream that come before the answer.
+    pub(crate) pieces: Option<UnboundedSender<Inbound>>,
 }
 
 /// The frame that answers a question, with its intent.

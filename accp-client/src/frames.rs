@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use accp_session::Entry;
 use accp_store::{Committer, SideId};
+use futures_util::{Stream, stream};
 use tokio::sync::watch;
 
 use crate::error::Error;
@@ -73,6 +74,37 @@ impl Frames {
                 return Ok(None);
             }
         }
+    }
+
+    /// Returns the entries as a [`Stream`], which ends with the side or its store.
+    ///
+    /// ```
+    /// use accp_client::Hub;
+    /// use accp_runtime::profiles::ChatReq;
+    /// use accp_store::MemoryStore;
+    /// use futures_util::StreamExt as _;
+    ///
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// let hub = Hub::open("lunch", MemoryStore::new()).await?;
+    /// let guest = hub.agent("guest")?;
+    /// guest.send(ChatReq::new("soup, please")).await?;
+    /// let mut asked = Box::pin(guest.frames(1).into_stream().filter_map(async |entry| {
+    ///     entry.ok().filter(|entry| entry.text.contains(">req:chat{"))
+    /// }));
+    /// assert!(asked.next().await.is_some_and(|entry| entry.text.starts_with("@guest")));
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// # }).map_err(|error| error.to_string())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn into_stream(self) -> impl Stream<Item = Result<Entry, Error>> + Send {
+        stream::unfold(Some(self), |frames| async {
+            let mut frames = frames?;
+            match frames.next().await {
+                Ok(Some(entry)) => Some((Ok(entry), Some(frames))),
+                Ok(None) => None,
+                Err(error) => Some((Err(error), None)),
+            }
+        })
     }
 
     /// Returns the position of the next entry.

@@ -237,6 +237,12 @@ impl Hub {
         self.shared.host.has_ended()
     }
 
+    /// Ends the hub for this reason, with its agents and links: another process hosts the session from now
+    /// on, say.
+    pub fn end(&self, why: impl Into<String>) {
+        let _ = self.shared.host.tell(Command::End(why.into()));
+    }
+
     /// Returns how many handles the hub has: this one, its clones, its agents and its links.
     pub fn handles(&self) -> usize {
         Arc::strong_count(&self.shared)

@@ -40,8 +40,11 @@ mod frames;
 mod handle;
 mod hub;
 mod link;
+mod pieces;
+mod service;
 mod side;
 mod tls;
+mod waiting;
 mod wire;
 
 pub use agent::Agent;
@@ -52,4 +55,6 @@ pub use error::Error;
 pub use frames::Frames;
 pub use hub::Hub;
 pub use link::Link;
+pub use pieces::Pieces;
+pub use service::Asks;
 pub use tls::tls_settings;

@@ -24,6 +24,8 @@ pub(crate) struct Refused {
     pub(crate) at: Option<usize>,
     /// Seconds after which the request may be made again.
     pub(crate) again: Option<u64>,
+    /// The hub that runs the session, if that is another.
+    pub(crate) there: Option<String>,
 }
 
 impl Refused {
@@ -34,6 +36,7 @@ impl Refused {
             expected: expected.into(),
             at: None,
             again: None,
+            there: None,
         }
     }
 
@@ -74,6 +77,14 @@ impl Refused {
                 ErrorCode::TIMEOUT,
                 expected,
             )
+        }
+    }
+
+    /// The hub at this address runs the session.
+    pub(crate) fn elsewhere(there: String) -> Self {
+        Self {
+            there: Some(there),
+            ..Self::busy("the hub that runs the session")
         }
     }
 

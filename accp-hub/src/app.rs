@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use crate::access::{Access, Identity};
 use crate::answer::Refused;
 use crate::config::Config;
+use crate::forward::Forward;
 use crate::metrics::Metrics;
 use crate::rates::Rates;
 use crate::sessions::Sessions;
@@ -21,6 +22,8 @@ pub(crate) struct App {
     pub(crate) access: Box<dyn Access>,
     pub(crate) metrics: Metrics,
     pub(crate) rates: Rates,
+    /// The way to other hubs, if there are any.
+    pub(crate) forward: Option<Forward>,
     /// True once the hub is to end.
     pub(crate) ends: watch::Receiver<bool>,
 }

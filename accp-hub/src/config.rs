@@ -45,6 +45,37 @@ pub struct Config {
     /// TLS; without it the hub speaks plain HTTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<Tls>,
+    /// Set if several hubs share one store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replica: Option<Replica>,
+}
+
+/// A hub among several that share one store. Each session is run by the hub that has its lease, and the
+/// others hand requests on to that hub.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Replica {
+    /// Where the other hubs reach this one, such as `http://10.0.0.5:7337`; the address on which it
+    /// listens, by default. No two hubs may say the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advertise: Option<String>,
+    /// Seconds after which another hub may take the sessions of one that is gone: 10. Each hub renews
+    /// its leases three times in this time.
+    pub lease: u64,
+    /// A PEM file with the authorities of the other hubs' certificates; those that browsers trust, by
+    /// default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authority: Option<PathBuf>,
+}
+
+impl Default for Replica {
+    fn default() -> Self {
+        Self {
+            advertise: None,
+            lease: 10,
+            authority: None,
+        }
+    }
 }
 
 /// The numbering of a new session.
@@ -123,6 +154,7 @@ impl Default for Config {
             origins: Vec::new(),
             limits: Limits::default(),
             tls: None,
+            replica: None,
         }
     }
 }

@@ -47,6 +47,7 @@ mod access;
 mod answer;
 mod app;
 mod config;
+mod forward;
 mod listen;
 mod metrics;
 mod pieces;
@@ -59,7 +60,7 @@ mod socket;
 mod tokens;
 
 pub use access::{Access, Denied, Identified, Identity, Open};
-pub use config::{Config, Limits, Numbering, Tls};
+pub use config::{Config, Limits, Numbering, Replica, Tls};
 pub use listen::{Agents, ListenError, Server};
 pub use sessions::Sessions;
 pub use tokens::{Tokens, TokensError};

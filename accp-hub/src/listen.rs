@@ -12,6 +12,7 @@ use std::time::Duration;
 use accp_client::Agent;
 use axum::Router;
 use axum::extract::Request;
+use axum::http::Uri;
 use axum::response::IntoResponse;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -30,6 +31,7 @@ use tower_service::Service as _;
 use crate::access::Access;
 use crate::app::{App, Room, Shared, over};
 use crate::config::{Config, Tls};
+use crate::forward::Forward;
 use crate::metrics::{Metrics, Up};
 use crate::rates::Rates;
 use crate::routes;
@@ -85,6 +87,9 @@ pub enum ListenError {
          tokens (--tokens FILE), or say --anybody-from-anywhere"
     )]
     Open(SocketAddr),
+    /// Other hubs cannot reach this one under this name.
+    #[error("{0}: {1}; say where other hubs reach this one: --advertise http://10.0.0.5:7337")]
+    Advertised(String, String),
     /// The certificate or its key cannot be used.
     #[error("{0}: {1}")]
     Tls(String, String),
@@ -98,7 +103,7 @@ impl Server {
     /// [`ListenError`].
     pub async fn bind(
         config: Config,
-        sessions: Sessions,
+        mut sessions: Sessions,
         access: impl Access,
     ) -> Result<Self, ListenError> {
         let at = config.listen;
@@ -110,8 +115,20 @@ impl Server {
         let listener = listener.map_err(|error| ListenError::Address(at, error))?;
         let address = listener.local_addr().unwrap_or(at);
         let (end, ends) = watch::channel(false);
+        let forward = match &config.replica {
+            None => None,
+            Some(replica) => {
+                let own = url(address, tls.is_some());
+                let name = replica.advertise.clone().unwrap_or(own);
+                check_advertised(&name)?;
+                sessions.shared(name.clone(), Duration::from_secs(replica.lease.max(1)));
+                let forward = Forward::new(replica);
+                Some(forward.map_err(|why| ListenError::Tls(name, why))?)
+            }
+        };
         let app = Arc::new(App {
             rates: Rates::new(config.limits.frames_per_second),
+            forward,
             config,
             sessions,
             access: Box::new(access),
@@ -135,8 +152,8 @@ impl Server {
         }
     }
 
-    /// Lets a service answer requests under `path/{session}/{agent}`, of callers who may speak as that
-    /// agent in that session.
+    /// Lets a service answer requests to `path/{session}/{agent}` and below, of callers who may speak as that
+    /// agent in that session. The service sees the whole path.
     pub fn mount<S>(mut self, path: &str, service: S) -> Self
     where
         S: tower_service::Service<Request, Error = Infallible> + Clone + Send + Sync + 'static,
@@ -155,8 +172,7 @@ impl Server {
 
     /// Returns where clients reach the hub.
     pub fn url(&self) -> String {
-        let scheme = if self.tls.is_some() { "https" } else { "http" };
-        format!("{scheme}://{}", self.address)
+        url(self.address, self.tls.is_some())
     }
 
     /// Serves until `shutdown` is ready. Then the hub takes no more connections, tells its sockets to
@@ -180,12 +196,14 @@ impl Server {
         let connections = Arc::new(Semaphore::new(limits.connections));
         let routes = routes::router(Arc::clone(&app), mounts);
         let idle = Duration::from_secs(app.config.idle);
+        tokio::spawn(renew(Arc::clone(&app)));
         let mut shutdown = std::pin::pin!(shutdown);
         loop {
             let accepted = tokio::select! {
                 () = &mut shutdown => break,
                 () = sleep(idle / 4 + Duration::from_secs(1)) => {
-                    app.sessions.rest(idle);
+                    let app = Arc::clone(&app);
+                    tokio::spawn(async move { app.sessions.rest(idle).await });
                     continue;
                 }
                 accepted = accept(&listener, &connections) => accepted,
@@ -223,6 +241,43 @@ impl Server {
         if timeout(drain, connections.acquire_many(all)).await.is_err() {
             tracing::warn!(?drain, "requests were cut off");
         }
+        app.sessions.release().await;
+    }
+}
+
+/// Renews the leases of the hub until it ends.
+async fn renew(app: Shared) {
+    let Some(every) = app.sessions.renews() else {
+        return;
+    };
+    let mut ends = app.ends.clone();
+    loop {
+        tokio::select! {
+            () = sleep(every) => {}
+            () = over(&mut ends) => return,
+        }
+        // A store that fails ends the sessions by itself.
+        let _ = app.sessions.renew().await;
+    }
+}
+
+fn url(address: SocketAddr, is_tls: bool) -> String {
+    let scheme = if is_tls { "https" } else { "http" };
+    format!("{scheme}://{address}")
+}
+
+/// Other hubs have to reach this one under its name.
+fn check_advertised(name: &str) -> Result<(), ListenError> {
+    let refused = |why: &str| Err(ListenError::Advertised(name.to_owned(), why.to_owned()));
+    let Ok(uri) = name.parse::<Uri>() else {
+        return refused("this is no URL");
+    };
+    match (uri.scheme_str(), uri.host()) {
+        (Some("http" | "https"), Some("0.0.0.0" | "[::]")) => {
+            refused("no other hub reaches this one there")
+        }
+        (Some("http" | "https"), Some(_)) if matches!(uri.path(), "" | "/") => Ok(()),
+        _ => refused("this is not http:// or https://, a host and a port"),
     }
 }
 

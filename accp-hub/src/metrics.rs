@@ -13,6 +13,8 @@ pub(crate) struct Metrics {
     pub(crate) later: AtomicU64,
     /// Requests that were refused before a session saw them.
     pub(crate) denied: AtomicU64,
+    /// Requests and sockets that were handed on to another hub.
+    pub(crate) forwarded: AtomicU64,
     /// Frames over sockets.
     pub(crate) received: AtomicU64,
     pub(crate) sent: AtomicU64,
@@ -71,6 +73,12 @@ impl Metrics {
             "counter",
             "Requests that were refused before a session saw them.",
             &[("", count(&metrics.denied))],
+        );
+        family(
+            "forwarded_requests_total",
+            "counter",
+            "Requests and sockets that were handed on to another hub.",
+            &[("", count(&metrics.forwarded))],
         );
         family(
             "socket_frames_total",

@@ -1,7 +1,7 @@
 //! Frames of a body that comes in chunks.
 
-use axum::body::{Body, BodyDataStream};
-use futures_util::StreamExt as _;
+use axum::body::{Body, BodyDataStream, Bytes};
+use futures_util::{StreamExt as _, stream};
 
 use crate::answer::Refused;
 
@@ -57,6 +57,12 @@ impl Pieces {
         }
     }
 
+    /// Returns the body from its beginning, with what [`next`](Self::next) has returned of it.
+    pub(crate) fn restore(self, first: Vec<u8>) -> Body {
+        let read = [first, self.held].map(|piece| Ok(Bytes::from(piece)));
+        Body::from_stream(stream::iter(read).chain(self.body))
+    }
+
     async fn more(&mut self) -> Result<(), Refused> {
         match self.body.next().await {
             Some(Ok(piece)) => self.held.extend_from_slice(&piece),
@@ -100,9 +106,6 @@ impl Pieces {
 
 #[cfg(test)]
 mod tests {
-    use axum::body::Bytes;
-    use futures_util::stream;
-
     use super::*;
 
     async fn split(pieces: &[&str], limit: usize) -> Result<Vec<String>, Refused> {

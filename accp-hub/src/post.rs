@@ -8,7 +8,7 @@ use accp_runtime::session::{CancelToken, Inbound, Mid, Posted};
 use accp_runtime::{Envelope, Frame, Intent};
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Deserialize;
@@ -16,6 +16,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::answer::{self, ACCP, Refused};
 use crate::app::{App, Caller, Shared};
+use crate::forward;
 use crate::metrics::add;
 use crate::pieces::Pieces;
 
@@ -30,10 +31,11 @@ pub(crate) async fn post(
     State(app): State<Shared>,
     Query(within): Query<In>,
     caller: Caller,
+    uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    match take(&app, within, caller, &headers, body).await {
+    match take(&app, within, caller, &uri, &headers, body).await {
         Ok(response) => response,
         Err(refused) => {
             add(&app.metrics.denied);
@@ -46,6 +48,7 @@ async fn take(
     app: &Shared,
     within: In,
     caller: Caller,
+    uri: &Uri,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Response, Refused> {
@@ -53,6 +56,13 @@ async fn take(
     let limit = app.config.limits.frame;
     let mut pieces = Pieces::new(body, limit);
     let first = pieces.next().await?.unwrap_or_default();
+    if app.forward.is_some()
+        && let Ok(target) = Target::of(app, &within, &caller, first.trim_ascii_end())
+        && let Some(there) = app.sessions.elsewhere(&target.session).await?
+    {
+        let request = (Method::POST, uri, headers.clone());
+        return forward::send(app, &target.session, &there, request, pieces.restore(first)).await;
+    }
     // Only a stream has more than one frame.
     if first.len() <= limit && is_stream(&first) {
         return Ok(stream(app, within, caller, pieces, first));
@@ -231,23 +241,11 @@ impl Asked {
             if inbound.answers(&self.mid, &self.chain).is_some() {
                 return Some((entry.text, true));
             }
-            if entry.mid != self.mid && self.is_piece(&entry.text) {
+            if entry.mid != self.mid && inbound.is_piece(&self.chain) {
                 return Some((entry.text, false));
             }
         }
         None
-    }
-
-    fn is_piece(&self, text: &str) -> bool {
-        let Ok(frame) = Frame::parse(text) else {
-            return false;
-        };
-        let chain = frame
-            .envelope()
-            .ok()
-            .and_then(|envelope| envelope.correlation_id);
-        frame.intent == Intent::STREAM.as_str()
-            && chain.is_some_and(|chain| Mid::parse(&chain) == self.chain)
     }
 }
 

@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, RawPathParams, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any_service, get, post};
+use serde::Deserialize;
 
 use crate::answer::Refused;
 use crate::app::{App, Caller, Shared};
 use crate::metrics::add;
-use crate::{post as posts, reads, socket};
+use crate::{forward, post as posts, reads, socket};
 
 /// The description of the routes.
 const OPENAPI: &str = include_str!("openapi.json");
@@ -27,27 +28,64 @@ where
     S::Future: Send + 'static,
 {
     let path = format!("{path}/{{session}}/{{agent}}");
+    let below = format!("{path}/{{*below}}");
     let admit = middleware::from_fn_with_state(Arc::clone(app), admit);
     Router::new()
-        .route(&path, any_service(service))
+        .route(&path, any_service(service.clone()))
+        .route(&below, any_service(service))
         .route_layer(admit)
+}
+
+/// Whose path a service answers.
+#[derive(Deserialize)]
+struct At {
+    session: String,
+    agent: String,
 }
 
 /// Refuses callers who may not speak as the agent of the path.
 async fn admit(
     State(app): State<Shared>,
-    Path((session, agent)): Path<(String, String)>,
+    Path(At { session, agent }): Path<At>,
     caller: Caller,
     request: Request,
     next: Next,
 ) -> Response {
     match caller.check(&session, Some(&agent)) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => follow(&app, &session, request, next).await,
         Err(refused) => {
             add(&app.metrics.denied);
             refused.response(&app.config.agent)
         }
     }
+}
+
+/// Refuses callers who may not enter the session of the path, if there is one.
+async fn enter(
+    State(app): State<Shared>,
+    path: RawPathParams,
+    caller: Caller,
+    request: Request,
+    next: Next,
+) -> Response {
+    let session = path.iter().find(|(name, _)| *name == "session");
+    let Some((_, session)) = session else {
+        return next.run(request).await;
+    };
+    match caller.check(session, None) {
+        Ok(()) => follow(&app, session, request, next).await,
+        Err(refused) => refused.response(&app.config.agent),
+    }
+}
+
+/// Hands a request on if another hub runs its session.
+async fn follow(app: &App, session: &str, request: Request, next: Next) -> Response {
+    let answer = match app.sessions.elsewhere(session).await {
+        Ok(None) => return next.run(request).await,
+        Ok(Some(there)) => forward::request(app, session, &there, request).await,
+        Err(refused) => Err(refused),
+    };
+    answer.unwrap_or_else(|refused| refused.response(&app.config.agent))
 }
 
 pub(crate) fn router(app: Shared, mounts: Vec<Router<Shared>>) -> Router {
@@ -62,7 +100,8 @@ pub(crate) fn router(app: Shared, mounts: Vec<Router<Shared>>) -> Router {
         .route(&of("state"), get(reads::state))
         .route(&of("registry"), get(reads::registry))
         .route(&of("values/{key}"), get(reads::value))
-        .route("/metrics", get(count));
+        .route("/metrics", get(count))
+        .route_layer(middleware::from_fn_with_state(Arc::clone(&app), enter));
     mounts
         .into_iter()
         .fold(open, Router::merge)

@@ -1,5 +1,8 @@
 //! The sessions of a hub: each comes into memory with its first use, and leaves it when nobody uses it.
 
+mod kept;
+mod leases;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,13 +16,14 @@ use tokio::sync::OnceCell;
 
 use crate::answer::Refused;
 use crate::config::{Config, Numbering};
-
-type OpenStore = dyn Fn() -> Result<Committer, StoreError> + Send + Sync;
+use kept::Kept;
+use leases::Leases;
 
 /// The sessions of a hub, on a store that they share.
 pub struct Sessions {
-    open_store: Box<OpenStore>,
-    committer: Mutex<Committer>,
+    store: Kept,
+    /// Set if other hubs share the store, too.
+    leases: Option<Leases>,
     options: Options,
     rules: Rules,
     numbering: Numbering,
@@ -32,6 +36,8 @@ pub struct Sessions {
 struct Slot {
     hub: Arc<OnceCell<Hub>>,
     used: Instant,
+    /// When the lease of the session was asked for that the hub has.
+    leased: Instant,
 }
 
 impl Sessions {
@@ -51,8 +57,8 @@ impl Sessions {
         let agent = AgentId::new(config.agent.clone()).expect("Config::agent is a name");
         let options = Options::new(String::new(), agent, Arc::new(Registry::standard()));
         Ok(Self {
-            committer: Mutex::new(open()?),
-            open_store: Box::new(open),
+            store: Kept::new(open)?,
+            leases: None,
             options,
             rules: Rules::default(),
             numbering: config.numbering,
@@ -76,10 +82,19 @@ impl Sessions {
         self
     }
 
+    /// Says that other hubs share the store, and reach this one under this name.
+    pub(crate) fn shared(&mut self, name: String, lease: Duration) {
+        self.leases = Some(Leases::new(name, lease));
+    }
+
     /// Returns a session, which is opened or begun if it has to be. `is_plain` says that who begins it
-    /// knows the draft alone.
+    /// knows the draft alone. Refuses with [`Refused::there`] a session that another hub runs.
     pub(crate) async fn get(&self, session: &str, is_plain: bool) -> Result<Hub, Refused> {
         check_name(session)?;
+        if self.is_open(session) == Some(false) {
+            // The process was halted for so long that another hub may have the session by now.
+            self.renew().await?;
+        }
         let cell = self.slot(session)?;
         let hub = cell.get_or_try_init(|| self.begin(session, is_plain)).await;
         if hub.is_err() {
@@ -91,21 +106,44 @@ impl Sessions {
     /// Returns a session that is in the store.
     pub(crate) async fn existing(&self, session: &str) -> Result<Hub, Refused> {
         check_name(session)?;
-        if !self.is_open(session) && !self.is_stored(session).await? {
+        if self.is_open(session).is_none() && !self.is_stored(session).await? {
             return Err(Refused::unknown_session());
         }
         self.get(session, false).await
     }
 
+    /// Returns the hub that runs a session of the store, if that is another.
+    pub(crate) async fn elsewhere(&self, session: &str) -> Result<Option<String>, Refused> {
+        if self.leases.is_none() || self.is_open(session) == Some(true) {
+            return Ok(None);
+        }
+        match self.existing(session).await {
+            Err(Refused {
+                there: Some(there), ..
+            }) => Ok(Some(there)),
+            // What is wrong otherwise, the answer to the request says.
+            _ => Ok(None),
+        }
+    }
+
+    /// Asks the store again who runs a session: the hub that did has not answered.
+    pub(crate) fn forget(&self, session: &str) {
+        if let Some(leases) = &self.leases {
+            leases.forget(session);
+        }
+    }
+
     /// Returns the sessions of the store.
     pub(crate) async fn list(&self) -> Result<Vec<Summary>, Refused> {
-        let sides = self.ask(|store| store.list()).await?;
+        let sides = self.store.ask(|store| store.list()).await;
+        let sides = sides.map_err(|error| Refused::store(&error))?;
         Ok(sides.into_iter().filter(|side| side.host).collect())
     }
 
     /// Asks the store something, to see whether it is there.
     pub(crate) async fn check(&self) -> Result<(), Refused> {
-        self.ask(|store| store.sides("")).await.map(drop)
+        let asked = self.store.ask(|store| store.sides("").map(drop)).await;
+        asked.map_err(|error| Refused::store(&error))
     }
 
     /// Returns how many sessions are in memory.
@@ -114,20 +152,77 @@ impl Sessions {
     }
 
     /// Takes sessions out of memory that nobody has used for this time.
-    pub(crate) fn rest(&self, idle: Duration) {
-        self.lock().retain(|_, slot| {
-            let is_used = Arc::strong_count(&slot.hub) > 1
-                || slot.hub.get().is_some_and(|hub| hub.handles() > 1);
-            is_used || slot.used.elapsed() < idle
-        });
+    pub(crate) async fn rest(&self, idle: Duration) {
+        let released = {
+            let (mut open, mut gone) = (self.lock(), Vec::new());
+            open.retain(|session, slot| {
+                let is_used = Arc::strong_count(&slot.hub) > 1
+                    || slot.hub.get().is_some_and(|hub| hub.handles() > 1);
+                let stays = is_used || slot.used.elapsed() < idle;
+                if !stays {
+                    gone.push(self.side(session));
+                }
+                stays
+            });
+            // Whoever opens such a session again takes its lease after this.
+            let leases = self.leases.as_ref();
+            leases.map(|leases| leases.release(&self.store, gone))
+        };
+        if let Some(released) = released {
+            released.await;
+        }
+    }
+
+    /// Returns how often leases are to be renewed, if the hub has any.
+    pub(crate) fn renews(&self) -> Option<Duration> {
+        self.leases.as_ref().map(|leases| leases.time / 3)
+    }
+
+    /// Renews the leases of the sessions in memory. A session that another hub may run by now ends
+    /// here.
+    pub(crate) async fn renew(&self) -> Result<(), Refused> {
+        let Some(leases) = &self.leases else {
+            return Ok(());
+        };
+        let asked = Instant::now();
+        let sessions: Vec<String> = self.open_sessions();
+        let sides = sessions.iter().map(|session| self.side(session)).collect();
+        let lost = leases.renew(&self.store, sides).await;
+        let lost = lost.map_err(|error| Refused::store(&error))?;
+        let mut open = self.lock();
+        for session in &sessions {
+            let is_lost = lost.iter().any(|side| side.session() == session);
+            if !is_lost {
+                if let Some(slot) = open.get_mut(session) {
+                    slot.leased = slot.leased.max(asked);
+                }
+            } else if open.get(session).is_some_and(|slot| slot.leased < asked)
+                && let Some(slot) = open.remove(session)
+                && let Some(hub) = slot.hub.get()
+            {
+                tracing::warn!(session, "another hub has taken a session");
+                hub.end("another hub runs the session now");
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets other hubs run all sessions, as this one ends.
+    pub(crate) async fn release(&self) {
+        if let Some(leases) = &self.leases {
+            let open: Vec<_> = self.lock().drain().collect();
+            let sides = open.iter().map(|(session, _)| self.side(session)).collect();
+            leases.release(&self.store, sides).await;
+        }
     }
 
     fn slot(&self, session: &str) -> Result<Arc<OnceCell<Hub>>, Refused> {
         let mut open = self.lock();
+        let now = Instant::now();
         if let Some(slot) = open.get_mut(session) {
-            slot.used = Instant::now();
+            slot.used = now;
             if slot.hub.get().is_some_and(Hub::has_ended) {
-                slot.hub = Arc::default();
+                (slot.hub, slot.leased) = (Arc::default(), now);
             }
             return Ok(Arc::clone(&slot.hub));
         }
@@ -137,7 +232,8 @@ impl Sessions {
         let hub = Arc::default();
         let slot = Slot {
             hub: Arc::clone(&hub),
-            used: Instant::now(),
+            used: now,
+            leased: now,
         };
         open.insert(session.to_owned(), slot);
         Ok(hub)
@@ -156,6 +252,12 @@ impl Sessions {
         if !self.creates && !self.is_stored(session).await? {
             return Err(Refused::unknown_session());
         }
+        if let Some(leases) = &self.leases {
+            let taken = leases.take(&self.store, &self.side(session)).await;
+            if let Some(there) = taken.map_err(|error| Refused::store(&error))? {
+                return Err(Refused::elsewhere(there));
+            }
+        }
         let scope = match (self.numbering, is_plain) {
             (Numbering::Shared, _) | (Numbering::Auto, true) => Scope::Shared,
             (Numbering::Sender, _) | (Numbering::Auto, false) => Scope::Sender,
@@ -168,13 +270,14 @@ impl Sessions {
             scope,
             ..self.rules.clone()
         };
-        let committer = self.committer();
+        let committer = self.store.committer();
         let opened = Hub::open_on(&committer, options.clone(), rules.clone()).await;
         let opened = match opened {
             // The store may have failed for good: it is opened anew.
             Err(Error::Ended(why)) => {
-                tracing::warn!(session, why, "the store is opened again");
-                let committer = self.reopen(&committer)?;
+                tracing::warn!(session, why, "a session cannot be opened");
+                let committer = self.store.after(&committer).await;
+                let committer = committer.map_err(|error| Refused::store(&error))?;
                 Hub::open_on(&committer, options, rules).await
             }
             opened => opened,
@@ -182,52 +285,31 @@ impl Sessions {
         opened.map_err(|error| Refused::store(&error))
     }
 
-    fn is_open(&self, session: &str) -> bool {
+    /// Returns whether a session is in memory, and then whether its lease can be relied on.
+    fn is_open(&self, session: &str) -> Option<bool> {
         let open = self.lock();
-        open.get(session)
-            .is_some_and(|slot| slot.hub.get().is_some())
+        let slot = open.get(session)?;
+        slot.hub.get()?;
+        let leases = self.leases.as_ref();
+        Some(leases.is_none_or(|leases| slot.leased.elapsed() < leases.time))
+    }
+
+    fn open_sessions(&self) -> Vec<String> {
+        let open = self.lock();
+        let open = open.iter().filter(|(_, slot)| slot.hub.get().is_some());
+        open.map(|(session, _)| session.clone()).collect()
     }
 
     async fn is_stored(&self, session: &str) -> Result<bool, Refused> {
-        let side = SideId::new(session, self.options.agent.as_str());
-        let summary = self.ask(move |store| store.summary(&side)).await?;
+        let side = self.side(session);
+        let summary = self.store.ask(move |store| store.summary(&side)).await;
+        let summary = summary.map_err(|error| Refused::store(&error))?;
         Ok(summary.is_some())
     }
 
-    async fn ask<T: Send + 'static>(
-        &self,
-        ask: impl Fn(&mut dyn accp_store::Store) -> Result<T, StoreError>
-        + Send
-        + Sync
-        + Clone
-        + 'static,
-    ) -> Result<T, Refused> {
-        let committer = self.committer();
-        if let Ok(answer) = committer.ask(ask.clone()).await {
-            return Ok(answer);
-        }
-        let committer = self.reopen(&committer)?;
-        let answer = committer.ask(ask).await;
-        answer.map_err(|error| Refused::store(&error))
-    }
-
-    fn committer(&self) -> Committer {
-        self.committer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    /// Opens the store again, unless somebody has done so since `failed` was in use.
-    fn reopen(&self, failed: &Committer) -> Result<Committer, Refused> {
-        let mut committer = self
-            .committer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if committer.is(failed) {
-            *committer = (self.open_store)().map_err(|error| Refused::store(&error))?;
-        }
-        Ok(committer.clone())
+    /// Returns the host's side of a session.
+    fn side(&self, session: &str) -> SideId {
+        SideId::new(session, self.options.agent.as_str())
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Slot>> {

@@ -7,13 +7,16 @@ use accp_runtime::Frame;
 use axum::Extension;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::extract::{Query, State};
+use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until, timeout};
+use tokio_tungstenite::tungstenite;
 
 use crate::answer::Refused;
 use crate::app::{App, Caller, Room, Shared, over};
+use crate::forward::{self, There};
 use crate::metrics::{Up, add};
 
 /// The time in which the first frame has to be there, and a peer has to take a frame.
@@ -35,6 +38,8 @@ pub(crate) async fn open(
     Query(within): Query<In>,
     caller: Caller,
     Extension(room): Extension<Room>,
+    uri: Uri,
+    headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     if let Some(session) = &within.session
@@ -54,6 +59,13 @@ pub(crate) async fn open(
         let mut peer = Peer { app: &app, socket };
         let end = match peer.greet(&within, &caller).await {
             Ok((link, agent, first)) => peer.carry(&caller, link, &agent, first).await,
+            Err(End::Elsewhere(session, there, first)) => {
+                let there = forward::socket(&app, &session, &there, &uri, &headers).await;
+                match there {
+                    Ok(there) => peer.hand_on(there, first).await,
+                    Err(refused) => End::Refused(refused),
+                }
+            }
             Err(end) => end,
         };
         peer.close(end).await;
@@ -68,8 +80,12 @@ enum End {
     Silent,
     /// The peer is refused, with an error frame and this reason.
     Refused(Refused),
+    /// The hub at this address runs this session; the first frame is for that hub.
+    Elsewhere(String, String, String),
     /// Another link of the agent has opened.
     Replaced,
+    /// Another hub has closed the socket in this way.
+    There(CloseFrame),
     /// A message that is no text.
     NotText,
     /// The session has ended, or the hub ends; the peer may come again.
@@ -102,7 +118,59 @@ impl Peer<'_> {
             let link = hub.link(&agent).await;
             link.map_err(|error| Refused::client(&error))
         };
-        Ok((opened.await.map_err(End::Refused)?, agent, first))
+        match opened.await {
+            Ok(link) => Ok((link, agent, first)),
+            Err(Refused {
+                there: Some(there), ..
+            }) => Err(End::Elsewhere(session, there, first)),
+            Err(refused) => Err(End::Refused(refused)),
+        }
+    }
+
+    /// Carries messages to another hub and back. That hub asks for signs of life, checks the token and
+    /// counts frames.
+    async fn hand_on(&mut self, mut there: There, first: String) -> End {
+        let silence = 3 * Duration::from_secs(self.app.config.heartbeat.max(1));
+        let mut ends = self.app.ends.clone();
+        let mut next = Some(first);
+        loop {
+            if let Some(text) = next.take() {
+                let sent = timeout(PATIENCE, there.send(tungstenite::Message::text(text))).await;
+                if !matches!(sent, Ok(Ok(()))) {
+                    return End::Restart;
+                }
+            }
+            tokio::select! {
+                message = self.socket.recv() => match message {
+                    Some(Ok(Message::Text(text))) => next = Some(text.to_string()),
+                    Some(Ok(Message::Binary(_))) => return End::NotText,
+                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => {
+                        let _ = timeout(PATIENCE, there.close(None)).await;
+                        return End::Gone;
+                    }
+                },
+                message = timeout(silence, there.next()) => match message {
+                    Ok(Some(Ok(tungstenite::Message::Text(text)))) => {
+                        let message = Message::Text(text.as_str().into());
+                        let sent = timeout(PATIENCE, self.socket.send(message)).await;
+                        if !matches!(sent, Ok(Ok(()))) {
+                            return End::Silent;
+                        }
+                    }
+                    Ok(Some(Ok(tungstenite::Message::Close(Some(close))))) => {
+                        return End::There(CloseFrame {
+                            code: close.code.into(),
+                            reason: close.reason.as_str().into(),
+                        });
+                    }
+                    Ok(Some(Ok(_))) => {}
+                    // The other hub is gone.
+                    Ok(Some(Err(_)) | None) | Err(_) => return End::Restart,
+                },
+                () = over(&mut ends) => return End::Restart,
+            }
+        }
     }
 
     /// Carries frames both ways until one side ends.
@@ -178,7 +246,8 @@ impl Peer<'_> {
 
     async fn close(mut self, end: End) {
         let (code, reason) = match &end {
-            End::Gone => return,
+            End::Gone | End::Elsewhere(..) => return,
+            End::There(close) => (close.code, close.reason.to_string()),
             End::Silent => (close_code::NORMAL, "the peer is silent".to_owned()),
             End::Refused(refused) => {
                 add(&self.app.metrics.denied);

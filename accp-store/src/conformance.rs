@@ -56,7 +56,10 @@ fn play<S: Store>(
                     same("open", &good(store.open(&side))?, &model.load(&side))?;
                     let lease = store.lease(&side, "suite", Duration::from_secs(60));
                     same("lease", &good(lease)?, &Lease::Held)?;
-                    good(store.release(&side, "suite"))?;
+                    let sides = std::slice::from_ref(&side);
+                    let lost = store.renew(sides, "suite", Duration::from_secs(60));
+                    same("renew", &good(lost)?, &Vec::new())?;
+                    good(store.release(sides, "suite"))?;
                 }
             }
             Step::Retain { side, log_before } => {

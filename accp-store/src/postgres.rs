@@ -204,8 +204,17 @@ impl Store for PostgresStore {
         self.call(Some(side), |link| fence::lease(link, side, holder, time))
     }
 
-    fn release(&mut self, side: &SideId, holder: &str) -> Result<(), StoreError> {
-        self.call(Some(side), |link| fence::release(link, side, holder))
+    fn renew(
+        &mut self,
+        sides: &[SideId],
+        holder: &str,
+        time: Duration,
+    ) -> Result<Vec<SideId>, StoreError> {
+        self.call(None, |link| fence::renew(link, sides, holder, time))
+    }
+
+    fn release(&mut self, sides: &[SideId], holder: &str) -> Result<(), StoreError> {
+        self.call(None, |link| fence::release(link, sides, holder))
     }
 
     fn entries(

@@ -34,8 +34,17 @@ macro_rules! forward {
             $store.lease(side, holder, time)
         }
 
-        fn release(&mut $self, side: &SideId, holder: &str) -> Result<(), StoreError> {
-            $store.release(side, holder)
+        fn renew(
+            &mut $self,
+            sides: &[SideId],
+            holder: &str,
+            time: Duration,
+        ) -> Result<Vec<SideId>, StoreError> {
+            $store.renew(sides, holder, time)
+        }
+
+        fn release(&mut $self, sides: &[SideId], holder: &str) -> Result<(), StoreError> {
+            $store.release(sides, holder)
         }
 
         fn entries(

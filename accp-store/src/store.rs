@@ -94,8 +94,19 @@ pub trait Store {
         Ok(Lease::Held)
     }
 
-    /// Gives up the lease of a side, if `holder` has it.
-    fn release(&mut self, _side: &SideId, _holder: &str) -> Result<(), StoreError> {
+    /// Renews the leases of sides that `holder` has, for `time` from now. Returns the sides whose lease it
+    /// has not: another holder has taken them, or they were given up.
+    fn renew(
+        &mut self,
+        _sides: &[SideId],
+        _holder: &str,
+        _time: Duration,
+    ) -> Result<Vec<SideId>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// Gives up the leases of sides, as far as `holder` has them.
+    fn release(&mut self, _sides: &[SideId], _holder: &str) -> Result<(), StoreError> {
         Ok(())
     }
 

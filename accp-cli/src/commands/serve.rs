@@ -1,5 +1,7 @@
 //! `accp serve`: a hub.
 
+use std::ffi::OsString;
+use std::fmt;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,7 +10,7 @@ use std::sync::Arc;
 use accp_hub::{Config, ListenError, Open, Server, Sessions, Tls, Tokens};
 use accp_runtime::AgentId;
 use accp_runtime::session::Options;
-use accp_store::{Committer, MemoryStore, SqliteStore, StoreError};
+use accp_store::{Committer, MemoryStore, PostgresStore, SqliteStore, StoreError};
 
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{Output, note};
@@ -16,18 +18,19 @@ use crate::registries::RegistryArgs;
 
 /// Run a hub: agents reach their sessions over HTTP and WebSocket
 ///
-/// The hub keeps its sessions in one file. It listens on loopback, where everybody may be any agent;
+/// The hub keeps its sessions in one file, or in a database that other hubs have, too. It listens on loopback, where everybody may be any agent;
 /// --tokens tells agents apart. Options win over variables of the environment, and these over the
 /// file of --config.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp serve
   accp serve team.accp --listen 0.0.0.0:7337 --tokens tokens.toml --tls-cert hub.pem --tls-key hub.key
+  accp serve postgres://accp@db.example/accp?sslmode=require --advertise http://10.0.0.5:7337
   accp serve --print-config > hub.toml && accp serve --config hub.toml")]
 pub(crate) struct Args {
-    /// The file of the sessions, a store of `accp-store`; it is made if there is none
-    #[arg(default_value = "hub.accp", env = "ACCP_STORE")]
-    store: PathBuf,
+    /// The file of the sessions, which is made if there is none, or the URL of a database of PostgreSQL
+    #[arg(default_value = "hub.accp", env = "ACCP_STORE", hide_env_values = true)]
+    store: Place,
     /// Keep the sessions in memory, and lose them at the end
     #[arg(long, conflicts_with = "store")]
     memory: bool,
@@ -37,6 +40,12 @@ pub(crate) struct Args {
     /// Listen on this address [default: 127.0.0.1:7337]
     #[arg(long, value_name = "ADDRESS", env = "ACCP_LISTEN")]
     listen: Option<SocketAddr>,
+    /// Where clients reach the hub, for the cards of its agents [default: the address of --listen]
+    #[arg(long, value_name = "URL", env = "ACCP_PUBLIC_URL")]
+    public_url: Option<String>,
+    /// Where other hubs on the same database reach this one [default: the address of --listen]
+    #[arg(long, value_name = "URL", env = "ACCP_ADVERTISE")]
+    advertise: Option<String>,
     /// Let in only who shows a token of this file
     #[arg(long, value_name = "FILE", env = "ACCP_TOKENS")]
     tokens: Option<PathBuf>,
@@ -56,6 +65,42 @@ pub(crate) struct Args {
     registry: RegistryArgs,
 }
 
+/// Where the sessions are.
+#[derive(Debug, Clone)]
+enum Place {
+    File(PathBuf),
+    /// The URL of a database.
+    Postgres(String),
+}
+
+impl From<OsString> for Place {
+    fn from(text: OsString) -> Self {
+        let url = text.to_str().filter(|text| {
+            let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+            matches!(scheme, Some("postgres" | "postgresql"))
+        });
+        match url {
+            Some(url) => Self::Postgres(url.to_owned()),
+            None => Self::File(text.into()),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    /// Leaves out what is secret in a URL.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(file) => write!(f, "in {}", file.display()),
+            Self::Postgres(url) => {
+                let place = url.split_once("://").map_or("", |(_, place)| place);
+                let place = place.split('?').next().unwrap_or_default();
+                let place = place.rsplit('@').next().unwrap_or_default();
+                write!(f, "in PostgreSQL at {place}")
+            }
+        }
+    }
+}
+
 /// Runs the command, until it is interrupted.
 pub(crate) fn run(args: &Args) -> Outcome {
     let config = settings(args)?;
@@ -70,7 +115,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let options = Options::new(String::new(), agent, registry);
     let options = options.counting(Arc::new(accp_tokens::Bpe::o200k_base()));
     let store = (!args.memory).then(|| args.store.clone());
-    let sessions = Sessions::new(&config, move || open(store.as_deref()))?.with_options(options);
+    let sessions = Sessions::new(&config, move || open(store.as_ref()))?.with_options(options);
     runtime()?.block_on(async {
         let bound = match &args.tokens {
             None => Server::bind(config, sessions, Open).await,
@@ -87,20 +132,21 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let place = if args.memory {
             "in memory".to_owned()
         } else {
-            format!("in {}", args.store.display())
+            args.store.to_string()
         };
         note(format_args!(
             "hub at {}, sessions {place}; Ctrl-C ends it",
             server.url()
         ));
-        let server = with_mcp(server, args.tokens.is_some());
+        let server = with_others(server, args.tokens.is_some(), args.public_url.as_deref());
         server.run(interrupted()).await;
         Ok(Verdict::Fine)
     })
 }
 
-/// Lets models that speak MCP take part, each as the agent of its path: `/mcp/{session}/{agent}`.
-fn with_mcp(server: Server, has_tokens: bool) -> Server {
+/// Lets models that speak MCP and clients of A2A take part, each as the agent of its path:
+/// `/mcp/{session}/{agent}` and `/a2a/{session}/{agent}`.
+fn with_others(server: Server, has_tokens: bool, public: Option<&str>) -> Server {
     let mut settings = accp_mcp::Settings::default();
     if has_tokens {
         // Names that lead to loopback are of no use without a token.
@@ -111,13 +157,19 @@ fn with_mcp(server: Server, has_tokens: bool) -> Server {
         let agents = agents.clone();
         async move { agents.agent(&session, &agent).await }
     };
-    server.mount("/mcp", accp_mcp::Service::new(open, settings))
+    let url = public.map_or_else(|| server.url(), str::to_owned);
+    let a2a = accp_a2a::Config::new(format!("{}/a2a", url.trim_end_matches('/')));
+    let a2a = axum::Router::new().nest("/a2a", accp_a2a::router(a2a, open.clone()));
+    server
+        .mount("/mcp", accp_mcp::Service::new(open, settings))
+        .mount("/a2a", a2a)
 }
 
-fn open(file: Option<&std::path::Path>) -> Result<Committer, StoreError> {
-    match file {
+fn open(place: Option<&Place>) -> Result<Committer, StoreError> {
+    match place {
         None => Ok(Committer::inline(MemoryStore::new())),
-        Some(file) => Committer::new(SqliteStore::open(file)?),
+        Some(Place::File(file)) => Committer::new(SqliteStore::open(file)?),
+        Some(Place::Postgres(url)) => Committer::new(PostgresStore::open(url)?),
     }
 }
 
@@ -133,6 +185,23 @@ fn settings(args: &Args) -> Result<Config, Failure> {
     };
     config.listen = args.listen.unwrap_or(config.listen);
     config.anybody_from_anywhere |= args.anybody_from_anywhere;
+    if !args.memory && matches!(args.store, Place::Postgres(_)) {
+        let replica = config.replica.get_or_insert_default();
+        replica.advertise = args.advertise.clone().or(replica.advertise.take());
+        if config.listen.ip().is_unspecified() && replica.advertise.is_none() {
+            return Err(Failure::Misuse(format!(
+                "{}: say where other hubs on the database reach this one: --advertise \
+                 http://10.0.0.5:7337",
+                config.listen
+            )));
+        }
+    } else if config.replica.is_some() || args.advertise.is_some() {
+        return Err(Failure::Misuse(
+            "only hubs on a database share their sessions: name its URL, postgres://..., as the \
+             store"
+                .to_owned(),
+        ));
+    }
     if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
         config.tls = Some(Tls {
             certificate: certificate.clone(),

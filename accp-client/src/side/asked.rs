@@ -18,4 +18,10 @@ impl Asked {
         let answer = self.question.answer(inbound)?;
         (!self.asking.answer.is_closed()).then_some(answer)
     }
+
+    /// Returns whether a frame is a piece of a stream that somebody waits for.
+    pub(super) fn has_piece(&self, inbound: &Inbound) -> bool {
+        let pieces = self.asking.pieces.as_ref();
+        pieces.is_some_and(|pieces| !pieces.is_closed()) && inbound.is_piece(self.question.chain())
+    }
 }

@@ -72,6 +72,8 @@ impl Side {
         }
         // A handler gets no frame before an earlier one that waits for its values or for room.
         let mut is_blocked = false;
+        // Neither does who asks get a frame before a piece that waits for its values.
+        let mut held = Vec::new();
         let mut rest = Vec::new();
         for inbound in std::mem::take(&mut self.inbox) {
             if !self.driver.session().waits(inbound.position()) {
@@ -81,6 +83,12 @@ impl Side {
                 has_inputs = true;
                 continue;
             }
+            if let Some(number) = self.piece(&inbound) {
+                has_inputs |= self
+                    .hand_piece(inbound, number, &mut held, &mut rest)
+                    .await?;
+                continue;
+            }
             let answered = self.answered(&inbound);
             if answered.is_none() && !self.handlers.takes(&inbound) {
                 self.unclaimed.push(inbound);
@@ -88,6 +96,11 @@ impl Side {
             }
             if answered.is_none() && (is_blocked || self.in_work.len() == HANDLERS) {
                 is_blocked = true;
+                rest.push(inbound);
+                continue;
+            }
+            let asked = answered.and_then(|(at, _)| self.questions.get(at));
+            if asked.is_some_and(|asked| held.contains(&asked.asking.number)) {
                 rest.push(inbound);
                 continue;
             }
@@ -111,6 +124,40 @@ impl Side {
         }
         self.inbox = rest;
         Ok(has_inputs)
+    }
+
+    /// Returns the number of the question that gets this frame as a piece of a stream.
+    fn piece(&self, inbound: &Inbound) -> Option<u64> {
+        let mut asked = self.questions.iter();
+        let asked = asked.find(|asked| asked.has_piece(inbound))?;
+        Some(asked.asking.number)
+    }
+
+    /// Hands a piece of a stream to who asks, once its values are here. Returns whether it did.
+    async fn hand_piece(
+        &mut self,
+        inbound: Inbound,
+        number: u64,
+        held: &mut Vec<u64>,
+        rest: &mut Vec<Inbound>,
+    ) -> Result<bool, DriverError> {
+        let whole = if held.contains(&number) {
+            None
+        } else {
+            self.driver.with_values(&inbound).await?
+        };
+        let Some(whole) = whole else {
+            held.push(number);
+            rest.push(inbound);
+            return Ok(false);
+        };
+        self.driver.handled(&whole, Vec::new(), now())?;
+        let mut asked = self.questions.iter();
+        let asked = asked.find(|asked| asked.asking.number == number);
+        if let Some(pieces) = asked.and_then(|asked| asked.asking.pieces.as_ref()) {
+            let _ = pieces.send(whole);
+        }
+        Ok(true)
     }
 
     /// Returns the place of the question that a frame answers, and the intent of the answer.

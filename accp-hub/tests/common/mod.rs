@@ -1,6 +1,8 @@
 //! A hub for a test, and clients of it.
 #![allow(dead_code, reason = "no test uses all of it")]
 
+pub(crate) mod database;
+
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -37,6 +39,13 @@ impl Running {
             Committer::new(SqliteStore::open(&file)?)
         })
         .await
+    }
+
+    pub(crate) async fn on(
+        config: Config,
+        store: impl Fn() -> Result<Committer, StoreError> + Send + Sync + 'static,
+    ) -> Self {
+        Self::open(config, Open, store).await
     }
 
     async fn open(
@@ -93,6 +102,12 @@ impl Running {
             .await
             .expect("a socket");
         Socket(socket)
+    }
+
+    /// Ends the hub as if its process were killed: nothing is given up.
+    pub(crate) async fn kill(self) {
+        self.task.abort();
+        let _ = self.task.await;
     }
 
     pub(crate) async fn stop(self) {

@@ -90,6 +90,15 @@ impl Inbound {
         frame.mid().cloned().ok_or_else(missing)
     }
 
+    /// Returns the name of the chain of the frame: its `cid`, or its id if it begins one.
+    ///
+    /// # Errors
+    /// See [`mid`](Self::mid).
+    pub fn chain(&self) -> Result<Mid, DecodeError> {
+        let frame = Scanned::new(&self.text, Limits::NONE)?;
+        frame.cid().cloned().map_or_else(|| self.mid(), Ok)
+    }
+
     /// Returns the time that is left of the `ttl` of the frame, by its sender's clock: zero when it is
     /// over, `None` if the frame never expires.
     ///
@@ -125,6 +134,12 @@ impl Inbound {
         };
         let ends = matches!(frame.intent, Intent::DONE | Intent::FAIL | Intent::END);
         (is_about && ends).then_some(frame.intent)
+    }
+
+    /// Returns whether this frame is a piece of a stream in this chain (`stream`, schema ST).
+    pub fn is_piece(&self, chain: &Mid) -> bool {
+        let frame = Scanned::new(&self.text, Limits::NONE);
+        frame.is_ok_and(|frame| frame.intent == Intent::STREAM && frame.cid() == Some(chain))
     }
 
     /// Returns the frame as its sender wrote it.

@@ -146,8 +146,30 @@ const LEASE: &str = "INSERT INTO accp_lease AS l (session, agent, fence, holder,
         expires = CASE WHEN l.holder <> $3 AND l.expires > clock_timestamp()
             THEN l.expires ELSE excluded.expires END
     RETURNING holder, extract(epoch FROM expires - clock_timestamp())::float8";
-const RELEASE: &str = "UPDATE accp_lease SET holder = NULL, expires = NULL
-    WHERE session = $1 AND agent = $2 AND holder = $3";
+/// The rows of sides that a holder has the lease of, locked in the order of the key as every other
+/// transaction does.
+macro_rules! held {
+    () => {
+        "WITH mine AS (
+            SELECT l.session, l.agent
+            FROM unnest($1::text[], $2::text[]) u (session, agent)
+            JOIN accp_lease l ON l.session = u.session AND l.agent = u.agent
+            WHERE l.holder = $3
+            ORDER BY l.session, l.agent FOR NO KEY UPDATE OF l) "
+    };
+}
+
+const RENEW: &str = concat!(
+    held!(),
+    "UPDATE accp_lease l SET expires = clock_timestamp() + make_interval(secs => $4)
+    FROM mine WHERE l.session = mine.session AND l.agent = mine.agent
+    RETURNING l.session, l.agent"
+);
+const RELEASE: &str = concat!(
+    held!(),
+    "UPDATE accp_lease l SET holder = NULL, expires = NULL
+    FROM mine WHERE l.session = mine.session AND l.agent = mine.agent"
+);
 
 /// The longest time of a lease, in seconds: the database counts no further than some thousand years.
 const LONGEST: f64 = 1e9;
@@ -180,9 +202,26 @@ pub(super) fn lease(
     })
 }
 
-/// Gives up the lease of a side.
-pub(super) fn release(link: &mut Link, side: &SideId, holder: &str) -> Result<(), Fault> {
-    let mut params = name(side);
+/// Renews the leases of sides. Returns the sides whose lease the holder has not.
+pub(super) fn renew(
+    link: &mut Link,
+    sides: &[SideId],
+    holder: &str,
+    time: Duration,
+) -> Result<Vec<SideId>, Fault> {
+    let mut params = names(sides.iter());
+    params.push(Box::new(escaped(holder)));
+    params.push(Box::new(time.as_secs_f64().min(LONGEST)));
+    let rows = link.flight(&[Step::Query(RENEW, params)])?;
+    let renewed = rows.iter().flatten().map(side);
+    let renewed: BTreeSet<SideId> = renewed.collect::<Result<_, _>>()?;
+    let lost = sides.iter().filter(|side| !renewed.contains(side));
+    Ok(lost.cloned().collect())
+}
+
+/// Gives up the leases of sides.
+pub(super) fn release(link: &mut Link, sides: &[SideId], holder: &str) -> Result<(), Fault> {
+    let mut params = names(sides.iter());
     params.push(Box::new(escaped(holder)));
     link.flight(&[Step::Query(RELEASE, params)]).map(drop)
 }

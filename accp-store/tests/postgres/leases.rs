@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use accp_store::{Lease, MemoryStore, Store};
+use accp_store::{Lease, MemoryStore, SideId, Store};
 
 use crate::server::{Schema, entry, launch};
 
@@ -32,10 +32,31 @@ fn a_lease_is_taken_renewed_over_and_released() {
     assert_eq!(b.lease(&side, "b'\0", LONG).unwrap(), Lease::Held);
     assert_eq!(other(a.lease(&side, "a", LONG).unwrap()).0, "b'\0");
     // Only the holder gives it up.
-    a.release(&side, "a").unwrap();
+    a.release(&[side.clone()], "a").unwrap();
     assert_eq!(other(a.lease(&side, "a", LONG).unwrap()).0, "b'\0");
-    b.release(&side, "b'\0").unwrap();
+    b.release(&[side.clone()], "b'\0").unwrap();
     assert_eq!(a.lease(&side, "a", Duration::MAX).unwrap(), Lease::Held);
+}
+
+#[test]
+fn leases_are_renewed_together_and_those_that_are_lost_are_named() {
+    let schema = Schema::new();
+    let (mut a, mut b) = (schema.open(), schema.open());
+    let sides = ["a", "b\0", "c", "never"].map(|session| SideId::new(session, "hub"));
+    for side in &sides[..3] {
+        assert_eq!(a.lease(side, "a", SHORT).unwrap(), Lease::Held);
+    }
+    sleep(2 * SHORT);
+    // A lease that is over is still the holder's, as long as nobody has taken it.
+    assert_eq!(b.lease(&sides[2], "b", LONG).unwrap(), Lease::Held);
+    let lost = a.renew(&sides, "a", LONG).unwrap();
+    assert_eq!(lost, sides[2..]);
+    assert!(other(b.lease(&sides[1], "b", LONG).unwrap()).1 > LONG / 2);
+    assert_eq!(a.renew(&[], "a", LONG).unwrap(), []);
+    // Giving up all leaves those of others.
+    a.release(&sides, "a").unwrap();
+    assert_eq!(b.lease(&sides[0], "b", LONG).unwrap(), Lease::Held);
+    assert_eq!(other(a.lease(&sides[2], "a", LONG).unwrap()).0, "b");
 }
 
 #[test]
@@ -57,5 +78,7 @@ fn a_store_of_one_process_always_has_the_lease() {
     let mut store = MemoryStore::new();
     assert_eq!(store.lease(&launch(), "a", LONG).unwrap(), Lease::Held);
     assert_eq!(store.lease(&launch(), "b", LONG).unwrap(), Lease::Held);
-    store.release(&launch(), "b").unwrap();
+    store.release(&[launch()], "b").unwrap();
+    let lost = store.renew(&[launch()], "b", LONG).unwrap();
+    assert_eq!(lost, []);
 }

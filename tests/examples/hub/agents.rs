@@ -21,18 +21,20 @@ pub(crate) struct Agents {
     workers: Vec<Agent>,
 }
 
-/// Starts the agents of all sessions.
+/// Starts the agents of all sessions, each at one of the hubs.
 pub(crate) async fn start(
-    hub: String,
+    hubs: &[String],
     sessions: usize,
     tally: &Arc<Tally>,
     stops: &watch::Receiver<bool>,
 ) -> Result<Agents, String> {
     let (mut senders, mut workers) = (Vec::new(), Vec::new());
+    let mut next = hubs.iter().cycle().cloned();
+    let mut hub = move || next.next().unwrap_or_default();
     for at in 0..sessions {
         let session = format!("load{at}");
-        let connect = async |name: &str| {
-            let agent = Agent::connect(&hub, &session, name).await;
+        let mut connect = async |name: &str| {
+            let agent = Agent::connect(hub(), &session, name).await;
             agent.map_err(|error| error.to_string())
         };
         let worker = connect("worker").await?;
@@ -53,7 +55,7 @@ pub(crate) async fn start(
             all.push(tokio::spawn(send(connect(name).await?, stops.clone())));
         }
         all.push(tokio::spawn(ask(connect("asker").await?, stops.clone())));
-        let (hub, stops) = (hub.clone(), stops.clone());
+        let (hub, stops) = (hub(), stops.clone());
         all.push(tokio::task::spawn_blocking(move || {
             post(&hub, &session, &stops)
         }));
@@ -146,7 +148,7 @@ fn post(hub: &str, session: &str, stops: &watch::Receiver<bool>) -> Result<(Stri
             match status {
                 200 => break,
                 400 if said.contains("code:E3002") => break,
-                503 => {}
+                503 => std::thread::sleep(Duration::from_millis(10)),
                 _ => return Err(format!("{status} to {frame}: {said}")),
             }
         }

@@ -1,21 +1,26 @@
-//! Kills a hub under load, and starts it again on the same store and port.
+//! Lets accidents happen to hubs under load: one hub on a file, or several on one database.
 //!
 //! In each of several sessions, agents over WebSocket and an agent over HTTP send numbered tasks to a
-//! worker, as fast as the hub takes them. The agents live in this process and connect again by
-//! themselves; the one over HTTP sends a frame again under its id until the hub says that it has it.
-//! After the last kill the worker of each session must have had every task of each sender once and in
-//! order, and each asker its answers.
+//! worker, as fast as the hub takes them. The agents live in this process, each at one of the hubs, and
+//! connect again by themselves; the one over HTTP sends a frame again under its id until a hub says that
+//! it has it. After the last accident the worker of each session must have had every task of each sender
+//! once and in order, and each asker its answers.
 //!
 //! ```sh
 //! cargo build --release -p accp-cli
-//! cargo run --release -p accp-tests --example hub -- --accp target/release/accp --kills 200
-//! cargo run --release -p accp-tests --example hub -- --accp target/release/accp --kills 3 --plant memory
+//! alias accidents="cargo run --release -p accp-tests --example hub -- --accp target/release/accp"
+//! accidents --kills 200
+//! accidents --store "$(tests/postgres/server start /tmp/server)" --hubs 2 --kills 200 --pauses 20 \
+//!     --cuts 20 --stalls 20 --command "tests/postgres/server restart /tmp/server" --commands 20
+//! accidents --kills 3 --store memory
 //! ```
 //!
-//! With `--plant memory` the hub keeps nothing, and the run has to fail.
+//! With `--store memory` the hub keeps nothing, and the run has to fail.
 
+mod accidents;
 mod agents;
 mod process;
+mod relay;
 mod tally;
 
 use std::path::PathBuf;
@@ -23,7 +28,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use process::Process;
+use accidents::{Accident, LEASE, Plan, Random};
+use process::{Process, Start};
+use relay::Relay;
 use tally::Tally;
 use tokio::sync::watch;
 
@@ -49,8 +56,10 @@ fn main() -> ExitCode {
 
 struct Args {
     accp: PathBuf,
-    kills: u64,
-    in_memory: bool,
+    /// A file or a URL; none for one file in a folder of this run.
+    store: Option<String>,
+    hubs: u64,
+    plan: Plan,
     seed: u64,
 }
 
@@ -58,8 +67,9 @@ impl Args {
     fn read() -> Result<Self, String> {
         let mut args = Self {
             accp: PathBuf::from("target/debug/accp"),
-            kills: 20,
-            in_memory: false,
+            store: None,
+            hubs: 1,
+            plan: Plan::default(),
             seed: 1,
         };
         let mut words = std::env::args().skip(1);
@@ -70,13 +80,25 @@ impl Args {
                     .parse::<u64>()
                     .map_err(|error| format!("{word} {value}: {error}"))
             };
-            match word.as_str() {
-                "--accp" => args.accp = PathBuf::from(&value),
-                "--kills" => args.kills = number()?,
-                "--seed" => args.seed = number()?,
-                "--plant" if value == "memory" => args.in_memory = true,
-                _ => return Err(format!("unknown: {word} {value}")),
-            }
+            let accident = match word.as_str() {
+                "--kills" => Accident::Kill,
+                "--pauses" => Accident::Pause,
+                "--cuts" => Accident::Cut,
+                "--stalls" => Accident::Stall,
+                "--commands" => Accident::Command,
+                other => {
+                    match other {
+                        "--accp" => args.accp = PathBuf::from(&value),
+                        "--store" => args.store = Some(value.clone()),
+                        "--hubs" => args.hubs = number()?.max(1),
+                        "--seed" => args.seed = number()?,
+                        "--command" => args.plan.command = Some(value.clone()),
+                        _ => return Err(format!("unknown: {word} {value}")),
+                    }
+                    continue;
+                }
+            };
+            args.plan.counts.push((accident, number()?));
         }
         Ok(args)
     }
@@ -88,34 +110,64 @@ fn run(args: &Args) -> Result<String, String> {
         .build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let store = (!args.in_memory).then(|| folder.path().join("hub.accp"));
+    let file = folder.path().join("hub.accp").display().to_string();
+    let store = args.store.clone().unwrap_or(file);
+    let is_database = store.contains("://");
+    if args.hubs > 1 && !is_database {
+        return Err("several hubs share a database: --store postgres://...".to_owned());
+    }
+    let start = Start {
+        accp: args.accp.clone(),
+        store: (store != "memory").then_some(store),
+        config: folder.path().join("hub.toml"),
+    };
+    let replica = if is_database {
+        format!("[replica]\nlease = {}\n", LEASE.as_secs())
+    } else {
+        String::new()
+    };
+    let config = format!("heartbeat = 1\n{replica}");
+    std::fs::write(&start.config, config).map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let mut hub = Process::start(&args.accp, store)?;
+        let (mut hubs, mut ways) = (Vec::new(), Vec::new());
+        for _ in 0..args.hubs {
+            let hub = Process::start(&start)?;
+            ways.push(Relay::start(hub.address().to_owned()).await?);
+            hubs.push(hub);
+        }
+        let urls: Vec<String> = ways.iter().map(Relay::url).collect();
         let tally = Arc::new(Tally::new(SESSIONS));
         let (stop, stops) = watch::channel(false);
-        let agents = agents::start(hub.url(), SESSIONS, &tally, &stops).await?;
-        let mut random = args.seed;
-        for kill in 1..=args.kills {
-            // A kill comes after so many tasks since the last one.
-            random = random
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            let after = tally.handled() + (random >> 33) % 400;
-            tally
-                .reach(after, PATIENCE)
-                .await
-                .map_err(|why| format!("before kill {kill}: {why}"))?;
-            hub.kill_and_start()?;
+        let agents = agents::start(&urls, SESSIONS, &tally, &stops).await?;
+        let mut random = Random(args.seed);
+        let all = args.plan.shuffled(&mut random);
+        for (at, accident) in all.iter().enumerate() {
+            // An accident comes after so many tasks since the last one.
+            let after = tally.handled() + random.below(400);
+            let happened = match tally.reach(after, PATIENCE).await {
+                Ok(()) => {
+                    let plan = &args.plan;
+                    plan.happens(*accident, &mut hubs, &ways, &mut random).await
+                }
+                Err(why) => Err(why),
+            };
+            happened.map_err(|why| format!("accident {}, {accident:?}: {why}", at + 1))?;
         }
         let after = tally.handled() + 100;
         tally
             .reach(after, PATIENCE)
             .await
-            .map_err(|why| format!("after the last kill: {why}"))?;
+            .map_err(|why| format!("after the last accident: {why}"))?;
         let _ = stop.send(true);
         let sent = agents.finish(PATIENCE).await?;
         let counts = tally.check(&sent, PATIENCE).await?;
-        hub.stop()?;
-        Ok(format!("{} kills, {counts}", args.kills))
+        for hub in hubs {
+            hub.stop()?;
+        }
+        let said = args.plan.counts.iter();
+        let said: Vec<String> = said
+            .map(|(accident, count)| format!("{count} x {accident:?}"))
+            .collect();
+        Ok(format!("{}: {counts}", said.join(", ")))
     })
 }

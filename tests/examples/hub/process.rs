@@ -1,58 +1,76 @@
-//! The hub as a process.
+//! A hub as a process.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+/// How hubs are started.
+#[derive(Clone)]
+pub(crate) struct Start {
+    pub(crate) accp: PathBuf,
+    /// The store: a file, or the URL of a database. Without it a hub keeps its sessions in memory.
+    pub(crate) store: Option<String>,
+    /// The file of settings.
+    pub(crate) config: PathBuf,
+}
+
 pub(crate) struct Process {
-    accp: PathBuf,
-    store: Option<PathBuf>,
+    start: Start,
     address: String,
-    child: Child,
+    child: Option<Child>,
 }
 
 impl Process {
-    /// Starts a hub on a free port, which it keeps. Without a store it keeps its sessions in memory.
-    pub(crate) fn start(accp: &Path, store: Option<PathBuf>) -> Result<Self, String> {
+    /// Starts a hub on a free port, which it keeps.
+    pub(crate) fn start(start: &Start) -> Result<Self, String> {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let address = free.map_err(|error| error.to_string())?.to_string();
-        let child = spawn(accp, store.as_deref(), &address)?;
-        Ok(Self {
-            accp: accp.to_owned(),
-            store,
+        let mut process = Self {
+            start: start.clone(),
             address,
-            child,
-        })
+            child: None,
+        };
+        process.again()?;
+        Ok(process)
     }
 
-    pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
+    pub(crate) fn address(&self) -> &str {
+        &self.address
     }
 
-    /// Kills the hub (SIGKILL), and starts it again.
-    pub(crate) fn kill_and_start(&mut self) -> Result<(), String> {
-        self.kill();
-        self.child = spawn(&self.accp, self.store.as_deref(), &self.address)?;
+    /// Starts the hub that was killed.
+    pub(crate) fn again(&mut self) -> Result<(), String> {
+        self.child = Some(spawn(&self.start, &self.address)?);
         Ok(())
+    }
+
+    /// Kills the hub (SIGKILL).
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Sends a signal to the hub: `STOP`, say.
+    pub(crate) fn signal(&self, signal: &str) -> Result<(), String> {
+        let pid = self.child.as_ref().ok_or("the hub does not run")?.id();
+        let pid = pid.to_string();
+        let sent = Command::new("kill").args(["-s", signal, &pid]).status();
+        sent.map(drop).map_err(|error| error.to_string())
     }
 
     /// Asks the hub to end (SIGTERM). It has to end well.
     pub(crate) fn stop(mut self) -> Result<(), String> {
-        let pid = self.child.id().to_string();
-        let asked = Command::new("kill").arg(pid).status();
-        asked.map_err(|error| error.to_string())?;
-        let ended = self.child.wait().map_err(|error| error.to_string())?;
+        self.signal("TERM")?;
+        let mut child = self.child.take().ok_or("the hub does not run")?;
+        let ended = child.wait().map_err(|error| error.to_string())?;
         if ended.success() {
             Ok(())
         } else {
             Err(format!("the hub ended with {ended}"))
         }
-    }
-
-    fn kill(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -63,15 +81,17 @@ impl Drop for Process {
 }
 
 /// Starts a hub, and waits until it listens.
-fn spawn(accp: &Path, store: Option<&Path>, address: &str) -> Result<Child, String> {
-    let mut command = Command::new(accp);
-    command.args(["serve", "--listen", address]);
-    match store {
-        Some(store) => command.arg(store),
+fn spawn(start: &Start, address: &str) -> Result<Child, String> {
+    let mut command = Command::new(&start.accp);
+    command.args(["serve", "--listen", address, "--config"]);
+    command.arg(&start.config);
+    match &start.store {
+        // A URL may have a password, which other users see among the arguments.
+        Some(store) => command.env("ACCP_STORE", store),
         None => command.arg("--memory"),
     };
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-    let mut child = child.map_err(|error| format!("{}: {error}", accp.display()))?;
+    let mut child = child.map_err(|error| format!("{}: {error}", start.accp.display()))?;
     let errors = child.stderr.take().ok_or("no stderr")?;
     let mut line = String::new();
     let mut errors = BufReader::new(errors);

@@ -1,0 +1,64 @@
+//! The agents for which clients speak now, each with its tasks as far as they were read.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use accp_client::{Agent, Error};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use crate::agents::Agents;
+use crate::board::Board;
+
+/// The tasks of an agent, which several requests share.
+pub(crate) type Shared = Arc<Mutex<Board>>;
+
+struct Place {
+    agent: Agent,
+    board: Shared,
+    used: Instant,
+}
+
+/// The agents that are open.
+pub(crate) struct Places<A> {
+    agents: A,
+    idle: Duration,
+    open: Mutex<HashMap<(String, String), Place>>,
+}
+
+impl<A: Agents> Places<A> {
+    pub(crate) fn new(agents: A, idle: Duration) -> Self {
+        Self {
+            agents,
+            idle,
+            open: Mutex::default(),
+        }
+    }
+
+    /// Returns an agent with its tasks, and opens the agent if it is not open.
+    pub(crate) async fn get(&self, session: &str, name: &str) -> Result<(Agent, Shared), Error> {
+        let now = Instant::now();
+        let key = (session.to_owned(), name.to_owned());
+        let mut open = self.open.lock().await;
+        open.retain(|other, place| *other == key || now.duration_since(place.used) < self.idle);
+        if let Some(place) = open.get_mut(&key) {
+            if place.agent.look(|_| ()).await.is_ok() {
+                place.used = now;
+                return Ok((place.agent.clone(), Arc::clone(&place.board)));
+            }
+            open.remove(&key);
+        }
+        let agent = self.agents.agent(session, name).await?;
+        // The log tells what became of the tasks. So the frames themselves need no handler.
+        agent.serve_others(|_| async { Ok::<_, Error>(()) });
+        let board = Shared::default();
+        let place = Place {
+            agent: agent.clone(),
+            board: Arc::clone(&board),
+            used: now,
+        };
+        open.insert(key, place);
+        Ok((agent, board))
+    }
+}

@@ -1,0 +1,86 @@
+//! The pieces of a stream that answers a question.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use accp_runtime::session::Inbound;
+use accp_runtime::{FrameFamily, IntoOwned};
+use futures_util::Stream;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::error::Error;
+use crate::waiting::{Waiting, read};
+
+/// The pieces of a stream, in their order, and the answer behind them. See
+/// [`Ask::pieces`](crate::Ask::pieces).
+///
+/// Pieces count as handled once they are here; those that were not read wait in memory. The stream ends with
+/// the answer, and when there will be none: [`answer`](Self::answer) says why.
+#[must_use = "pieces come to who reads them"]
+pub struct Pieces<P, A> {
+    received: UnboundedReceiver<Inbound>,
+    waiting: Result<Waiting, Error>,
+    types: PhantomData<fn() -> (P, A)>,
+}
+
+impl<P, A> Pieces<P, A> {
+    pub(crate) fn new(
+        waiting: Result<Waiting, Error>,
+        received: UnboundedReceiver<Inbound>,
+    ) -> Self {
+        Self {
+            received,
+            waiting,
+            types: PhantomData,
+        }
+    }
+}
+
+impl<P, A> Pieces<P, A>
+where
+    P: FrameFamily,
+    for<'a> P::Frame<'a>: IntoOwned<Owned = P>,
+{
+    /// Waits for the next piece; `None` once no more will come. This is [`Stream`], without its traits.
+    ///
+    /// # Errors
+    /// [`Error::Answer`] when the piece is no frame of type `P`. The pieces behind it still come.
+    pub async fn next(&mut self) -> Option<Result<P, Error>> {
+        Some(read(&self.received.recv().await?))
+    }
+}
+
+impl<P, A> Pieces<P, A>
+where
+    A: FrameFamily,
+    for<'a> A::Frame<'a>: IntoOwned<Owned = A>,
+{
+    /// Waits for the answer. Pieces that were not read are dropped.
+    ///
+    /// # Errors
+    /// See [`Agent::ask`](crate::Agent::ask).
+    pub async fn answer(self) -> Result<A, Error> {
+        read(&self.waiting?.frame().await?)
+    }
+}
+
+impl<P, A> Stream for Pieces<P, A>
+where
+    P: FrameFamily,
+    for<'a> P::Frame<'a>: IntoOwned<Owned = P>,
+{
+    type Item = Result<P, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let piece = ready!(self.received.poll_recv(cx));
+        Poll::Ready(piece.map(|piece| read(&piece)))
+    }
+}
+
+impl<P, A> fmt::Debug for Pieces<P, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pieces").finish_non_exhaustive()
+    }
+}

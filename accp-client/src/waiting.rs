@@ -1,0 +1,79 @@
+//! The answer to a question that was sent.
+
+use std::sync::Arc;
+
+use accp_runtime::profiles::ErrorFail;
+use accp_runtime::session::Inbound;
+use accp_runtime::{FrameFamily, Intent, IntoOwned};
+use tokio::sync::oneshot;
+
+use crate::command::{Answered, Command};
+use crate::error::Error;
+use crate::handle::Handle;
+
+/// A question that was sent. If it is to be cancelled, that happens when this is dropped.
+pub(crate) struct Waiting {
+    side: Arc<Handle>,
+    number: Option<u64>,
+    answered: oneshot::Receiver<Answered>,
+}
+
+impl Waiting {
+    /// `number` is that of a question that is cancelled when nobody waits any more.
+    pub(crate) fn new(
+        side: Arc<Handle>,
+        number: Option<u64>,
+        answered: oneshot::Receiver<Answered>,
+    ) -> Self {
+        Self {
+            side,
+            number,
+            answered,
+        }
+    }
+
+    /// Waits for the answer.
+    pub(crate) async fn frame(mut self) -> Result<Inbound, Error> {
+        let answered = (&mut self.answered).await;
+        let answered = answered.unwrap_or_else(|_| Err(Error::ended()));
+        self.number = None;
+        match answered? {
+            (inbound, Intent::FAIL) => Err(failure(&inbound)),
+            (inbound, _) => Ok(inbound),
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            let _ = self.side.tell(Command::Abandon(number));
+        }
+    }
+}
+
+/// Reads a frame of this type.
+pub(crate) fn read<A>(inbound: &Inbound) -> Result<A, Error>
+where
+    A: FrameFamily,
+    for<'a> A::Frame<'a>: IntoOwned<Owned = A>,
+{
+    match inbound.decode::<A::Frame<'_>>() {
+        Ok(typed) => Ok(typed.frame.into_owned()),
+        Err(error) => Err(Error::Answer(error)),
+    }
+}
+
+/// Reads what a failure says.
+fn failure(inbound: &Inbound) -> Error {
+    match inbound.decode::<ErrorFail<'_>>() {
+        Ok(told) => Error::Failed {
+            code: told.frame.code.parse().ok(),
+            message: told.frame.msg.into_owned(),
+        },
+        Err(_) => Error::Failed {
+            code: None,
+            message: inbound.text().to_owned(),
+        },
+    }
+}

@@ -1,0 +1,172 @@
+//! The way to another hub, which runs a session on the store that both share.
+//!
+//! A request is handed on as it is, with the caller's token: the other hub decides about it as if the
+//! caller had come there. It is handed on once. If the other hub does not run the session either, the
+//! caller is asked to come again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
+use axum::response::Response;
+use futures_util::TryStreamExt as _;
+use rustls::ClientConfig;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
+
+use crate::answer::Refused;
+use crate::app::App;
+use crate::config::Replica;
+use crate::metrics::add;
+
+/// Says that a request comes from another hub.
+pub(crate) const FORWARDED: HeaderName = HeaderName::from_static("accp-forwarded");
+/// The time in which another hub has to take a connection.
+const CONNECT: Duration = Duration::from_secs(3);
+/// Headers that are about a connection, and not about a request (RFC 9110, section 7.6.1).
+const OF_CONNECTION: [HeaderName; 8] = [
+    header::CONNECTION,
+    header::HOST,
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+
+/// Reaches other hubs.
+pub(crate) struct Forward {
+    client: reqwest::Client,
+    tls: Arc<ClientConfig>,
+}
+
+/// A socket of another hub.
+pub(crate) type There = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+impl Forward {
+    pub(crate) fn new(replica: &Replica) -> Result<Self, String> {
+        let tls = accp_client::tls_settings(replica.authority.as_deref())?;
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(ClientConfig::clone(&tls))
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT)
+            .build();
+        let client = client.map_err(|error| error.to_string())?;
+        Ok(Self { client, tls })
+    }
+}
+
+/// Returns whether another hub has handed this on.
+pub(crate) fn is_forwarded(headers: &HeaderMap) -> bool {
+    headers.contains_key(FORWARDED)
+}
+
+/// Hands a request on to the hub at this address, and returns its answer.
+pub(crate) async fn request(
+    app: &App,
+    session: &str,
+    there: &str,
+    request: Request,
+) -> Result<Response, Refused> {
+    let (parts, body) = request.into_parts();
+    send(
+        app,
+        session,
+        there,
+        (parts.method, &parts.uri, parts.headers),
+        body,
+    )
+    .await
+}
+
+/// Hands a request on whose body has been read in part.
+pub(crate) async fn send(
+    app: &App,
+    session: &str,
+    there: &str,
+    (method, uri, mut headers): (Method, &Uri, HeaderMap),
+    body: Body,
+) -> Result<Response, Refused> {
+    let forward = way(app, &headers)?;
+    for name in OF_CONNECTION {
+        headers.remove(name);
+    }
+    // This hub has checked who the page is; the body may come in other pieces.
+    headers.remove(header::ORIGIN);
+    headers.remove(header::CONTENT_LENGTH);
+    headers.insert(FORWARDED, HeaderValue::from_static("1"));
+    let has_body = method != Method::GET;
+    let mut sent = forward.client.request(method, url(there, uri));
+    if has_body {
+        sent = sent.body(reqwest::Body::wrap_stream(body.into_data_stream()));
+    }
+    let answer = sent.headers(headers).send().await;
+    let answer = answer.map_err(|error| lost(app, session, there, &error))?;
+    add(&app.metrics.forwarded);
+    let mut response = Response::builder().status(answer.status());
+    if let Some(headers) = response.headers_mut() {
+        headers.extend(answer.headers().clone());
+        for name in OF_CONNECTION {
+            headers.remove(name);
+        }
+    }
+    let body = Body::from_stream(answer.bytes_stream().map_err(std::io::Error::other));
+    response
+        .body(body)
+        .map_err(|error| lost(app, session, there, &error))
+}
+
+/// Opens a socket of the hub at this address.
+pub(crate) async fn socket(
+    app: &App,
+    session: &str,
+    there: &str,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<There, Refused> {
+    let forward = way(app, headers)?;
+    let url = url(there, uri).replacen("http", "ws", 1);
+    let request = url.into_client_request();
+    let mut request = request.map_err(|error| lost(app, session, there, &error))?;
+    if let Some(token) = headers.get(header::AUTHORIZATION) {
+        request
+            .headers_mut()
+            .insert(header::AUTHORIZATION, token.clone());
+    }
+    let own = request.headers_mut();
+    own.insert(FORWARDED, HeaderValue::from_static("1"));
+    let connector = Connector::Rustls(Arc::clone(&forward.tls));
+    let connecting =
+        tokio_tungstenite::connect_async_tls_with_config(request, None, true, Some(connector));
+    match timeout(CONNECT, connecting).await {
+        Ok(Ok((socket, _))) => {
+            add(&app.metrics.forwarded);
+            Ok(socket)
+        }
+        Ok(Err(error)) => Err(lost(app, session, there, &error)),
+        Err(late) => Err(lost(app, session, there, &late)),
+    }
+}
+
+/// Returns the way to other hubs, for a request that has not come from one.
+fn way<'a>(app: &'a App, headers: &HeaderMap) -> Result<&'a Forward, Refused> {
+    let forward = app.forward.as_ref().filter(|_| !is_forwarded(headers));
+    forward.ok_or_else(|| Refused::busy("the hub that runs the session"))
+}
+
+fn url(there: &str, uri: &Uri) -> String {
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    format!("{}{path}", there.trim_end_matches('/'))
+}
+
+/// The other hub does not answer: it may be gone, and another hub may have the session soon.
+fn lost(app: &App, session: &str, there: &str, why: &dyn std::fmt::Display) -> Refused {
+    tracing::warn!(session, there, %why, "another hub cannot be reached");
+    app.sessions.forget(session);
+    Refused::busy("an answer of the hub that runs the session")
+}

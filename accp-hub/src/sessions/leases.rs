@@ -1,0 +1,108 @@
+//! The leases of a hub that shares its store with others.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use accp_store::{Lease, SideId, StoreError};
+
+use super::kept::Kept;
+
+/// The longest time for which a hub believes that a session is elsewhere, without asking the store.
+const BELIEF: Duration = Duration::from_secs(1);
+/// The most sessions elsewhere that are remembered.
+const REMEMBERED: usize = 10_000;
+
+/// The leases of a hub. Its name is where other hubs reach it.
+#[derive(Debug)]
+pub(super) struct Leases {
+    name: String,
+    pub(super) time: Duration,
+    /// The sessions that another hub runs, that hub, and until when this is believed.
+    elsewhere: Mutex<HashMap<String, (String, Instant)>>,
+}
+
+impl Leases {
+    pub(super) fn new(name: String, time: Duration) -> Self {
+        Self {
+            name,
+            time,
+            elsewhere: Mutex::default(),
+        }
+    }
+
+    /// Takes or renews the lease of a session. Returns the hub that has it, if that is another.
+    pub(super) async fn take(
+        &self,
+        store: &Kept,
+        side: &SideId,
+    ) -> Result<Option<String>, StoreError> {
+        if let Some((holder, until)) = self.lock().get(side.session())
+            && Instant::now() < *until
+        {
+            return Ok(Some(holder.clone()));
+        }
+        let (asked, name, time) = (side.clone(), self.name.clone(), self.time);
+        let lease = store.ask(move |store| store.lease(&asked, &name, time));
+        let Lease::Other { holder, left } = lease.await? else {
+            self.forget(side.session());
+            return Ok(None);
+        };
+        let mut elsewhere = self.lock();
+        if elsewhere.len() >= REMEMBERED {
+            elsewhere.clear();
+        }
+        let until = Instant::now() + left.min(BELIEF);
+        elsewhere.insert(side.session().to_owned(), (holder.clone(), until));
+        Ok(Some(holder))
+    }
+
+    /// Renews leases. Returns the sides whose lease another hub may have by now.
+    pub(super) async fn renew(
+        &self,
+        store: &Kept,
+        sides: Vec<SideId>,
+    ) -> Result<Vec<SideId>, StoreError> {
+        if sides.is_empty() {
+            return Ok(sides);
+        }
+        let (name, time) = (self.name.clone(), self.time);
+        let renew = store.ask(move |store| store.renew(&sides, &name, time));
+        renew.await
+    }
+
+    /// Lets other hubs run these sides. The leases are given up before anything that the store is asked
+    /// after this call, and before what this returns is ready.
+    pub(super) fn release(
+        &self,
+        store: &Kept,
+        sides: Vec<SideId>,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let (name, none) = (self.name.clone(), sides.is_empty());
+        let released = store.committer();
+        let released = released.ask(move |store| {
+            if none {
+                return Ok(());
+            }
+            store.release(&sides, &name)
+        });
+        async move {
+            if let Err(error) = released.await {
+                // They are over by themselves.
+                tracing::debug!(%error, "leases were not given up");
+            }
+        }
+    }
+
+    /// Asks the store again who runs a session.
+    pub(super) fn forget(&self, session: &str) {
+        self.lock().remove(session);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, (String, Instant)>> {
+        self.elsewhere
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,276 @@
+//! Several hubs on one store.
+#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
+
+mod common;
+
+use std::time::Duration;
+
+use accp_client::{Agent, Frames};
+use accp_hub::{Config, Replica};
+use accp_runtime::AgentId;
+use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
+use common::database::Database;
+use common::{Running, frame};
+use reqwest::StatusCode;
+
+/// No hub renews a lease by itself while a test runs.
+const LEASE: Duration = Duration::from_secs(600);
+
+async fn hub(database: &Database) -> Running {
+    let config = Config {
+        replica: Some(Replica {
+            lease: LEASE.as_secs(),
+            ..Replica::default()
+        }),
+        drain: 1,
+        ..Config::default()
+    };
+    let database = database.clone();
+    Running::on(config, move || Ok(database.connect())).await
+}
+
+async fn agent(hub: &Running, name: &str) -> Agent {
+    Agent::connect(hub.ws(), "lunch", name)
+        .await
+        .expect("a hub")
+}
+
+fn task(name: &str) -> ScheduleReq<'static> {
+    ScheduleReq::new(AgentId::new("dev").expect("a name"), name.to_owned())
+}
+
+/// Lets an agent answer each task with its name.
+fn serve(dev: &Agent) {
+    dev.serve(|task: ScheduleReq, cx| async move {
+        cx.reply(ScheduleDone::new(task.task).status("done")).await
+    });
+}
+
+async fn asks(planner: &Agent, name: &str) {
+    let done: ScheduleDone = planner.ask(task(name)).await.expect("an answer");
+    assert_eq!(done.task, name);
+}
+
+/// Returns how often each task was requested, in the order of the log.
+async fn requests(mut log: Frames, last: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    while let Ok(Some(entry)) = log.next().await {
+        if let Some((_, task)) = entry.text.split_once("|task:")
+            && entry.text.starts_with("@planner>req:")
+        {
+            let task = task.split(['|', '}']).next().expect("a task").to_owned();
+            let is_last = task == last;
+            all.push(task);
+            if is_last {
+                break;
+            }
+        }
+    }
+    all
+}
+
+#[tokio::test]
+async fn a_frame_that_one_hub_takes_reaches_agents_of_the_other() {
+    let database = Database::default();
+    let (a, b) = (hub(&database).await, hub(&database).await);
+    let dev = agent(&a, "dev").await;
+    serve(&dev);
+    let planner = agent(&b, "planner").await;
+    asks(&planner, "soup").await;
+    asks(&planner, "bread").await;
+    assert_eq!(database.holder("lunch"), Some(a.url("")));
+
+    // A frame by POST, and one whose session stands in the frame alone.
+    let head = "@cook>req:schedule{agent:dev|task:salad}";
+    let posted = frame(head, "abc101000001", 1, "sid:lunch");
+    let (status, said) = b.post(&posted).await;
+    assert_eq!(status, StatusCode::OK, "{said}");
+    assert!(said.contains("of:abc101000001"), "{said}");
+    let (status, said) = a.post(&posted).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "it is there: {said}");
+    assert!(said.contains("E3002"), "{said}");
+
+    // Reads give the same at both.
+    for path in ["frames", "state", "context", "registry"] {
+        let path = format!("/accp/v1/sessions/lunch/{path}");
+        let mut answers = Vec::new();
+        for hub in [&a, &b] {
+            let answer = hub
+                .http
+                .get(hub.url(&path))
+                .send()
+                .await
+                .expect("an answer");
+            assert_eq!(answer.status(), StatusCode::OK);
+            let kind = answer.headers()["content-type"].clone();
+            answers.push((kind, answer.text().await.expect("text")));
+        }
+        assert_eq!(answers[0], answers[1], "{path}");
+        assert!(
+            !answers[0].1.is_empty() || path.ends_with("context"),
+            "{path}"
+        );
+    }
+    let nowhere = b.url("/accp/v1/sessions/dinner/frames");
+    let nowhere = b.http.get(nowhere).send().await.expect("an answer");
+    assert_eq!(nowhere.status(), StatusCode::NOT_FOUND);
+    assert_eq!(database.holder("dinner"), None, "reading begins no session");
+    let metrics = b
+        .http
+        .get(b.url("/metrics"))
+        .send()
+        .await
+        .expect("an answer");
+    let metrics = metrics.text().await.expect("text");
+    assert!(
+        metrics.contains("accp_forwarded_requests_total 6\n"),
+        "{metrics}"
+    );
+    a.stop().await;
+    b.stop().await;
+}
+
+#[tokio::test]
+async fn a_socket_that_names_its_session_in_a_frame_is_handed_on() {
+    let database = Database::default();
+    let (a, b) = (hub(&database).await, hub(&database).await);
+    let hello = |agent: &str, sid: &str| {
+        format!("@{agent}>sync:registry{{v:1|hash:abc123}}[mid:abc101000001,seq:0{sid}]")
+    };
+    let mut waiter = a.socket("").await;
+    waiter.say(&hello("waiter", ",sid:lunch")).await;
+    let greeted = waiter.hear().await.expect("a hello");
+    let mut plain = b.socket("").await;
+    plain.say(&hello("cook", ",sid:lunch")).await;
+    let greeted_too = plain.hear().await.expect("a hello");
+    for greeted in [greeted, greeted_too] {
+        assert!(greeted.starts_with("@hub>sync:registry{"), "{greeted}");
+    }
+    let head = "@waiter>req:schedule{agent:cook|task:soup}";
+    waiter
+        .say(&frame(head, "abc101000002", 1, "sid:lunch"))
+        .await;
+    while !plain
+        .hear()
+        .await
+        .expect("it is open")
+        .contains("task:soup")
+    {}
+    // The other hub says why a socket ends.
+    let mut again = b.socket("?session=lunch&agent=cook").await;
+    again.say(&hello("cook", "")).await;
+    let end = loop {
+        let said = plain.hear().await.expect("a close");
+        if said.starts_with("close") {
+            break said;
+        }
+    };
+    assert_eq!(
+        end,
+        "close 1008 another connection of this agent has opened"
+    );
+    a.stop().await;
+    b.stop().await;
+}
+
+#[tokio::test]
+async fn a_hub_that_has_slept_through_its_lease_hands_on_what_it_had() {
+    let database = Database::default();
+    let (a, b) = (hub(&database).await, hub(&database).await);
+    let (dev, planner) = (agent(&a, "dev").await, agent(&a, "planner").await);
+    serve(&dev);
+    asks(&planner, "one").await;
+    // The other hub takes the session when the lease is over, although this one believes it has it.
+    database.pass(LEASE + Duration::from_secs(1));
+    let head = "@cook>req:schedule{agent:cook|task:salad}";
+    let (status, said) = b.post(&frame(head, "abc101000001", 1, "sid:lunch")).await;
+    assert_eq!(status, StatusCode::OK, "{said}");
+    assert_eq!(database.holder("lunch"), Some(b.url("")));
+    // Its agents come again, and their frames go to the other hub: each once, in order.
+    for name in ["two", "three", "four"] {
+        asks(&planner, name).await;
+    }
+    let all = requests(planner.frames(1), "four").await;
+    assert_eq!(all, ["one", "two", "three", "four"]);
+    a.stop().await;
+    assert_eq!(database.holder("lunch"), Some(b.url("")));
+    b.stop().await;
+    assert_eq!(database.holder("lunch"), None);
+}
+
+#[tokio::test]
+async fn a_hub_that_ends_gives_up_its_sessions_and_one_that_is_gone_loses_them() {
+    let database = Database::default();
+    let (a, b) = (hub(&database).await, hub(&database).await);
+    let posted = |number: u64| {
+        let head = format!("@cook>req:schedule{{agent:dev|task:t{number}}}");
+        frame(&head, &format!("abc10100000{number}"), number, "sid:lunch")
+    };
+    assert_eq!(a.post(&posted(1)).await.0, StatusCode::OK);
+    a.stop().await;
+    assert_eq!(b.post(&posted(2)).await.0, StatusCode::OK);
+    assert_eq!(database.holder("lunch"), Some(b.url("")));
+    // A hub that is killed gives nothing up.
+    let c = hub(&database).await;
+    b.kill().await;
+    let (status, said) = c.post(&posted(3)).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{said}");
+    assert!(said.contains("retry:true"), "{said}");
+    database.pass(LEASE + Duration::from_secs(1));
+    let (status, said) = c.post(&posted(3)).await;
+    assert_eq!(status, StatusCode::OK, "{said}");
+    assert_eq!(database.holder("lunch"), Some(c.url("")));
+    c.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_is_handed_on_once() {
+    let database = Database::default();
+    let (a, b) = (hub(&database).await, hub(&database).await);
+    let head = "@cook>req:schedule{agent:dev|task:soup}";
+    let posted = frame(head, "abc101000001", 1, "sid:lunch");
+    assert_eq!(a.post(&posted).await.0, StatusCode::OK);
+    let requests = [
+        b.http.get(b.url("/accp/v1/sessions/lunch/state")),
+        b.http
+            .post(b.url("/accp/v1/frames"))
+            .header("content-type", "application/accp")
+            .body(posted),
+    ];
+    for request in requests {
+        let answer = request.header("accp-forwarded", "1").send().await;
+        let answer = answer.expect("an answer");
+        assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(answer.headers()["retry-after"], "1");
+    }
+    a.stop().await;
+    b.stop().await;
+}
+
+#[tokio::test]
+async fn a_name_under_which_nobody_reaches_the_hub_is_refused() {
+    for (name, why) in [
+        ("10.0.0.5:7337", "not http://"),
+        ("ftp://10.0.0.5", "not http://"),
+        ("http://0.0.0.0:7337", "no other hub reaches this one there"),
+        ("http://10.0.0.5/hub", "not http://"),
+        ("", "no URL"),
+    ] {
+        let config = Config {
+            listen: "127.0.0.1:0".parse().expect("an address"),
+            replica: Some(Replica {
+                advertise: Some(name.to_owned()),
+                ..Replica::default()
+            }),
+            ..Config::default()
+        };
+        let database = Database::default();
+        let sessions = accp_hub::Sessions::new(&config, move || Ok(database.connect()));
+        let bound = accp_hub::Server::bind(config, sessions.expect("a store"), accp_hub::Open);
+        let error = bound.await.expect_err(name).to_string();
+        assert!(
+            error.contains(why) && error.contains("--advertise"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! What happens to hubs, their links and their database while agents work.
+
+use std::process::Command;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::process::Process;
+use crate::relay::Relay;
+
+/// The lease of each hub.
+pub(crate) const LEASE: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Accident {
+    /// A hub is killed, and started again at once or after its lease.
+    Kill,
+    /// A hub stands still for longer than its lease.
+    Pause,
+    /// All links to a hub are cut.
+    Cut,
+    /// The links to a hub carry nothing until the hub gives them up.
+    Stall,
+    /// The command of `--command` runs.
+    Command,
+}
+
+/// How often each accident is to happen.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Plan {
+    pub(crate) counts: Vec<(Accident, u64)>,
+    pub(crate) command: Option<String>,
+}
+
+impl Plan {
+    /// Returns all accidents, in an order that the seed decides.
+    pub(crate) fn shuffled(&self, random: &mut Random) -> Vec<Accident> {
+        let counts = self.counts.iter();
+        let mut all: Vec<Accident> = counts
+            .flat_map(|(accident, count)| (0..*count).map(|_| *accident))
+            .collect();
+        for at in (1..all.len()).rev() {
+            let other = random.below(at as u64 + 1) as usize;
+            all.swap(at, other);
+        }
+        all
+    }
+
+    /// Lets one accident happen, and mends it.
+    pub(crate) async fn happens(
+        &self,
+        accident: Accident,
+        hubs: &mut [Process],
+        ways: &[Relay],
+        random: &mut Random,
+    ) -> Result<(), String> {
+        let at = random.below(hubs.len() as u64) as usize;
+        let (hub, way) = (&mut hubs[at], &ways[at]);
+        match accident {
+            Accident::Kill => {
+                hub.kill();
+                // One hub alone would only keep everybody waiting.
+                if ways.len() > 1 && random.below(2) == 0 {
+                    sleep(LEASE + LEASE / 2).await;
+                }
+                hub.again()
+            }
+            Accident::Pause => {
+                hub.signal("STOP")?;
+                sleep(LEASE + LEASE / 2).await;
+                hub.signal("CONT")
+            }
+            Accident::Cut => {
+                way.cut();
+                Ok(())
+            }
+            Accident::Stall => {
+                way.stall(true);
+                // The hub gives up a peer that is silent for two heartbeats of a second.
+                sleep(Duration::from_secs(3)).await;
+                if random.below(2) == 0 {
+                    way.cut();
+                }
+                way.stall(false);
+                Ok(())
+            }
+            Accident::Command => {
+                let command = self.command.clone().ok_or("no --command")?;
+                let run = move || Command::new("sh").args(["-c", &command]).output();
+                let ran = tokio::task::spawn_blocking(run).await;
+                let ran = ran.map_err(|error| error.to_string())?;
+                let ran = ran.map_err(|error| error.to_string())?;
+                if ran.status.success() {
+                    Ok(())
+                } else {
+                    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+                    Err(format!("--command: {}: {said}", ran.status))
+                }
+            }
+        }
+    }
+}
+
+/// Numbers that follow from a seed.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
