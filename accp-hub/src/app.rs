@@ -10,8 +10,8 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use crate::access::{Access, Identity};
 use crate::answer::Refused;
 use crate::config::Config;
-use crate::forward::Forward;
 use crate::metrics::Metrics;
+use crate::peers::Forward;
 use crate::rates::Rates;
 use crate::sessions::Sessions;
 

@@ -5,14 +5,12 @@
 //! caller is asked to come again.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::response::Response;
 use futures_util::TryStreamExt as _;
-use rustls::ClientConfig;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -20,13 +18,11 @@ use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
 
 use crate::answer::Refused;
 use crate::app::App;
-use crate::config::Replica;
 use crate::metrics::add;
+use crate::peers::{CONNECT, Forward};
 
 /// Says that a request comes from another hub.
 pub(crate) const FORWARDED: HeaderName = HeaderName::from_static("accp-forwarded");
-/// The time in which another hub has to take a connection.
-const CONNECT: Duration = Duration::from_secs(3);
 /// Headers that are about a connection, and not about a request (RFC 9110, section 7.6.1).
 const OF_CONNECTION: [HeaderName; 8] = [
     header::CONNECTION,
@@ -39,27 +35,8 @@ const OF_CONNECTION: [HeaderName; 8] = [
     header::UPGRADE,
 ];
 
-/// Reaches other hubs.
-pub(crate) struct Forward {
-    client: reqwest::Client,
-    tls: Arc<ClientConfig>,
-}
-
 /// A socket of another hub.
 pub(crate) type There = WebSocketStream<MaybeTlsStream<TcpStream>>;
-
-impl Forward {
-    pub(crate) fn new(replica: &Replica) -> Result<Self, String> {
-        let tls = accp_client::tls_settings(replica.authority.as_deref())?;
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(ClientConfig::clone(&tls))
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT)
-            .build();
-        let client = client.map_err(|error| error.to_string())?;
-        Ok(Self { client, tls })
-    }
-}
 
 /// Returns whether another hub has handed this on.
 pub(crate) fn is_forwarded(headers: &HeaderMap) -> bool {

@@ -50,6 +50,7 @@ mod config;
 mod forward;
 mod listen;
 mod metrics;
+mod peers;
 mod pieces;
 mod post;
 mod rates;

@@ -32,9 +32,9 @@ fn a_lease_is_taken_renewed_over_and_released() {
     assert_eq!(b.lease(&side, "b'\0", LONG).unwrap(), Lease::Held);
     assert_eq!(other(a.lease(&side, "a", LONG).unwrap()).0, "b'\0");
     // Only the holder gives it up.
-    a.release(&[side.clone()], "a").unwrap();
+    a.release(std::slice::from_ref(&side), "a").unwrap();
     assert_eq!(other(a.lease(&side, "a", LONG).unwrap()).0, "b'\0");
-    b.release(&[side.clone()], "b'\0").unwrap();
+    b.release(std::slice::from_ref(&side), "b'\0").unwrap();
     assert_eq!(a.lease(&side, "a", Duration::MAX).unwrap(), Lease::Held);
 }
 

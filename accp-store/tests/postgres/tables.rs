@@ -183,7 +183,7 @@ fn no_work_on_a_side_reads_a_whole_table() {
     store
         .lease(&side, "a", std::time::Duration::from_secs(9))
         .unwrap();
-    store.release(&side, "a").unwrap();
+    store.release(std::slice::from_ref(&side), "a").unwrap();
     assert!(store.delete(&side).unwrap());
     drop(store);
     let after = scans();
