@@ -63,7 +63,6 @@
 //! The tasks follow from the log of the session, so that they are there after a restart. Push notifications
 //! are not supported.
 
-mod agents;
 mod board;
 mod call;
 mod card;
@@ -79,7 +78,7 @@ mod router;
 mod said;
 mod shown;
 
-pub use agents::Agents;
+pub use accp_client::Agents;
 pub use config::Config;
 pub use remote::{Remote, RemoteConnect, RemoteError};
 pub use router::router;

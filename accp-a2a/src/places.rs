@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_client::{Agent, Error};
+use accp_client::{Agent, Agents, Error};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use crate::agents::Agents;
 use crate::board::Board;
 
 /// The tasks of an agent, which several requests share.

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use a2a::{A2AError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, StreamResponse};
-use accp_client::Error;
+use accp_client::{Agents, Error};
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -15,7 +15,6 @@ use axum::{Json, Router};
 use futures_util::stream;
 use serde_json::Value;
 
-use crate::agents::Agents;
 use crate::call::{Answer, first};
 use crate::card::card;
 use crate::config::Config;
@@ -37,7 +36,8 @@ struct App<A> {
 /// | `POST /{session}/{agent}` | a call of JSON-RPC: `SendMessage`, `GetTask` and so on |
 /// | `GET /{session}/{agent}/.well-known/agent-card.json` | the card of the agent |
 ///
-/// Who may speak as which agent is for a layer around the router to decide.
+/// Who may speak as which agent is for a layer around the router to decide. The agents are for clients of
+/// A2A alone: the router takes every frame that no other handler of an agent takes.
 pub fn router<A: Agents>(config: Config, agents: A) -> Router {
     let limit = DefaultBodyLimit::max(config.body);
     let app = App {

@@ -30,6 +30,7 @@
 //! ```
 
 mod agent;
+mod agents;
 mod ask;
 mod clock;
 mod command;
@@ -48,6 +49,7 @@ mod waiting;
 mod wire;
 
 pub use agent::Agent;
+pub use agents::Agents;
 pub use ask::Ask;
 pub use connect::Connect;
 pub use context::Cx;

@@ -22,7 +22,7 @@ use crate::metrics::add;
 use crate::peers::{CONNECT, Forward};
 
 /// Says that a request comes from another hub.
-pub(crate) const FORWARDED: HeaderName = HeaderName::from_static("accp-forwarded");
+const FORWARDED: HeaderName = HeaderName::from_static("accp-forwarded");
 /// Headers that are about a connection, and not about a request (RFC 9110, section 7.6.1).
 const OF_CONNECTION: [HeaderName; 8] = [
     header::CONNECTION,
@@ -37,11 +37,6 @@ const OF_CONNECTION: [HeaderName; 8] = [
 
 /// A socket of another hub.
 pub(crate) type There = WebSocketStream<MaybeTlsStream<TcpStream>>;
-
-/// Returns whether another hub has handed this on.
-pub(crate) fn is_forwarded(headers: &HeaderMap) -> bool {
-    headers.contains_key(FORWARDED)
-}
 
 /// Hands a request on to the hub at this address, and returns its answer.
 pub(crate) async fn request(
@@ -132,7 +127,8 @@ pub(crate) async fn socket(
 
 /// Returns the way to other hubs, for a request that has not come from one.
 fn way<'a>(app: &'a App, headers: &HeaderMap) -> Result<&'a Forward, Refused> {
-    let forward = app.forward.as_ref().filter(|_| !is_forwarded(headers));
+    let is_first = !headers.contains_key(FORWARDED);
+    let forward = app.forward.as_ref().filter(|_| is_first);
     forward.ok_or_else(|| Refused::busy("the hub that runs the session"))
 }
 

@@ -53,13 +53,9 @@ pub struct Agents {
     app: Shared,
 }
 
-impl Agents {
+impl accp_client::Agents for Agents {
     /// Opens a session, and lets an agent in. An agent that was opened before under this name ends.
-    ///
-    /// # Errors
-    /// [`accp_client::Error::Denied`] when there can be no such session, and the errors of
-    /// [`accp_client::Hub::agent`].
-    pub async fn agent(&self, session: &str, agent: &str) -> Result<Agent, accp_client::Error> {
+    async fn agent(&self, session: &str, agent: &str) -> Result<Agent, accp_client::Error> {
         let hub = self.app.sessions.get(session, false).await;
         let refused = |refused: crate::answer::Refused| {
             accp_client::Error::Denied(session.to_owned(), refused.expected)

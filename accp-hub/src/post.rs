@@ -56,21 +56,29 @@ async fn take(
     let limit = app.config.limits.frame;
     let mut pieces = Pieces::new(body, limit);
     let first = pieces.next().await?.unwrap_or_default();
-    if app.forward.is_some()
-        && let Ok(target) = Target::of(app, &within, &caller, first.trim_ascii_end())
-        && let Some(there) = app.sessions.elsewhere(&target.session).await?
-    {
-        let request = (Method::POST, uri, headers.clone());
-        return forward::send(app, &target.session, &there, request, pieces.restore(first)).await;
-    }
     // Only a stream has more than one frame.
     if first.len() <= limit && is_stream(&first) {
+        if app.forward.is_some()
+            && let Ok(target) = Target::of(app, &within, &caller, first.trim_ascii_end())
+            && let Some(there) = app.sessions.elsewhere(&target.session).await?
+        {
+            let body = pieces.restore(first);
+            return hand_on(app, &target.session, &there, uri, headers, body).await;
+        }
         return Ok(stream(app, within, caller, pieces, first));
     }
     let whole = pieces.whole(first).await?;
     let frame = whole.trim_ascii_end();
     let target = Target::of(app, &within, &caller, frame)?;
-    let hub = target.open(app).await?;
+    let hub = match target.open(app).await {
+        Err(Refused {
+            there: Some(there), ..
+        }) => {
+            let body = Body::from(whole);
+            return hand_on(app, &target.session, &there, uri, headers, body).await;
+        }
+        opened => opened?,
+    };
     let wait = prefer_wait(headers).map(|wait| wait.min(app.config.limits.wait));
     // The answer may be in the log before this request goes on, so the place is noted before.
     let after = match wait {
@@ -94,6 +102,19 @@ async fn take(
         (posted, ..) => said(posted)?,
     };
     Ok(response)
+}
+
+/// Hands a POST on to the hub that runs its session.
+async fn hand_on(
+    app: &App,
+    session: &str,
+    there: &str,
+    uri: &Uri,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Response, Refused> {
+    let request = (Method::POST, uri, headers.clone());
+    forward::send(app, session, there, request, body).await
 }
 
 /// A frame must say that it is one (draft section 12).

@@ -3,7 +3,7 @@
 mod kept;
 mod leases;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -185,14 +185,14 @@ impl Sessions {
             return Ok(());
         };
         let asked = Instant::now();
-        let sessions: Vec<String> = self.open_sessions();
+        let sessions = self.open_sessions();
         let sides = sessions.iter().map(|session| self.side(session)).collect();
         let lost = leases.renew(&self.store, sides).await;
         let lost = lost.map_err(|error| Refused::store(&error))?;
+        let lost: HashSet<&str> = lost.iter().map(SideId::session).collect();
         let mut open = self.lock();
         for session in &sessions {
-            let is_lost = lost.iter().any(|side| side.session() == session);
-            if !is_lost {
+            if !lost.contains(session.as_str()) {
                 if let Some(slot) = open.get_mut(session) {
                     slot.leased = slot.leased.max(asked);
                 }

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde::Deserialize;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_tungstenite::tungstenite;
 
 use crate::answer::Refused;
@@ -132,6 +132,7 @@ impl Peer<'_> {
     async fn hand_on(&mut self, mut there: There, first: String) -> End {
         let silence = 3 * Duration::from_secs(self.app.config.heartbeat.max(1));
         let mut ends = self.app.ends.clone();
+        let mut silent = Instant::now() + silence;
         let mut next = Some(first);
         loop {
             if let Some(text) = next.take() {
@@ -150,8 +151,9 @@ impl Peer<'_> {
                         return End::Gone;
                     }
                 },
-                message = timeout(silence, there.next()) => match message {
+                message = timeout_at(silent, there.next()) => match message {
                     Ok(Some(Ok(tungstenite::Message::Text(text)))) => {
+                        silent = Instant::now() + silence;
                         let message = Message::Text(text.as_str().into());
                         let sent = timeout(PATIENCE, self.socket.send(message)).await;
                         if !matches!(sent, Ok(Ok(()))) {
@@ -164,7 +166,7 @@ impl Peer<'_> {
                             reason: close.reason.as_str().into(),
                         });
                     }
-                    Ok(Some(Ok(_))) => {}
+                    Ok(Some(Ok(_))) => silent = Instant::now() + silence,
                     // The other hub is gone.
                     Ok(Some(Err(_)) | None) | Err(_) => return End::Restart,
                 },

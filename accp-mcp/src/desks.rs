@@ -1,11 +1,10 @@
 //! The desks of a server, by session and agent.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_client::{Agent, Error};
+use accp_client::{Agents, Error};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::Mutex;
@@ -13,33 +12,6 @@ use tokio::time::Instant;
 
 use crate::desk::Desk;
 use crate::server::Server;
-
-/// Opens the agents that a [`Service`](crate::Service) serves. A closure
-/// `|session: String, agent: String| async { .. }` is one.
-///
-/// It is called when a client comes to an agent that is not open, because nobody has used the agent yet,
-/// it was idle, or it has ended. Authentication comes before: this trait only opens.
-pub trait Agents: Send + Sync + 'static {
-    /// Opens an agent of a session.
-    ///
-    /// # Errors
-    /// When there is no such agent or session. The client gets the status 404, without the reason.
-    fn agent(
-        &self,
-        session: &str,
-        agent: &str,
-    ) -> impl Future<Output = Result<Agent, Error>> + Send;
-}
-
-impl<F, R> Agents for F
-where
-    F: Fn(String, String) -> R + Send + Sync + 'static,
-    R: Future<Output = Result<Agent, Error>> + Send,
-{
-    async fn agent(&self, session: &str, agent: &str) -> Result<Agent, Error> {
-        self(session.to_owned(), agent.to_owned()).await
-    }
-}
 
 /// The MCP endpoint of one agent. An MCP session of one agent is unknown to all others.
 pub(crate) type Endpoint = StreamableHttpService<Server, LocalSessionManager>;

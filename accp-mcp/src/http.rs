@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use accp_client::Agents;
 use http::{Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 
-use crate::desks::{Agents, Desks};
+use crate::desks::Desks;
 
 /// Settings of a [`Service`].
 #[derive(Debug, Clone)]

@@ -36,8 +36,8 @@ mod stdio;
 mod tools;
 mod watch;
 
+pub use accp_client::Agents;
 pub use bridge::Bridge;
-pub use desks::Agents;
 pub use error::Error;
 pub use http::{Service, Settings};
 pub use stdio::{serve_on, serve_stdio};
