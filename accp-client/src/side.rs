@@ -132,10 +132,11 @@ impl Side {
         for (_, done) in self.readings.drain(..) {
             let _ = done.send(Err(ended()));
         }
-        // The other sides see that this one is gone.
+        // The other sides see that this one is gone. Handles see it first: a link that ends before its host
+        // has ended was replaced.
+        drop(self.last);
         drop(self.frames);
         self.peers.clear();
-        drop(self.last);
         let late = self.late.into_iter().map(Command::Handled);
         for command in self.early.into_iter().chain(late) {
             refuse(command, ended());
