@@ -34,7 +34,7 @@ const GATHER: Duration = Duration::from_millis(50);
 const GATHERED: u32 = 16;
 /// The time before the first attempt to connect again; it doubles up to [`LATEST`].
 const FIRST: Duration = Duration::from_millis(100);
-const LATEST: Duration = Duration::from_secs(30);
+const LATEST: Duration = Duration::from_secs(10);
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 

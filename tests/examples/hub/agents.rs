@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use crate::PATIENCE;
 use crate::tally::Tally;
 
 /// The senders of a session, which return how many tasks they have sent.
@@ -20,6 +21,13 @@ pub(crate) struct Agents {
     senders: Vec<Vec<Sender>>,
     workers: Vec<Agent>,
 }
+
+/// The senders of each session.
+pub(crate) const SENDERS: [&str; 4] = ["a", "b", "asker", "poster"];
+
+/// How many of its tasks a sender is ahead of the worker at most. Without a bound, what the worker has not
+/// had yet grows with each accident, and a question waits behind all of it.
+const AHEAD: u64 = 100;
 
 /// Starts the agents of all sessions, each at one of the hubs.
 pub(crate) async fn start(
@@ -32,15 +40,16 @@ pub(crate) async fn start(
     let mut next = hubs.iter().cycle().cloned();
     let mut hub = move || next.next().unwrap_or_default();
     for at in 0..sessions {
-        let session = format!("load{at}");
+        // A database may have sessions of an earlier run.
+        let session = format!("load{at}_{}", std::process::id());
         let mut connect = async |name: &str| {
             let agent = Agent::connect(hub(), &session, name).await;
             agent.map_err(|error| error.to_string())
         };
         let worker = connect("worker").await?;
-        let tally = Arc::clone(tally);
+        let had = Arc::clone(tally);
         worker.serve(move |task: ScheduleReq<'static>, cx| {
-            tally.had(at, &task.task);
+            had.had(at, &task.task);
             let is_asked = task.priority == "high";
             async move {
                 if is_asked {
@@ -52,7 +61,8 @@ pub(crate) async fn start(
         workers.push(worker);
         let mut all = Vec::new();
         for name in ["a", "b"] {
-            all.push(tokio::spawn(send(connect(name).await?, stops.clone())));
+            let agent = connect(name).await?;
+            all.push(tokio::spawn(send(agent, at, tally.clone(), stops.clone())));
         }
         all.push(tokio::spawn(ask(connect("asker").await?, stops.clone())));
         let (hub, stops) = (hub(), stops.clone());
@@ -93,9 +103,22 @@ fn task(sender: &str, number: u64) -> Result<ScheduleReq<'static>, String> {
 }
 
 /// Sends tasks without waiting for answers.
-async fn send(agent: Agent, stops: watch::Receiver<bool>) -> Result<(String, u64), String> {
-    let mut count = 0;
+async fn send(
+    agent: Agent,
+    session: usize,
+    tally: Arc<Tally>,
+    stops: watch::Receiver<bool>,
+) -> Result<(String, u64), String> {
+    let mut count: u64 = 0;
     while !*stops.borrow() {
+        let least = count.saturating_sub(AHEAD);
+        let near = tally.reach_of(session, agent.name(), least);
+        if timeout(PATIENCE, near).await.is_err() {
+            let name = agent.name();
+            return Err(format!(
+                "{name}: the worker has not had task {least} within {PATIENCE:?}"
+            ));
+        }
         let sent = agent.send(task(agent.name(), count)?).await;
         sent.map_err(|error| format!("{}: {error}", agent.name()))?;
         count += 1;

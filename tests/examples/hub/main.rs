@@ -142,9 +142,15 @@ fn run(args: &Args) -> Result<String, String> {
         let mut random = Random(args.seed);
         let all = args.plan.shuffled(&mut random);
         for (at, accident) in all.iter().enumerate() {
-            // An accident comes after so many tasks since the last one.
+            // One accident of four comes at any time. The others wait until every agent is back: a hub that
+            // is killed as soon as some agents are back leaves the rest in longer and longer pauses.
+            let is_early = at > 0 && random.below(4) == 0;
             let after = tally.handled() + random.below(400);
-            let happened = match tally.reach(after, PATIENCE).await {
+            let back = match tally.reach(after, PATIENCE).await {
+                Ok(()) if !is_early => tally.reach_each(&agents::SENDERS, PATIENCE).await,
+                other => other,
+            };
+            let happened = match back {
                 Ok(()) => {
                     let plan = &args.plan;
                     plan.happens(*accident, &mut hubs, &ways, &mut random).await

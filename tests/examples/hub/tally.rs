@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// The tasks that each worker has had, by sender.
 pub(crate) struct Tally {
@@ -19,6 +19,12 @@ struct Seen {
     next: BTreeMap<String, u64>,
     /// The first thing that was wrong.
     wrong: Option<String>,
+}
+
+impl Seen {
+    fn had_of(&self, sender: &str) -> u64 {
+        self.next.get(sender).copied().unwrap_or_default()
+    }
 }
 
 impl Tally {
@@ -60,6 +66,33 @@ impl Tally {
                 self.handled()
             )),
         }
+    }
+
+    /// Waits until the worker of a session has had so many tasks of a sender.
+    pub(crate) async fn reach_of(&self, session: usize, sender: &str, count: u64) {
+        let mut handled = self.handled.subscribe();
+        let has = |_: &u64| self.session(session).had_of(sender) >= count;
+        // The channel is open as long as this tally is there.
+        let _ = handled.wait_for(has).await;
+    }
+
+    /// Waits until each worker has had one more task of each sender.
+    pub(crate) async fn reach_each(
+        &self,
+        senders: &[&str],
+        patience: Duration,
+    ) -> Result<(), String> {
+        let until = Instant::now() + patience;
+        for session in 0..self.sessions.len() {
+            for sender in senders {
+                let had = self.session(session).had_of(sender);
+                let reached = timeout_at(until, self.reach_of(session, sender, had + 1)).await;
+                reached.map_err(|_| {
+                    format!("session {session}: no task of {sender} within {patience:?}")
+                })?;
+            }
+        }
+        self.is_right()
     }
 
     fn is_right(&self) -> Result<(), String> {
