@@ -14,7 +14,7 @@ use axum::routing::{any_service, get, post};
 use crate::answer::Refused;
 use crate::app::{App, Caller, Shared};
 use crate::metrics::add;
-use crate::{post as posts, reads, socket};
+use crate::{post as posts, reads, socket, ui};
 
 /// The description of the routes.
 const OPENAPI: &str = include_str!("openapi.json");
@@ -67,6 +67,7 @@ pub(crate) fn router(app: Shared, mounts: Vec<Router<Shared>>) -> Router {
         .into_iter()
         .fold(open, Router::merge)
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard))
+        .route("/ui", get(ui::page))
         .route("/openapi.json", get(describe))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))

@@ -182,7 +182,8 @@ impl Sessions {
         opened.map_err(|error| Refused::store(&error))
     }
 
-    fn is_open(&self, session: &str) -> bool {
+    /// Returns whether a session is in memory.
+    pub(crate) fn is_open(&self, session: &str) -> bool {
         let open = self.lock();
         open.get(session)
             .is_some_and(|slot| slot.hub.get().is_some())

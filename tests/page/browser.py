@@ -93,8 +93,12 @@ class Browser:
 
     def open(self, path):
         """Opens a file and waits until it has loaded."""
+        self.visit(path.resolve().as_uri())
+
+    def visit(self, url):
+        """Opens a page and waits until it has loaded."""
         self.events = []
-        self.ask("Page.navigate", url=path.resolve().as_uri())
+        self.ask("Page.navigate", url=url)
         while "Page.loadEventFired" not in (method for method, _ in self.events):
             self.next()
 

@@ -1,0 +1,29 @@
+"""A hub to look at: sends frames to it over HTTP, as any client does."""
+
+import http.client
+import time
+
+
+class Hub:
+    """A client of a hub that speaks for several agents in one session."""
+
+    def __init__(self, address, session, token=None):
+        self.session, self.numbers, self.sent = session, {}, 0
+        self.to = http.client.HTTPConnection(address, timeout=30)
+        self.headers = {"Content-Type": "application/accp"}
+        if token:
+            self.headers["Authorization"] = f"Bearer {token}"
+
+    def send(self, head, more=""):
+        """Sends a frame, given without its metadata. Returns its id; a refusal ends the test."""
+        agent = head[1 : head.index(">")]
+        number = self.numbers[agent] = self.numbers.get(agent, 0) + 1
+        self.sent += 1
+        mid = f"abc{self.sent:09d}"
+        frame = f"{head}[mid:{mid},seq:{number},ts:{int(time.time())},sid:{self.session}{more}]"
+        self.to.request("POST", "/accp/v1/frames", frame, self.headers)
+        answer = self.to.getresponse()
+        said = answer.read().decode()
+        if answer.status != 200:
+            raise SystemExit(f"the hub refuses {frame}: {answer.status} {said}")
+        return mid
