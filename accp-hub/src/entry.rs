@@ -136,3 +136,24 @@ pub(crate) fn digest(digest: &Digest) -> Json {
         "tokens": digest.tokens(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_says_what_left_and_what_stands_in_its_place() {
+        let text = "@hub>sync:checkpoint{at:0|cold:p1-p2|covers:7|facts:[[task,T1,{status:done}]]\
+            |id:ckpt_2|kept:[[8,12]]|left:[1-2,7]|on:[done,hot]|sum:dev.done.plan*2|tok:32}";
+        let checkpoint = Checkpoint::decode(text).expect("a checkpoint");
+        let expected = json!({
+            "id": 2, "triggers": ["done", "hot"], "covers": 7, "left": [[1, 2], [7, 7]], "kept": 1,
+            "merged": null,
+            "digest": {
+                "first": 2, "last": 2, "cold": [1, 2], "summary": "dev.done.plan*2", "late": null,
+                "facts": [["T1", "status", "done"], ["T1", "task", "T1"]], "tokens": 32,
+            },
+        });
+        assert_eq!(changes(&checkpoint), expected);
+    }
+}

@@ -81,6 +81,13 @@ class Page:
     def until(self, condition):
         self.run(f"({UNTIL})(() => {condition}, {PATIENCE})")
 
+    def loads(self, script):
+        """Runs a script that loads the page anew, and waits until it has loaded."""
+        self.browser.events.clear()
+        self.run(script)
+        while "Page.loadEventFired" not in (method for method, _ in self.browser.events):
+            self.browser.next()
+
     def rows(self):
         return self.run(ROWS)
 
@@ -271,18 +278,19 @@ def is_safe(page, hub):
     check("default-src 'none'" in policy and "unsafe" not in policy, f"the policy is {policy}")
     written = HOSTILE.replace(" ", "_").replace(">", "%3E").replace("<", "%3C")
     hub.send(f"@evil>req:chat{{content:{written}|role:user|turn:1|schema:CH}}")
-    hub.send(f"@evil>sync:state{{v:2|delta:{{worm:%{written}}}}}")
+    hub.send(f"@evil>sync:state{{v:2|delta:{{worm:{written}}}}}")
     page.run("location.hash = '#launch'")
     page.until("document.getElementById('shared').textContent.includes('onerror')")
     page.until("[...document.querySelectorAll('#frames .words')].some((one) => one.textContent.includes('onerror'))")
     page.run("[...document.querySelectorAll('#frames .row')].slice(-2).forEach((row) => row.click())")
-    page.run("document.getElementById('reference').value = 'ctx.worm'; document.getElementById('lookup').requestSubmit()")
-    page.until("document.querySelector('#found pre')?.textContent.includes('onerror')")
+    row = page.row("evil requests chat")
+    check("<img src=x onerror=window.hit=1>" in row["words"], f"the text is not shown as it is: {row}")
+    look_up = f"document.getElementById('reference').value = 'cold.{row['at']}.content'"
+    page.run(f"{look_up}; document.getElementById('lookup').requestSubmit()")
+    page.until(f"document.querySelector('#found pre')?.textContent === {json.dumps(HOSTILE)}")
     page.run("document.getElementById('model').open = true")
     page.until("document.getElementById('model-text').textContent.includes('onerror')")
     page.run("document.getElementById('model').open = false")
-    row = page.row("evil requests chat")
-    check("<img src=x onerror=window.hit=1>" in row["words"], f"the text is not shown as it is: {row}")
     check(page.run("document.querySelectorAll('img, iframe, script').length") == 1, "an enemy has made elements")
     check(page.run("typeof window.hit") == "undefined", "an enemy's script has run")
     page.is_quiet(expected=["404"])
@@ -373,7 +381,7 @@ def asks_for_a_token(browser, address, token, shots):
     page.until("document.querySelectorAll('#session-list a').length === 1")
     check(token not in page.run("document.documentElement.outerHTML + location.href + document.cookie + JSON.stringify(localStorage)"), "the token lies about")
     page.is_quiet(expected=["401"])
-    page.run("document.getElementById('forget').click()")
+    page.loads("document.getElementById('forget').click()")
     page.until("document.getElementById('login').open")
     check(page.run("sessionStorage.length") == 0, "the page does not forget the token")
 

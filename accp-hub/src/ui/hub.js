@@ -17,7 +17,7 @@ const list = at('frames');
 
 // The session in the page, and all that is known of it.
 let view = null;
-let sessions = [];
+let sessions = null;
 let asked = null;
 
 function make(tag, className, ...children) {

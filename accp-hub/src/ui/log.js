@@ -10,7 +10,7 @@ async function enter(name) {
   document.title = `${name} – ACCP hub`;
   at('log-title').textContent = name;
   list.replaceChildren();
-  at('latest').hidden = true;
+  for (const id of ['latest', 'earlier', 'frames-none']) at(id).hidden = true;
   at('found').replaceChildren();
   at('model').open = false;
   show('log');

@@ -21,6 +21,7 @@ async function watchSessions() {
 }
 
 function drawSessions() {
+  if (!sessions) return;
   const wanted = at('find').value.trim().toLowerCase();
   const found = sessions.filter((one) => one.session.toLowerCase().includes(wanted));
   found.sort((one, other) => other.open - one.open || other.at - one.at || (one.session < other.session ? -1 : 1));
