@@ -16,10 +16,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "page"))
 
 from browser import Browser, Failed  # noqa: E402
 from hub import Hub  # noqa: E402
+from planted import pages  # noqa: E402
 
 WIDE, PHONE = (1400, 900), (390, 844)
 # The most milliseconds in which the page shows what it should.
 PATIENCE = 15000
+# Holds in the page once it shows the session.
+SETTLED = "document.querySelectorAll('#frames > li').length > 20 && document.querySelector('.tag.hot') && document.querySelector('#checkpoints li')"
 # What an enemy writes. If any of it were markup, the page would run it.
 HOSTILE = "<img src=x onerror=window.hit=1><script>window.hit=1</script>"
 
@@ -74,12 +77,12 @@ class Page:
     """The page of a hub in a browser."""
 
     def __init__(self, browser, address, shots):
-        self.browser, self.address, self.shots = browser, address, shots
+        self.browser, self.address, self.shots, self.patience = browser, address, shots, PATIENCE
         self.resize(WIDE)
         self.run = browser.run
 
     def until(self, condition):
-        self.run(f"({UNTIL})(() => {condition}, {PATIENCE})")
+        self.run(f"({UNTIL})(() => {condition}, {self.patience})")
 
     def loads(self, script):
         """Runs a script that loads the page anew, and waits until it has loaded."""
@@ -154,7 +157,7 @@ def tell_a_story(hub):
 def shows_a_session(page, hub):
     """Sessions, frames in plain words, budgets, checkpoints, and a frame that comes while the page is open."""
     page.until("document.querySelectorAll('#session-list a').length === 2")
-    page.until("document.querySelectorAll('#frames > li').length > 20 && document.querySelector('.tag.hot')")
+    page.until(SETTLED)
     names = page.run("[...document.querySelectorAll('#session-list b')].map((name) => name.textContent)")
     check(sorted(names) == ["launch", "nightly-tests"], f"the sessions are {names}")
     row = page.row("impl_auth, priority high")
@@ -230,7 +233,7 @@ def reads_values(page):
     check(asked() == 3, f"the page has read {asked()} values")
 
 
-def goes_by_keyboard(page, hub):
+def goes_by_keyboard(page):
     """Arrows move, Enter opens, `/` filters, Escape goes back, `s` goes to the sessions."""
     page.run("document.activeElement.blur()")
     page.press("ArrowDown")
@@ -386,6 +389,41 @@ def asks_for_a_token(browser, address, token, shots):
     check(page.run("sessionStorage.length") == 0, "the page does not forget the token")
 
 
+def finds_mistakes(page):
+    """Opens the page with a mistake in it, as the hub's answer. The check that is for the mistake must say so."""
+    checks = {
+        "shows_the_context": shows_the_context,
+        "reads_values": reads_values,
+        "goes_by_keyboard": goes_by_keyboard,
+        "fits_everywhere": fits_everywhere,
+        "is_quiet": lambda page: page.is_quiet(),
+    }
+    # What does not come soon does not come.
+    shots, page.shots, page.patience = page.shots, None, 5000
+    page.browser.ask("Fetch.enable", patterns=[{"urlPattern": "*/ui?*"}])
+    for number, (what, check, said, answer) in enumerate(pages(page.address)):
+        page.browser.answers["Fetch.requestPaused"] = lambda paused: page.browser.tell(
+            "Fetch.fulfillRequest", requestId=paused["requestId"], **answer
+        )
+        page.resize(WIDE)
+        page.prefer()
+        page.browser.visit(f"http://{page.address}/ui?{number}#launch")
+        try:
+            page.until(SETTLED)
+            checks[check](page)
+        except Failed as failed:
+            text = str(failed).splitlines()[0]
+            if said not in text:
+                raise Failed(f"{what} was planted, and {check} says: {text}") from failed
+            print(f"found: {what}: {text[:100]}")
+        else:
+            raise Failed(f"{what} was planted, and {check} has not found it")
+    page.browser.ask("Fetch.disable")
+    page.resize(WIDE)
+    page.prefer()
+    page.shots, page.patience = shots, PATIENCE
+
+
 def main():
     address, guarded, token = sys.argv[1:4]
     shots = pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 else None
@@ -399,14 +437,15 @@ def main():
             shows_a_session(page, hub)
             shows_the_context(page)
             reads_values(page)
-            goes_by_keyboard(page, hub)
+            goes_by_keyboard(page)
+            finds_mistakes(page)
+            browser.visit(f"http://{address}/ui#launch")
             is_safe(page, hub)
             stays_small(page, hub)
             fits_everywhere(page)
             page.is_quiet(expected=["404", "TrustedHTML"])
             asks_for_a_token(browser, guarded, token, shots)
         except Failed as failed:
-            page.shot("failed")
             sys.exit(f"the page of the hub: {failed}")
     print("the page of the hub: sessions, frames, context, values, keys, enemies, long logs, widths, tokens: fine")
 
