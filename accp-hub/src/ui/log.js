@@ -65,11 +65,20 @@ async function follow(mine) {
   }
 }
 
+// Keeps the checkpoints of these entries, and forgets those that were met first.
+function remember({ checkpoints }, entries) {
+  for (const { checkpoint } of entries) if (checkpoint) checkpoints.set(checkpoint.id, checkpoint);
+  for (const id of checkpoints.keys()) {
+    if (checkpoints.size <= KEPT) break;
+    checkpoints.delete(id);
+  }
+}
+
 const isAtEnd = () => log.scrollHeight - log.scrollTop - log.clientHeight < 48;
 
 function take(mine, entries) {
   mine.last = entries.at(-1).position;
-  for (const { checkpoint } of entries) if (checkpoint) mine.checkpoints.set(checkpoint.id, checkpoint);
+  remember(mine, entries);
   mine.again ||= setTimeout(() => {
     mine.again = 0;
     readState(mine).catch(() => {});
@@ -132,7 +141,7 @@ async function piece(mine, after, before) {
   const answer = await ask(of(mine.name, query), { headers: { Accept: LINES } });
   const found = [];
   for await (const entries of lines(answer.body)) found.push(...entries.filter(({ position }) => position < before));
-  for (const { checkpoint } of found) if (checkpoint) mine.checkpoints.set(checkpoint.id, checkpoint);
+  remember(mine, found);
   return found.map(entryOf);
 }
 

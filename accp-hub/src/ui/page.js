@@ -116,7 +116,12 @@ function escape(target) {
 }
 
 function follows() {
-  const name = decodeURIComponent(location.hash.slice(1));
+  let name = location.hash.slice(1);
+  try {
+    name = decodeURIComponent(name);
+  } catch {
+    // The hub says that there is no such session.
+  }
   if (name && name !== view?.name) enter(name);
 }
 
