@@ -9,6 +9,7 @@
 //! - `derive` (default): the derive macro and [`profiles`].
 //! - `serde`: `Serialize` and `Deserialize` for [`AgentId`], [`Decimal`], [`Value`] and [`Map`], in
 //!   the form of [`Value::to_json`].
+//! - `words`: frames in plain words, for people.
 //! - `rust_decimal`, `chrono`, `time`, `uuid`, `url`: types of these crates in fields; [`kind`] lists them.
 #![no_std]
 
@@ -44,6 +45,8 @@ mod tool;
 mod typed;
 mod value;
 mod warnings;
+#[cfg(feature = "words")]
+pub mod words;
 mod writer;
 
 /// Only for the code that `#[derive(AccpFrame)]` generates.

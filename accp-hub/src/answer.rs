@@ -105,6 +105,12 @@ impl Refused {
         Self::new(StatusCode::FORBIDDEN, ErrorCode::POLICY_DENIED, expected)
     }
 
+    pub(crate) fn host() -> Self {
+        let expected =
+            "a Host of loopback, or of a page in `origins`, because the hub has no tokens";
+        Self::new(StatusCode::FORBIDDEN, ErrorCode::POLICY_DENIED, expected)
+    }
+
     /// The store failed. The reason is for the log of the hub, and not for the caller.
     pub(crate) fn store(why: &dyn fmt::Display) -> Self {
         tracing::error!(%why, "a session cannot go on");

@@ -41,12 +41,14 @@
 //! | `GET /accp/v1/sessions/{session}/state` | the shared state and the budget |
 //! | `GET /accp/v1/sessions/{session}/registry` | the schemas in force |
 //! | `GET /accp/v1/sessions/{session}/values/{key}` | what a reference leads to |
+//! | `GET /ui` | a page for people |
 //! | `GET /openapi.json`, `/healthz`, `/readyz`, `/metrics` | |
 
 mod access;
 mod answer;
 mod app;
 mod config;
+mod entry;
 mod forward;
 mod listen;
 mod metrics;
@@ -59,6 +61,7 @@ mod routes;
 mod sessions;
 mod socket;
 mod tokens;
+mod ui;
 
 pub use access::{Access, Denied, Identified, Identity, Open};
 pub use config::{Config, Limits, Numbering, Replica, Tls};

@@ -230,21 +230,24 @@ impl Asked {
     async fn answer(self, mut log: Frames, acknowledged: String) -> Response {
         match timeout_at(self.until, self.next(&mut log)).await {
             Ok(Some((text, true))) => answer::frame(StatusCode::OK, &*text),
-            Ok(Some((text, false))) => chunks(stream::unfold(
-                (self, log, Some((text, false))),
-                |(asked, mut log, next)| async move {
-                    let (text, is_last) = next?;
-                    let after = if is_last {
-                        None
-                    } else {
-                        timeout_at(asked.until, asked.next(&mut log))
-                            .await
-                            .ok()
-                            .flatten()
-                    };
-                    Some((line(&text), (asked, log, after)))
-                },
-            )),
+            Ok(Some((text, false))) => chunks(
+                ACCP,
+                stream::unfold(
+                    (self, log, Some((text, false))),
+                    |(asked, mut log, next)| async move {
+                        let (text, is_last) = next?;
+                        let after = if is_last {
+                            None
+                        } else {
+                            timeout_at(asked.until, asked.next(&mut log))
+                                .await
+                                .ok()
+                                .flatten()
+                        };
+                        Some((line(&text), (asked, log, after)))
+                    },
+                ),
+            ),
             Ok(None) | Err(_) => answer::frame(StatusCode::OK, acknowledged),
         }
     }
@@ -274,35 +277,38 @@ impl Asked {
 fn stream(app: &Shared, within: In, caller: Caller, pieces: Pieces, first: Vec<u8>) -> Response {
     let app = Arc::clone(app);
     let state = (app, within, caller, pieces, Some(first));
-    chunks(stream::unfold(
-        state,
-        |(app, within, caller, mut pieces, first)| async move {
-            let next = match first {
-                Some(first) => Ok(Some(first)),
-                None => pieces.next().await,
-            };
-            let (text, goes_on) = match next {
-                Ok(None) => return None,
-                Ok(Some(frame)) if frame.is_empty() => return None,
-                Ok(Some(frame)) => match one_of_stream(&app, &within, &caller, &frame).await {
-                    Ok(text) => (text, true),
-                    Err(refused) => (refused.frame(&app.config.agent), refused.again.is_some()),
-                },
-                Err(refused) => (refused.frame(&app.config.agent), false),
-            };
-            let rest = if goes_on {
-                pieces
-            } else {
-                Pieces::new(Body::empty(), 0)
-            };
-            let line = if text.is_empty() {
-                Bytes::new()
-            } else {
-                line(&text)
-            };
-            Some((line, (app, within, caller, rest, None)))
-        },
-    ))
+    chunks(
+        ACCP,
+        stream::unfold(
+            state,
+            |(app, within, caller, mut pieces, first)| async move {
+                let next = match first {
+                    Some(first) => Ok(Some(first)),
+                    None => pieces.next().await,
+                };
+                let (text, goes_on) = match next {
+                    Ok(None) => return None,
+                    Ok(Some(frame)) if frame.is_empty() => return None,
+                    Ok(Some(frame)) => match one_of_stream(&app, &within, &caller, &frame).await {
+                        Ok(text) => (text, true),
+                        Err(refused) => (refused.frame(&app.config.agent), refused.again.is_some()),
+                    },
+                    Err(refused) => (refused.frame(&app.config.agent), false),
+                };
+                let rest = if goes_on {
+                    pieces
+                } else {
+                    Pieces::new(Body::empty(), 0)
+                };
+                let line = if text.is_empty() {
+                    Bytes::new()
+                } else {
+                    line(&text)
+                };
+                Some((line, (app, within, caller, rest, None)))
+            },
+        ),
+    )
 }
 
 async fn one_of_stream(
@@ -328,10 +334,13 @@ pub(crate) fn line(text: &str) -> Bytes {
     line.into()
 }
 
-/// Returns a response of frames, one a chunk.
-pub(crate) fn chunks(frames: impl stream::Stream<Item = Bytes> + Send + 'static) -> Response {
+/// Returns a response of this media type, with one frame a chunk.
+pub(crate) fn chunks(
+    kind: &'static str,
+    frames: impl stream::Stream<Item = Bytes> + Send + 'static,
+) -> Response {
     use futures_util::StreamExt as _;
     let body = Body::from_stream(frames.map(Ok::<_, std::convert::Infallible>));
-    let kind = [(header::CONTENT_TYPE, HeaderValue::from_static(ACCP))];
+    let kind = [(header::CONTENT_TYPE, HeaderValue::from_static(kind))];
     (kind, body).into_response()
 }

@@ -4,7 +4,7 @@ use accp_client::{Error, Hub};
 use accp_runtime::session::{Session, Time};
 use axum::Json;
 use axum::extract::{Path, Query, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Deserialize;
@@ -12,7 +12,8 @@ use serde_json::{Value as Json_, json};
 
 use crate::answer::Refused;
 use crate::app::{App, Caller, Shared, over};
-use crate::post::{chunks, line};
+use crate::entry::{Form, digest};
+use crate::post::chunks;
 
 /// Returns the response, or the refusal as one.
 fn answer(app: &App, made: Result<Response, Refused>) -> Response {
@@ -33,6 +34,7 @@ pub(crate) async fn sessions(State(app): State<Shared>, caller: Caller) -> Respo
         let mine = mine.map(|side| {
             json!({
                 "session": side.side.session(),
+                "open": app.sessions.is_open(side.side.session()).is_some(),
                 "last": side.last,
                 "bytes": side.bytes,
                 "at": side.at.map(Time::as_secs),
@@ -61,6 +63,7 @@ pub(crate) async fn frames(
     State(app): State<Shared>,
     Path(session): Path<String>,
     Query(log): Query<Log>,
+    headers: HeaderMap,
     caller: Caller,
 ) -> Response {
     let made = enter(&app, &caller, &session).await;
@@ -68,17 +71,24 @@ pub(crate) async fn frames(
         Ok(hub) => hub,
         Err(refused) => return refused.response(&app.config.agent),
     };
-    let last = match hub.look(Session::position).await {
-        Ok(last) => last,
+    let looked = async {
+        Ok((
+            hub.look(Session::position).await?,
+            Form::of(&headers, &hub).await?,
+        ))
+    };
+    let (last, form) = match looked.await {
+        Ok(looked) => looked,
         Err(error) => return Refused::client(&error).response(&app.config.agent),
     };
+    let kind = form.media_type();
     let read = hub.frames(log.after.saturating_add(1));
     let ends = app.ends.clone();
     let left = log.limit.unwrap_or(usize::MAX);
-    let state = (hub, read, ends, left);
-    chunks(stream::unfold(
+    let state = (hub, read, form, ends, left);
+    let lines = stream::unfold(
         state,
-        move |(hub, mut read, mut ends, left)| async move {
+        move |(hub, mut read, mut form, mut ends, left)| async move {
             if left == 0 || !log.follow && read.position() > last {
                 return None;
             }
@@ -87,10 +97,14 @@ pub(crate) async fn frames(
                 () = over(&mut ends) => return None,
             };
             let entry = next.ok().flatten()?;
-            let is_over = !log.follow && entry.position > last;
-            (!is_over).then(|| (line(&entry.text), (hub, read, ends, left - 1)))
+            if !log.follow && entry.position > last {
+                return None;
+            }
+            let line = form.line(&entry, &hub).await.ok()?;
+            Some((line, (hub, read, form, ends, left - 1)))
         },
-    ))
+    );
+    chunks(kind, lines)
 }
 
 pub(crate) async fn context(
@@ -138,10 +152,13 @@ fn describe(session: &Session) -> Json_ {
         "scope": state.scope().as_str(),
         "version": shared.version(),
         "state": entries,
+        "tokenizer": state.tokenizer(),
         "budget": {
-            "hot": { "used": budget.hot.used, "limit": budget.hot.allowed },
+            "hot": { "used": budget.hot.used, "limit": budget.hot.allowed, "trigger": session.options().context.trigger },
             "warm": { "used": budget.warm.used, "limit": budget.warm.allowed },
         },
+        "hot": state.hot().positions().collect::<Vec<_>>(),
+        "warm": state.warm().digests().iter().map(digest).collect::<Vec<_>>(),
         "members": members.collect::<Vec<_>>(),
     })
 }

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::answer::Refused;
 use crate::app::{App, Caller, Shared};
 use crate::metrics::add;
-use crate::{forward, post as posts, reads, socket};
+use crate::{forward, post as posts, reads, socket, ui};
 
 /// The description of the routes.
 const OPENAPI: &str = include_str!("openapi.json");
@@ -106,6 +106,7 @@ pub(crate) fn router(app: Shared, mounts: Vec<Router<Shared>>) -> Router {
         .into_iter()
         .fold(open, Router::merge)
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard))
+        .route("/ui", get(ui::page))
         .route("/openapi.json", get(describe))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
@@ -147,6 +148,9 @@ async fn guard(State(app): State<Shared>, mut request: Request<Body>, next: Next
     if !is_origin_fine(&app, request.headers()) {
         return refused(Refused::origin());
     }
+    if !is_host_fine(&app, request.headers()) {
+        return refused(Refused::host());
+    }
     let token = bearer(request.headers()).map(str::to_owned);
     match app.access.identify(token.as_deref()).await {
         Ok(identity) => {
@@ -182,6 +186,26 @@ fn is_origin_fine(app: &App, headers: &HeaderMap) -> bool {
     // A page of another name that leads to loopback has its own name as `Host`, too.
     let is_own = is_own && (!app.access.is_open() || host.is_some_and(is_loopback));
     is_own || app.config.origins.iter().any(|known| known == origin)
+}
+
+/// A page whose name leads to loopback reads the hub as its own origin, and a browser sends no `Origin`
+/// then. So a hub without tokens that everybody on its machine may use answers to names of loopback and of
+/// `origins` alone.
+fn is_host_fine(app: &App, headers: &HeaderMap) -> bool {
+    if !app.access.is_open() || app.config.anybody_from_anywhere {
+        return true;
+    }
+    let Some(host) = headers.get(header::HOST) else {
+        return true;
+    };
+    host.to_str().is_ok_and(|host| {
+        let name = |origin: &String| {
+            origin
+                .split_once("://")
+                .is_some_and(|(_, name)| name == host)
+        };
+        is_loopback(host) || app.config.origins.iter().any(name)
+    })
 }
 
 fn is_loopback(host: &str) -> bool {

@@ -286,7 +286,7 @@ impl Sessions {
     }
 
     /// Returns whether a session is in memory, and then whether its lease can be relied on.
-    fn is_open(&self, session: &str) -> Option<bool> {
+    pub(crate) fn is_open(&self, session: &str) -> Option<bool> {
         let open = self.lock();
         let slot = open.get(session)?;
         slot.hub.get()?;

@@ -105,3 +105,37 @@ async fn pages_of_other_origins_are_refused() {
     );
     hub.stop().await;
 }
+
+/// A browser sends no `Origin` when a page reads its own origin, and a name may lead to loopback.
+#[tokio::test]
+async fn names_that_lead_to_loopback_are_refused_without_tokens() {
+    let get = async |hub: &Running, host: &str| {
+        let request = hub.http.get(hub.url("/accp/v1/sessions"));
+        let answer = request.header("host", host).send().await;
+        answer.expect("an answer").status()
+    };
+    let config = Config {
+        origins: vec!["https://hub.example".to_owned()],
+        ..Config::default()
+    };
+    let hub = Running::start(config.clone()).await;
+    for host in [
+        "evil.example",
+        "evil.example:7337",
+        "127.0.0.1.evil.example",
+        "",
+    ] {
+        assert_eq!(get(&hub, host).await, StatusCode::FORBIDDEN, "{host}");
+    }
+    for host in ["localhost", "127.0.0.1:1", "[::1]:7337", "hub.example"] {
+        assert_eq!(get(&hub, host).await, StatusCode::OK, "{host}");
+    }
+    hub.stop().await;
+    let anywhere = Config {
+        anybody_from_anywhere: true,
+        ..config
+    };
+    let hub = Running::start(anywhere).await;
+    assert_eq!(get(&hub, "hub.internal").await, StatusCode::OK);
+    hub.stop().await;
+}

@@ -43,8 +43,8 @@ class Browser:
         os.close(for_browser)
         os.close(by_browser)
         self.read, self.number, self.page = b"", 0, None
-        # Everything that the page has said since it was opened.
-        self.events = []
+        # Everything that the page has said since it was opened, and who answers at once, by event.
+        self.events, self.answers = [], {}
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self.page = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -62,6 +62,16 @@ class Browser:
 
     def ask(self, method, **params):
         """Sends a command, and returns its answer."""
+        number = self.tell(method, **params)
+        while True:
+            said = self.next()
+            if said.get("id") == number:
+                if "error" in said:
+                    raise Failed(f"{method}: {said['error']['message']}")
+                return said["result"]
+
+    def tell(self, method, **params):
+        """Sends a command, and returns its number."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": params}
         if self.page:
@@ -69,12 +79,7 @@ class Browser:
         rest = json.dumps(message).encode() + b"\0"
         while rest:
             rest = rest[os.write(self.to, rest) :]
-        while True:
-            said = self.next()
-            if said.get("id") == self.number:
-                if "error" in said:
-                    raise Failed(f"{method}: {said['error']['message']}")
-                return said["result"]
+        return self.number
 
     def next(self):
         """Returns what the browser says next, and keeps it if it is an event."""
@@ -89,12 +94,18 @@ class Browser:
         said = json.loads(said)
         if "method" in said:
             self.events.append((said["method"], said["params"]))
+            if said["method"] in self.answers:
+                self.answers[said["method"]](said["params"])
         return said
 
     def open(self, path):
         """Opens a file and waits until it has loaded."""
+        self.visit(path.resolve().as_uri())
+
+    def visit(self, url):
+        """Opens a page and waits until it has loaded."""
         self.events = []
-        self.ask("Page.navigate", url=path.resolve().as_uri())
+        self.ask("Page.navigate", url=url)
         while "Page.loadEventFired" not in (method for method, _ in self.events):
             self.next()
 

@@ -1,0 +1,249 @@
+//! Frames in plain words, for people: command lines, logs and pages (draft section 9, item 1).
+//!
+//! ```
+//! use accp_frame::words::twin;
+//! use accp_runtime::Registry;
+//!
+//! let frame = "@planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}";
+//! let words = "planner requests schedule: assignee dev, task impl_auth";
+//! assert_eq!(twin(frame, Registry::shared()), words);
+//! ```
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+use std::sync::LazyLock;
+
+use accp_registry::{Field, FrameSpec, Intent, Limits, Registry, Schema, abbreviate};
+
+use crate::{DecodeError, DecodeOptions, Frame, Message, Param, Value};
+
+/// Options without size limits, because a host judged a log's frames, and its own may be longer.
+const UNLIMITED: DecodeOptions = DecodeOptions {
+    limits: Limits::NONE,
+    marks: true,
+};
+
+/// Reads the message of an entry of a log, of any length. A part may lack fields that stand in another
+/// part.
+///
+/// # Errors
+/// As [`Message::decode_with`].
+pub fn message<'a>(text: &'a str, registry: &Registry) -> Result<Message<'a>, DecodeError> {
+    Message::decode_with(text, registry, &UNLIMITED)
+}
+
+/// Returns the human-readable twin of a frame: one line of plain words, under full names. The twin
+/// leaves out the same fields as the frame. A text that is not a readable frame is quoted. No control
+/// character is left in the line, so a terminal cannot act on it.
+pub fn twin(text: &str, registry: &Registry) -> String {
+    let frame = Frame::parse_with(text, &UNLIMITED);
+    let (Ok(frame), Ok(message)) = (&frame, message(text, registry)) else {
+        let envelope = frame.as_ref().ok().and_then(|frame| frame.envelope().ok());
+        let is_part = envelope.is_some_and(|envelope| envelope.extra.get("pt").is_some());
+        let what = ["not a readable frame", "as it was written"][usize::from(is_part)];
+        return format!("{what}: {text:?}");
+    };
+    let mut out = format!("{} ", message.agent);
+    match of_the_session(&message).and_then(|(_, frame)| frame.doc.as_ref()) {
+        Some(sentence) => {
+            let mut letters = sentence.trim_end_matches('.').chars();
+            out.extend(letters.next().map(|first| first.to_ascii_lowercase()));
+            out.extend(letters);
+        }
+        None => {
+            let _ = write!(out, "{} {}", verb(message.intent), message.operation);
+        }
+    }
+    let mut separator = ":";
+    let is_brief = of_the_session(&message).is_some();
+    for (key, value) in stated(frame, &message, registry) {
+        let _ = write!(out, "{separator} {} ", name(key));
+        write_value(&mut out, value, is_brief);
+        separator = ",";
+    }
+    out
+}
+
+/// Returns the schema and the entry of a control frame, from the registry of the session's own
+/// frames; `None` for a frame between agents.
+pub fn of_the_session(message: &Message<'_>) -> Option<(&'static Schema, &'static FrameSpec)> {
+    static SESSION: LazyLock<Registry> = LazyLock::new(Registry::session);
+    let head = [message.intent.as_str(), &*message.operation];
+    SESSION.frame(&head).filter(|_| message.schema.is_none())
+}
+
+/// Returns whether a message has this field under this name. A frame that names no schema cannot
+/// expand a key that only its schema knows.
+pub fn is_at(field: &Field, name: &str, message: &Message<'_>) -> bool {
+    match message.schema {
+        Some(_) => field.name == name,
+        None => field.short == abbreviate(name).unwrap_or(name),
+    }
+}
+
+/// Returns the fields that a frame states, under full names and in its order, without defaults.
+pub fn stated<'m, 'a>(
+    frame: &Frame<'_>,
+    message: &'m Message<'a>,
+    registry: &'m Registry,
+) -> Vec<(&'m str, &'m Value<'a>)> {
+    let schema = match message.schema.as_deref() {
+        Some(code) => registry.schema(code),
+        None => of_the_session(message).map(|(schema, _)| schema),
+    };
+    let stated = |(key, value)| {
+        let field = schema.and_then(|schema| schema.fields.iter().find(|f| is_at(f, key, message)));
+        let (name, short) = match field {
+            Some(field) => (&*field.name, &*field.short),
+            None => (key, abbreviate(key).unwrap_or(key)),
+        };
+        // A key that does not fit the grammar is in a list of pairs.
+        let stands = |param: &Param<'_>| [key, short, "_"].contains(&&*param.key);
+        Some((frame.payload.iter().position(stands)?, (name, value)))
+    };
+    let mut said: Vec<_> = message.payload.iter().filter_map(stated).collect();
+    said.sort_by_key(|(place, _)| *place);
+    said.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// Escapes a name from a file, so that a terminal cannot act on it.
+pub fn name(text: &str) -> Cow<'_, str> {
+    let escaped = format!("{text:?}");
+    if escaped[1..escaped.len() - 1] == *text {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(escaped)
+    }
+}
+
+fn verb(intent: Intent) -> &'static str {
+    match intent {
+        Intent::REQ => "requests",
+        Intent::DONE => "completes",
+        Intent::FAIL => "reports a failure,",
+        Intent::WAIT => "waits,",
+        Intent::ESC => "escalates",
+        Intent::COMP => "asks to compress",
+        Intent::SYNC => "synchronizes",
+        Intent::QRY => "queries",
+        Intent::ACK => "acknowledges",
+        Intent::CANCEL => "cancels",
+        Intent::STREAM => "streams",
+        Intent::END => "ends the stream",
+        Intent::PING => "asks whether the peer is there",
+        Intent::PONG => "answers a ping",
+        _ => "says",
+    }
+}
+
+/// Writes a value. References are written as in a frame. A text is bare if it is one word, else
+/// quoted and escaped, so that a terminal cannot act on it. Of a digest, only the first digits are
+/// written.
+fn write_value(out: &mut String, value: &Value<'_>, is_brief: bool) {
+    match value {
+        Value::String(text) => {
+            let is_word =
+                |c: char| c.is_alphanumeric() || "_-./+%@#".contains(c) || (is_brief && c == '=');
+            if !text.is_empty() && text.chars().all(is_word) {
+                match text.get(..12).filter(|_| is_brief && text.len() >= 64) {
+                    Some(first) => out.extend([first, ".."]),
+                    None => out.push_str(text),
+                }
+            } else {
+                let _ = write!(out, "{text:?}");
+            }
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                write_value(out, item, is_brief);
+            }
+            out.push(']');
+        }
+        Value::Map(map) => {
+            out.push('{');
+            for (at, (key, item)) in map.iter().enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                write_value(out, &Value::from(key), is_brief);
+                out.push_str(": ");
+                write_value(out, item, is_brief);
+            }
+            out.push('}');
+        }
+        Value::Ref(key) => {
+            let _ = write!(out, "${key}");
+        }
+        Value::Null => out.push_str("nothing"),
+        scalar => {
+            let _ = write!(out, "{}", scalar.to_json());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn words(text: &str) -> String {
+        twin(text, Registry::shared())
+    }
+
+    #[test]
+    fn a_frame_has_a_twin_under_full_names() {
+        let twins = [
+            "@planner>req:schedule{asgn:dev|task:impl_auth|dead:sprint_14|deps:[a,b]|schema:TA}",
+            "@user>req:chat{content:What_are_Q3_findings?|role:user|turn:1|schema:CH}",
+            "@o>req:tool{tool:web_search|args:{q:ACCP,max:5}|schema:TC}[mid:1,seq:1]",
+            "@analyst>qry:lookup{src:$ctx.sales_db|q:revenue_by_region|old:~}",
+            "@dev>fail:error{code:E4002|msg:No_such_file%0A|retry:true|schema:ER}",
+            "@a>ping:link{}",
+            "@h>sync:join{agents:[dev]|n:101}",
+            "@h>sync:put{keys:[[k101_1,00,312],[k101_2,00,1]]}",
+            "@h>sync:checkpoint{at:0|covers:7|id:ckpt_2|kept:[[8,12]]|left:[1-5,7]|on:[done,esc]}",
+            "@h>sync:state{v:1|delta:{task_1:wip}}",
+            "@h>req:plan{_:[[a key,1]]}",
+            "garbage\u{1b}[2J",
+        ];
+        insta::assert_snapshot!(twins.map(words).join("\n"), @r#"
+        planner requests schedule: assignee dev, task impl_auth, deadline sprint_14, deps [a, b]
+        user requests chat: content "What are Q3 findings?", role user, turn 1
+        o requests tool: tool_name web_search, arguments {max: 5, q: ACCP}
+        analyst queries lookup: source $ctx.sales_db, query revenue_by_region, old nothing
+        dev reports a failure, error: code E4002, msg "No such file\n", retry true
+        a asks whether the peer is there
+        h lets a member in: agents [dev], member 101
+        h puts values into cold state: keys [[k101_1, 00, 312], [k101_2, 00, 1]]
+        h takes a checkpoint: at 0, covers 7, id ckpt_2, kept [[8, 12]], left [1-5, 7], triggers [done, esc]
+        h synchronizes state: version 1, delta {task_1: wip}
+        not a readable frame: "@h>req:plan{_:[[a key,1]]}"
+        not a readable frame: "garbage\u{1b}[2J"
+        "#);
+    }
+
+    proptest! {
+        /// The twin of any frame is one line that a terminal does not act on.
+        #[test]
+        fn a_twin_is_one_line(text in any::<String>(), key in any::<String>()) {
+            let message = Message::new("a", "req", "plan").unwrap().with(key, text);
+            let frame = message.encode(Registry::shared()).unwrap();
+            for text in [frame, message.payload.iter().map(|(_, v)| v.to_string()).collect()] {
+                let line = words(&text);
+                prop_assert!(!line.contains(char::is_control), "{line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_is_bare_unless_it_could_do_harm() {
+        assert_eq!(name("tau_airline/0 größer"), "tau_airline/0 größer");
+        assert_eq!(name("a\u{1b}[2J\u{202e}\nb"), r#""a\u{1b}[2J\u{202e}\nb""#);
+    }
+}
