@@ -82,7 +82,7 @@ pub enum ListenError {
     /// The hub would let everybody in from other machines.
     #[error(
         "{0} is not loopback, and without tokens everybody there could be any agent: give the hub \
-         tokens (--tokens FILE), or say --anybody-from-anywhere"
+         tokens (--tokens FILE, --jwks FILE), or say --anybody-from-anywhere"
     )]
     Open(SocketAddr),
     /// The certificate or its key cannot be used.
