@@ -58,6 +58,7 @@ mod reread;
 mod routes;
 mod sessions;
 mod socket;
+mod spans;
 mod tokens;
 
 pub use access::{Access, AnyOf, Denied, Identified, Identity, Open};

@@ -6,12 +6,13 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use accp_client::Agent;
 use axum::Router;
 use axum::extract::Request;
+use axum::http::HeaderMap;
 use axum::response::IntoResponse;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -116,6 +117,7 @@ impl Server {
             sessions,
             access: Box::new(access),
             metrics: Metrics::default(),
+            told: OnceLock::new(),
             ends,
         });
         Ok(Self {
@@ -145,6 +147,19 @@ impl Server {
     {
         self.mounts
             .push(routes::of_agents(&self.app, path, service));
+        self
+    }
+
+    /// Calls `told` with the headers of each request and its span, before the span begins. So a program can
+    /// say under which span of the caller it stands. Only the first `told` of a server counts.
+    ///
+    /// A request has a span of the target `accp::spans` and the level `INFO`, and a frame over a WebSocket
+    /// one of the level `DEBUG`. Their fields are named as OpenTelemetry does, and hold no payload.
+    pub fn on_request(
+        self,
+        told: impl Fn(&HeaderMap, &tracing::Span) + Send + Sync + 'static,
+    ) -> Self {
+        let _ = self.app.told.set(Box::new(told));
         self
     }
 

@@ -14,7 +14,7 @@ use axum::routing::{any_service, get, post};
 use crate::answer::Refused;
 use crate::app::{App, Caller, Shared};
 use crate::metrics::add;
-use crate::{post as posts, reads, socket};
+use crate::{post as posts, reads, socket, spans};
 
 /// The description of the routes.
 const OPENAPI: &str = include_str!("openapi.json");
@@ -42,9 +42,13 @@ async fn admit(
     next: Next,
 ) -> Response {
     match caller.check(&session, Some(&agent)) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            spans::goes_to(&session, Some(&agent));
+            next.run(request).await
+        }
         Err(refused) => {
             add(&app.metrics.denied);
+            spans::ends("denied");
             refused.response(&app.config.agent)
         }
     }
@@ -67,6 +71,10 @@ pub(crate) fn router(app: Shared, mounts: Vec<Router<Shared>>) -> Router {
         .into_iter()
         .fold(open, Router::merge)
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard))
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(&app),
+            spans::request,
+        ))
         .route("/openapi.json", get(describe))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
@@ -103,6 +111,7 @@ async fn nowhere(State(app): State<Shared>) -> Response {
 async fn guard(State(app): State<Shared>, mut request: Request<Body>, next: Next) -> Response {
     let refused = |refused: Refused| {
         add(&app.metrics.denied);
+        spans::ends("denied");
         refused.response(&app.config.agent)
     };
     if !is_origin_fine(&app, request.headers()) {
