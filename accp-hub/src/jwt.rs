@@ -68,7 +68,7 @@ impl Jwt {
     pub fn read(file: impl Into<PathBuf>) -> Result<Self, AccessFileError> {
         verify::install();
         Ok(Self {
-            keys: Reread::new(file, keys::parse)?,
+            keys: Reread::text(file, keys::parse)?,
             issuer: None,
             audience: None,
             agent: "sub".to_owned(),

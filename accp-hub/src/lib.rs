@@ -46,6 +46,7 @@
 mod access;
 mod answer;
 mod app;
+mod certificates;
 mod config;
 mod jwt;
 mod listen;

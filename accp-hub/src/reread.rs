@@ -1,8 +1,8 @@
-//! A file that is read again when it changes.
+//! Files that are read again when they change.
 
 use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -17,60 +17,75 @@ pub struct AccessFileError {
     why: String,
 }
 
-/// What a file says. [`get`](Self::get) reads the file again if it has changed, and looks for that once a
-/// second at most.
+/// What files say. [`get`](Self::get) reads them again if one has changed, and looks for that once a second
+/// at most.
 pub(crate) struct Reread<T> {
-    file: PathBuf,
-    parse: fn(&str) -> Result<T, String>,
+    files: Vec<PathBuf>,
+    read: Reader<T>,
     every: Duration,
-    read: Mutex<Read<T>>,
+    held: Mutex<Held<T>>,
 }
 
-struct Read<T> {
+type Reader<T> = Box<dyn Fn() -> Result<T, String> + Send + Sync>;
+
+struct Held<T> {
     value: Arc<T>,
-    stamp: Stamp,
+    stamps: Vec<Stamp>,
     looked: Instant,
 }
 
 /// What tells one version of a file from another.
 type Stamp = Option<(SystemTime, u64)>;
 
-impl<T> Reread<T> {
-    /// Reads a file. `parse` says what is wrong with a text, and where.
+impl<T: 'static> Reread<T> {
+    /// Reads a text. `parse` says what is wrong with it, and where.
     ///
     /// # Errors
     /// When the file cannot be read, and what `parse` says.
-    pub(crate) fn new(
+    pub(crate) fn text(
         file: impl Into<PathBuf>,
         parse: fn(&str) -> Result<T, String>,
     ) -> Result<Self, AccessFileError> {
         let file = file.into();
-        match read(&file, parse) {
-            Ok(read) => Ok(Self {
-                file,
-                parse,
-                every: EVERY,
-                read: Mutex::new(read),
-            }),
-            Err(why) => Err(AccessFileError { file, why }),
-        }
+        let path = file.clone();
+        let read = move || parse(&fs::read_to_string(&path).map_err(|error| error.to_string())?);
+        Self::new(vec![file.clone()], read).map_err(|why| AccessFileError { file, why })
+    }
+}
+
+impl<T> Reread<T> {
+    /// Reads files by a function.
+    ///
+    /// # Errors
+    /// What `read` says.
+    pub(crate) fn new(
+        files: Vec<PathBuf>,
+        read: impl Fn() -> Result<T, String> + Send + Sync + 'static,
+    ) -> Result<Self, String> {
+        let held = Held::new(&files, &read)?;
+        Ok(Self {
+            files,
+            read: Box::new(read),
+            every: EVERY,
+            held: Mutex::new(held),
+        })
     }
 
-    /// Returns what the file says. A file that cannot be used leaves that as it was, and the hub's log says
+    /// Returns what the files say. Files that cannot be used leave that as it was, and the hub's log says
     /// so.
     pub(crate) fn get(&self) -> Arc<T> {
-        let mut held = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if held.looked.elapsed() >= self.every {
             held.looked = Instant::now();
-            if stamp(&self.file) != held.stamp {
-                let file = self.file.display();
-                match read(&self.file, self.parse) {
+            if stamps(&self.files) != held.stamps {
+                let files = &self.files;
+                match Held::new(files, &self.read) {
                     Ok(read) => {
                         *held = read;
-                        tracing::info!(%file, "the file was read again");
+                        tracing::info!(?files, "files were read again");
                     }
                     Err(why) => {
-                        tracing::error!(%file, why, "what the file said before stays in force");
+                        tracing::error!(?files, why, "what the files said before stays in force");
                     }
                 }
             }
@@ -79,26 +94,30 @@ impl<T> Reread<T> {
     }
 }
 
-fn stamp(file: &Path) -> Stamp {
-    let file = fs::metadata(file).ok()?;
-    Some((file.modified().ok()?, file.len()))
+impl<T> Held<T> {
+    fn new(files: &[PathBuf], read: impl Fn() -> Result<T, String>) -> Result<Self, String> {
+        // A change between the two lines is seen the next time.
+        let stamps = stamps(files);
+        Ok(Self {
+            value: Arc::new(read()?),
+            stamps,
+            looked: Instant::now(),
+        })
+    }
 }
 
-fn read<T>(file: &Path, parse: fn(&str) -> Result<T, String>) -> Result<Read<T>, String> {
-    // A change between the two lines is seen the next time.
-    let stamp = stamp(file);
-    let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
-    Ok(Read {
-        value: Arc::new(parse(&text)?),
-        stamp,
-        looked: Instant::now(),
-    })
+fn stamps(files: &[PathBuf]) -> Vec<Stamp> {
+    let stamp = |file: &PathBuf| {
+        let file = fs::metadata(file).ok()?;
+        Some((file.modified().ok()?, file.len()))
+    };
+    files.iter().map(stamp).collect()
 }
 
 impl<T> fmt::Debug for Reread<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reread")
-            .field("file", &self.file)
+            .field("files", &self.files)
             .finish_non_exhaustive()
     }
 }
@@ -116,7 +135,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("number");
         fs::write(&file, "1").unwrap();
-        let read = Reread::new(&file, number).unwrap();
+        let read = Reread::text(&file, number).unwrap();
         let read = Reread {
             every: Duration::ZERO,
             ..read
@@ -137,10 +156,10 @@ mod tests {
     fn a_file_that_cannot_be_used_says_why() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("number");
-        let missing = Reread::new(&file, number).unwrap_err().to_string();
+        let missing = Reread::text(&file, number).unwrap_err().to_string();
         assert!(missing.contains("number: No such file"), "{missing}");
         fs::write(&file, "one").unwrap();
-        let wrong = Reread::new(&file, number).unwrap_err().to_string();
+        let wrong = Reread::text(&file, number).unwrap_err().to_string();
         assert!(wrong.ends_with("number: \"one\" is no number"), "{wrong}");
     }
 }

@@ -112,6 +112,7 @@ impl Peer<'_> {
         first: String,
     ) -> End {
         let heartbeat = Duration::from_secs(self.app.config.heartbeat.max(1));
+        let agent = &hello.agent;
         let mut heard = Instant::now();
         let mut beat = heard + heartbeat;
         let mut ends = self.app.ends.clone();
@@ -134,8 +135,8 @@ impl Peer<'_> {
                     match message {
                         Some(Ok(Message::Text(text))) => {
                             add(&self.app.metrics.received);
-                            self.app.rates.wait(&hello.agent).await;
-                            let span = spans::frame(&hello.session, &hello.agent);
+                            self.app.rates.wait(agent).await;
+                            let span = spans::frame(&hello.session, agent);
                             if !link.send(text.to_string()).instrument(span).await {
                                 return End::Restart;
                             }

@@ -69,7 +69,7 @@ impl Tokens {
     /// # Errors
     /// When the file cannot be read, or is not such a file, with the line.
     pub fn read(file: impl Into<PathBuf>) -> Result<Self, AccessFileError> {
-        let known = Reread::new(file, parse)?;
+        let known = Reread::text(file, parse)?;
         Ok(Self { known })
     }
 

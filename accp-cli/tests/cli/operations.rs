@@ -261,12 +261,12 @@ fn the_log_of_a_hub_holds_no_payload() {
         assert_eq!(post(&SECRET.repeat(50_000), SECRET, "lunch"), 413);
         let (code, log) = hub.stop();
         assert_eq!(code, Some(0));
-        assert!(log.contains("the file was read again"), "{log}");
+        assert!(log.contains("files were read again"), "{log}");
         assert!(!log.contains(SECRET), "{log}");
         for line in log.lines().filter(|_| form == "json") {
             let line: super::Json = serde_json::from_str(line).unwrap();
             assert_eq!(line["level"], "INFO", "{line}");
-            assert_eq!(line["message"], "the file was read again", "{line}");
+            assert_eq!(line["message"], "files were read again", "{line}");
         }
     }
 }
