@@ -4,7 +4,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     agent, bench, check, completions, convert, decode, demo, encode, explain, fix, generate,
-    grammar, man, primer, registry, send, serve, session, tail, tokens,
+    grammar, man, primer, ready, registry, send, serve, session, tail, tokens,
 };
 use crate::outcome::Outcome;
 
@@ -59,6 +59,7 @@ pub(crate) enum Command {
     Ask(send::AskArgs),
     Tail(tail::Args),
     Agent(agent::Args),
+    Ready(ready::Args),
     #[command(subcommand)]
     Session(session::Command),
     #[command(subcommand)]
@@ -87,6 +88,7 @@ impl Command {
             Self::Ask(args) => send::ask(args),
             Self::Tail(args) => tail::run(args),
             Self::Agent(args) => agent::run(args),
+            Self::Ready(args) => Ok(ready::run(args)),
             Self::Session(command) => session::run(command),
             Self::Registry(command) => registry::run(command),
             Self::Completions(args) => completions::run(args, Cli::command()),

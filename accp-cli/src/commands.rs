@@ -15,6 +15,7 @@ pub(crate) mod generate;
 pub(crate) mod grammar;
 pub(crate) mod man;
 pub(crate) mod primer;
+pub(crate) mod ready;
 pub(crate) mod registry;
 pub(crate) mod send;
 pub(crate) mod serve;

@@ -6,7 +6,8 @@ use std::pin::Pin;
 use accp_runtime::ErrorCode;
 
 /// Decides who a caller is. [`Open`] lets everybody be anybody; [`Tokens`](crate::Tokens) reads tokens
-/// from a file.
+/// from a file; [`Jwt`](crate::Jwt) checks tokens that somebody else has signed; [`AnyOf`] puts several
+/// together.
 pub trait Access: Send + Sync + 'static {
     /// Returns who shows this token (`Authorization: Bearer`), or no token. The hub asks at each request,
     /// and for an open WebSocket at each heartbeat, so that a token can be withdrawn.
@@ -98,6 +99,9 @@ pub enum Denied {
     /// There is no token, or nobody knows it.
     #[error("a token that the hub knows (Authorization: Bearer)")]
     Token,
+    /// The hub knows who has signed the token, and its claims do not let the caller in.
+    #[error("a token {0}")]
+    Claims(&'static str),
     /// The caller speaks as another agent.
     #[error("the agent to whom the token belongs")]
     Agent,
@@ -115,7 +119,7 @@ impl Denied {
         match self {
             Self::Session => ErrorCode::UNAUTHORIZED_REF,
             Self::Unavailable => ErrorCode::INTERNAL_ERROR,
-            Self::Token | Self::Agent => ErrorCode::POLICY_DENIED,
+            Self::Token | Self::Claims(_) | Self::Agent => ErrorCode::POLICY_DENIED,
         }
     }
 }
@@ -131,5 +135,60 @@ impl Access for Open {
 
     fn is_open(&self) -> bool {
         true
+    }
+}
+
+/// Lets in whom one of several lets in: the first that knows the token says who shows it.
+///
+/// ```
+/// use accp_hub::{Access, AnyOf, Identity, Jwt, Tokens};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let (tokens, keys) = (folder.path().join("tokens.toml"), folder.path().join("jwks.json"));
+/// # let digest = Tokens::digest("secret");
+/// # std::fs::write(&tokens, format!("[[token]]\nsha256 = \"{digest}\"\nsessions = [\"*\"]\n"))?;
+/// # std::fs::write(&keys, r#"{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"2026",
+/// #     "x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#)?;
+/// let access = AnyOf::new([
+///     Box::new(Tokens::read(&tokens)?) as Box<dyn Access>,
+///     Box::new(Jwt::read(&keys)?),
+/// ]);
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// assert_eq!(access.identify(Some("secret")).await, Ok(Identity::anybody()));
+/// # });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct AnyOf(Vec<Box<dyn Access>>);
+
+impl AnyOf {
+    /// Puts several together. Without any, nobody is let in.
+    pub fn new(several: impl IntoIterator<Item = Box<dyn Access>>) -> Self {
+        Self(several.into_iter().collect())
+    }
+}
+
+impl Access for AnyOf {
+    fn identify<'a>(&'a self, token: Option<&'a str>) -> Identified<'a> {
+        Box::pin(async move {
+            let mut why = Denied::Token;
+            for access in &self.0 {
+                match access.identify(token).await {
+                    Err(Denied::Token) => {}
+                    Err(denied) => why = denied,
+                    known => return known,
+                }
+            }
+            Err(why)
+        })
+    }
+
+    fn is_open(&self) -> bool {
+        self.0.iter().any(|access| access.is_open())
+    }
+}
+
+impl std::fmt::Debug for AnyOf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("AnyOf").field(&self.0.len()).finish()
     }
 }

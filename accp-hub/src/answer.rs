@@ -121,7 +121,7 @@ impl Refused {
 impl From<Denied> for Refused {
     fn from(denied: Denied) -> Self {
         let status = match denied {
-            Denied::Token => StatusCode::UNAUTHORIZED,
+            Denied::Token | Denied::Claims(_) => StatusCode::UNAUTHORIZED,
             Denied::Agent | Denied::Session => StatusCode::FORBIDDEN,
             Denied::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         };

@@ -1,8 +1,9 @@
 //! What all requests have in common.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use axum::response::Response;
 use tokio::sync::{OwnedSemaphorePermit, watch};
@@ -24,9 +25,13 @@ pub(crate) struct App {
     pub(crate) rates: Rates,
     /// The way to other hubs, if there are any.
     pub(crate) forward: Option<Forward>,
+    pub(crate) told: OnceLock<Told>,
     /// True once the hub is to end.
     pub(crate) ends: watch::Receiver<bool>,
 }
+
+/// Is told of the headers of a request and of its span, before the span begins.
+pub(crate) type Told = Box<dyn Fn(&HeaderMap, &tracing::Span) + Send + Sync>;
 
 pub(crate) type Shared = Arc<App>;
 

@@ -112,7 +112,7 @@ pub struct Limits {
     pub wait: u64,
 }
 
-/// The certificate of a hub.
+/// The certificate of a hub. Its files are read again when they change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {

@@ -5,22 +5,18 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use accp_client::Agent;
 use axum::Router;
 use axum::extract::Request;
-use axum::http::Uri;
+use axum::http::{HeaderMap, Uri};
 use axum::response::IntoResponse;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
@@ -30,7 +26,8 @@ use tower_service::Service as _;
 
 use crate::access::Access;
 use crate::app::{App, Room, Shared, over};
-use crate::config::{Config, Tls};
+use crate::certificates;
+use crate::config::Config;
 use crate::metrics::{Metrics, Up};
 use crate::peers::Forward;
 use crate::rates::Rates;
@@ -80,15 +77,15 @@ pub enum ListenError {
     /// The hub would let everybody in from other machines.
     #[error(
         "{0} is not loopback, and without tokens everybody there could be any agent: give the hub \
-         tokens (--tokens FILE), or say --anybody-from-anywhere"
+         tokens (--tokens FILE, --jwks FILE), or say --anybody-from-anywhere"
     )]
     Open(SocketAddr),
     /// Other hubs cannot reach this one under this name.
     #[error("{0}: {1}; say where other hubs reach this one: --advertise http://10.0.0.5:7337")]
     Advertised(String, String),
     /// The certificate or its key cannot be used.
-    #[error("{0}: {1}")]
-    Tls(String, String),
+    #[error("{0}")]
+    Tls(String),
 }
 
 impl Server {
@@ -106,7 +103,8 @@ impl Server {
         if access.is_open() && !at.ip().is_loopback() && !config.anybody_from_anywhere {
             return Err(ListenError::Open(at));
         }
-        let tls = config.tls.as_ref().map(acceptor).transpose()?;
+        let tls = config.tls.as_ref().map(certificates::acceptor);
+        let tls = tls.transpose().map_err(ListenError::Tls)?;
         let listener = TcpListener::bind(at).await;
         let listener = listener.map_err(|error| ListenError::Address(at, error))?;
         let address = listener.local_addr().unwrap_or(at);
@@ -119,7 +117,7 @@ impl Server {
                 check_advertised(&name)?;
                 sessions.shared(name.clone(), Duration::from_secs(replica.lease.max(1)));
                 let forward = Forward::new(replica);
-                Some(forward.map_err(|why| ListenError::Tls(name, why))?)
+                Some(forward.map_err(|why| ListenError::Tls(format!("{name}: {why}")))?)
             }
         };
         let app = Arc::new(App {
@@ -129,6 +127,7 @@ impl Server {
             sessions,
             access: Box::new(access),
             metrics: Metrics::default(),
+            told: OnceLock::new(),
             ends,
         });
         Ok(Self {
@@ -158,6 +157,19 @@ impl Server {
     {
         self.mounts
             .push(routes::of_agents(&self.app, path, service));
+        self
+    }
+
+    /// Calls `told` with the headers of each request and its span, before the span begins. So a program can
+    /// say under which span of the caller it stands. Only the first `told` of a server counts.
+    ///
+    /// A request has a span of the target `accp::spans` and the level `INFO`, and a frame over a WebSocket
+    /// one of the level `DEBUG`. Their fields are named as OpenTelemetry does, and hold no payload.
+    pub fn on_request(
+        self,
+        told: impl Fn(&HeaderMap, &tracing::Span) + Send + Sync + 'static,
+    ) -> Self {
+        let _ = self.app.told.set(Box::new(told));
         self
     }
 
@@ -308,30 +320,6 @@ where
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection has ended");
     }
-}
-
-fn acceptor(tls: &Tls) -> Result<TlsAcceptor, ListenError> {
-    let failed = |file: &Path, why: &dyn fmt::Display| {
-        ListenError::Tls(file.display().to_string(), why.to_string())
-    };
-    let file = &tls.certificate;
-    let certificates = CertificateDer::pem_file_iter(file)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| failed(file, &error))?;
-    if certificates.is_empty() {
-        return Err(failed(file, &"there is no certificate in it"));
-    }
-    let key = PrivateKeyDer::from_pem_file(&tls.key).map_err(|error| failed(&tls.key, &error))?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(|config| {
-            let config = config.with_no_client_auth();
-            config.with_single_cert(certificates, key)
-        });
-    let mut config = config.map_err(|error| failed(file, &error))?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 impl fmt::Debug for Server {

@@ -19,6 +19,7 @@ use crate::app::{App, Caller, Shared};
 use crate::forward;
 use crate::metrics::add;
 use crate::pieces::Pieces;
+use crate::spans;
 
 /// The query of a POST.
 #[derive(Debug, Deserialize)]
@@ -39,6 +40,7 @@ pub(crate) async fn post(
         Ok(response) => response,
         Err(refused) => {
             add(&app.metrics.denied);
+            spans::ends("denied");
             refused.response(&app.config.agent)
         }
     }
@@ -65,6 +67,7 @@ async fn take(
             let body = pieces.restore(first);
             return hand_on(app, &target.session, &there, uri, headers, body).await;
         }
+        spans::ends("stream");
         return Ok(stream(app, within, caller, pieces, first));
     }
     let whole = pieces.whole(first).await?;
@@ -173,6 +176,7 @@ impl Target {
         })?;
         let agent = frame.agent;
         caller.check(session, Some(&agent))?;
+        spans::goes_to(session, Some(&agent));
         Ok(Self {
             session: session.to_owned(),
             agent: agent.into_owned(),
@@ -196,12 +200,14 @@ async fn send(app: &App, hub: &Hub, agent: &str, frame: &[u8]) -> Result<Posted,
     }
     let posted = hub.post(agent, frame.to_vec()).await;
     let posted = posted.map_err(|error| Refused::client(&error))?;
-    add(match &posted {
-        Posted::Accepted { .. } | Posted::Link(_) => &app.metrics.accepted,
-        Posted::Refused(_) => &app.metrics.refused,
-        Posted::Later => &app.metrics.later,
-        _ => &app.metrics.silent,
-    });
+    let (count, outcome) = match &posted {
+        Posted::Accepted { .. } | Posted::Link(_) => (&app.metrics.accepted, "accepted"),
+        Posted::Refused(_) => (&app.metrics.refused, "refused"),
+        Posted::Later => (&app.metrics.later, "later"),
+        _ => (&app.metrics.silent, "silent"),
+    };
+    add(count);
+    spans::ends(outcome);
     Ok(posted)
 }
 

@@ -14,6 +14,7 @@ use crate::answer::Refused;
 use crate::app::{App, Caller, Shared, over};
 use crate::entry::{Form, digest};
 use crate::post::chunks;
+use crate::spans;
 
 /// Returns the response, or the refusal as one.
 fn answer(app: &App, made: Result<Response, Refused>) -> Response {
@@ -23,6 +24,7 @@ fn answer(app: &App, made: Result<Response, Refused>) -> Response {
 /// Opens a session that the caller may enter. One that is not there is not begun.
 async fn enter(app: &App, caller: &Caller, session: &str) -> Result<Hub, Refused> {
     caller.check(session, None)?;
+    spans::goes_to(session, caller.identity.name());
     app.sessions.existing(session).await
 }
 

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::answer::Refused;
 use crate::app::{App, Caller, Shared};
 use crate::metrics::add;
-use crate::{forward, post as posts, reads, socket, ui};
+use crate::{forward, post as posts, reads, socket, spans, ui};
 
 /// The description of the routes.
 const OPENAPI: &str = include_str!("openapi.json");
@@ -52,9 +52,13 @@ async fn admit(
     next: Next,
 ) -> Response {
     match caller.check(&session, Some(&agent)) {
-        Ok(()) => follow(&app, &session, request, next).await,
+        Ok(()) => {
+            spans::goes_to(&session, Some(&agent));
+            follow(&app, &session, request, next).await
+        }
         Err(refused) => {
             add(&app.metrics.denied);
+            spans::ends("denied");
             refused.response(&app.config.agent)
         }
     }
@@ -82,7 +86,11 @@ async fn enter(
 async fn follow(app: &App, session: &str, request: Request, next: Next) -> Response {
     let answer = match app.sessions.elsewhere(session).await {
         Ok(None) => return next.run(request).await,
-        Ok(Some(there)) => forward::request(app, session, &there, request).await,
+        Ok(Some(there)) => {
+            spans::goes_to(session, None);
+            spans::ends("handed on");
+            forward::request(app, session, &there, request).await
+        }
         Err(refused) => Err(refused),
     };
     answer.unwrap_or_else(|refused| refused.response(&app.config.agent))
@@ -106,6 +114,10 @@ pub(crate) fn router(app: Shared, mounts: Vec<Router<Shared>>) -> Router {
         .into_iter()
         .fold(open, Router::merge)
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard))
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(&app),
+            spans::request,
+        ))
         .route("/ui", get(ui::page))
         .route("/openapi.json", get(describe))
         .route("/healthz", get(|| async { "ok\n" }))
@@ -143,6 +155,7 @@ async fn nowhere(State(app): State<Shared>) -> Response {
 async fn guard(State(app): State<Shared>, mut request: Request<Body>, next: Next) -> Response {
     let refused = |refused: Refused| {
         add(&app.metrics.denied);
+        spans::ends("denied");
         refused.response(&app.config.agent)
     };
     if !is_origin_fine(&app, request.headers()) {

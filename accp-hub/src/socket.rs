@@ -13,11 +13,13 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_tungstenite::tungstenite;
+use tracing::Instrument as _;
 
 use crate::answer::Refused;
 use crate::app::{App, Caller, Room, Shared, over};
 use crate::forward::{self, There};
 use crate::metrics::{Up, add};
+use crate::spans;
 
 /// The time in which the first frame has to be there, and a peer has to take a frame.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -58,7 +60,7 @@ pub(crate) async fn open(
         let (_up, _room) = (Up::new(&app.metrics.sockets), room);
         let mut peer = Peer { app: &app, socket };
         let end = match peer.greet(&within, &caller).await {
-            Ok((link, agent, first)) => peer.carry(&caller, link, &agent, first).await,
+            Ok((link, hello, first)) => peer.carry(&caller, link, &hello, first).await,
             Err(End::Elsewhere(session, there, first)) => {
                 let there = forward::socket(&app, &session, &there, &uri, &headers).await;
                 match there {
@@ -99,7 +101,7 @@ struct Peer<'a> {
 
 impl Peer<'_> {
     /// Waits for the first frame, which has to be `sync:registry`, and opens the session.
-    async fn greet(&mut self, within: &In, caller: &Caller) -> Result<(Link, String, String), End> {
+    async fn greet(&mut self, within: &In, caller: &Caller) -> Result<(Link, Hello, String), End> {
         let first = timeout(PATIENCE, self.socket.recv()).await;
         let first = match first.map_err(|_| End::Silent)? {
             Some(Ok(Message::Text(text))) => text.to_string(),
@@ -107,22 +109,18 @@ impl Peer<'_> {
             _ => return Err(End::Gone),
         };
         let hello = Hello::read(&first, within).map_err(End::Refused)?;
-        let Hello {
-            session,
-            agent,
-            is_plain,
-        } = hello;
-        caller.check(&session, Some(&agent)).map_err(End::Refused)?;
+        let Hello { session, agent, .. } = &hello;
+        caller.check(session, Some(agent)).map_err(End::Refused)?;
         let opened = async {
-            let hub = self.app.sessions.get(&session, is_plain).await?;
-            let link = hub.link(&agent).await;
+            let hub = self.app.sessions.get(session, hello.is_plain).await?;
+            let link = hub.link(agent).await;
             link.map_err(|error| Refused::client(&error))
         };
         match opened.await {
-            Ok(link) => Ok((link, agent, first)),
+            Ok(link) => Ok((link, hello, first)),
             Err(Refused {
                 there: Some(there), ..
-            }) => Err(End::Elsewhere(session, there, first)),
+            }) => Err(End::Elsewhere(hello.session, there, first)),
             Err(refused) => Err(End::Refused(refused)),
         }
     }
@@ -176,8 +174,15 @@ impl Peer<'_> {
     }
 
     /// Carries frames both ways until one side ends.
-    async fn carry(&mut self, caller: &Caller, mut link: Link, agent: &str, first: String) -> End {
+    async fn carry(
+        &mut self,
+        caller: &Caller,
+        mut link: Link,
+        hello: &Hello,
+        first: String,
+    ) -> End {
         let heartbeat = Duration::from_secs(self.app.config.heartbeat.max(1));
+        let agent = &hello.agent;
         let mut heard = Instant::now();
         let mut beat = heard + heartbeat;
         let mut ends = self.app.ends.clone();
@@ -201,7 +206,8 @@ impl Peer<'_> {
                         Some(Ok(Message::Text(text))) => {
                             add(&self.app.metrics.received);
                             self.app.rates.wait(agent).await;
-                            if !link.send(text.to_string()).await {
+                            let span = spans::frame(&hello.session, agent);
+                            if !link.send(text.to_string()).instrument(span).await {
                                 return End::Restart;
                             }
                         }

@@ -1,15 +1,13 @@
 //! Tokens in a file.
 
 use std::collections::HashMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::access::{Access, Denied, Identified, Identity};
+use crate::reread::{AccessFileError, Reread};
 
 /// Tokens in a TOML file, each with its agent and the sessions that it opens. The file holds the SHA-256
 /// of each token and not the token:
@@ -43,16 +41,11 @@ use crate::access::{Access, Denied, Identified, Identity};
 /// ```
 #[derive(Debug)]
 pub struct Tokens {
-    file: PathBuf,
-    read: Mutex<Read>,
+    known: Reread<Known>,
 }
 
-#[derive(Debug)]
-struct Read {
-    known: HashMap<[u8; 32], Identity>,
-    changed: Option<SystemTime>,
-    looked: Instant,
-}
+/// Identities by the SHA-256 of their tokens.
+type Known = HashMap<[u8; 32], Identity>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,31 +63,14 @@ struct Entry {
     sessions: Vec<String>,
 }
 
-/// A file of tokens that cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{file}: {why}", file = file.display())]
-pub struct TokensError {
-    file: PathBuf,
-    why: String,
-}
-
 impl Tokens {
     /// Reads a file of tokens.
     ///
     /// # Errors
     /// When the file cannot be read, or is not such a file, with the line.
-    pub fn read(file: impl Into<PathBuf>) -> Result<Self, TokensError> {
-        let file = file.into();
-        let (known, changed) = read(&file).map_err(|why| TokensError {
-            file: file.clone(),
-            why,
-        })?;
-        let read = Mutex::new(Read {
-            known,
-            changed,
-            looked: Instant::now(),
-        });
-        Ok(Self { file, read })
+    pub fn read(file: impl Into<PathBuf>) -> Result<Self, AccessFileError> {
+        let known = Reread::text(file, parse)?;
+        Ok(Self { known })
     }
 
     /// Returns what the file holds of a token: its SHA-256 in hex.
@@ -103,41 +79,14 @@ impl Tokens {
     }
 
     fn find(&self, token: &str) -> Option<Identity> {
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if read.looked.elapsed().as_secs() >= 1 {
-            read.looked = Instant::now();
-            let changed = fs::metadata(&self.file)
-                .and_then(|file| file.modified())
-                .ok();
-            if changed != read.changed {
-                self.reread(&mut read);
-            }
-        }
         // What is compared is a digest, so the time says nothing about the token.
         let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-        read.known.get(&digest).cloned()
-    }
-
-    fn reread(&self, read: &mut Read) {
-        match self::read(&self.file) {
-            Ok((known, changed)) => {
-                tracing::info!(file = %self.file.display(), tokens = known.len(), "tokens read again");
-                (read.known, read.changed) = (known, changed);
-            }
-            Err(why) => {
-                tracing::error!(file = %self.file.display(), why, "the tokens stay as they were");
-            }
-        }
+        self.known.get().get(&digest).cloned()
     }
 }
 
-/// Identities by the SHA-256 of their tokens, and when the file was changed.
-type Known = (HashMap<[u8; 32], Identity>, Option<SystemTime>);
-
-fn read(file: &Path) -> Result<Known, String> {
-    let changed = fs::metadata(file).and_then(|file| file.modified()).ok();
-    let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
-    let parsed: File = toml::from_str(&text).map_err(|error| error.to_string())?;
+fn parse(text: &str) -> Result<Known, String> {
+    let parsed: File = toml::from_str(text).map_err(|error| error.to_string())?;
     let mut known = HashMap::new();
     for (number, entry) in (1..).zip(parsed.token) {
         let mut digest = [0; 32];
@@ -155,7 +104,7 @@ fn read(file: &Path) -> Result<Known, String> {
             return Err(format!("token {number}: this token stands there twice"));
         }
     }
-    Ok((known, changed))
+    Ok(known)
 }
 
 impl Access for Tokens {

@@ -1,5 +1,12 @@
 //! `accp serve`: a hub.
 
+mod admission;
+mod log;
+#[cfg(not(feature = "otel"))]
+mod no_traces;
+#[cfg(feature = "otel")]
+mod traces;
+
 use std::ffi::OsString;
 use std::fmt;
 use std::fs;
@@ -7,7 +14,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use accp_hub::{Config, ListenError, Open, Server, Sessions, Tls, Tokens};
+use accp_hub::{Config, ListenError, Open, Server, Sessions, Tls};
 use accp_runtime::AgentId;
 use accp_runtime::session::Options;
 use accp_store::{Committer, MemoryStore, PostgresStore, SqliteStore, StoreError};
@@ -15,12 +22,14 @@ use accp_store::{Committer, MemoryStore, PostgresStore, SqliteStore, StoreError}
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{Output, note};
 use crate::registries::RegistryArgs;
+#[cfg(not(feature = "otel"))]
+use no_traces as traces;
 
 /// Run a hub: agents reach their sessions over HTTP and WebSocket
 ///
-/// The hub keeps its sessions in one file, or in a database that other hubs have, too. It listens on loopback, where everybody may be any agent;
-/// --tokens tells agents apart. Options win over variables of the environment, and these over the
-/// file of --config.
+/// The hub keeps its sessions in one file, or in a database that other hubs have, too. It listens on
+/// loopback, where everybody may be any agent; --tokens and --jwks tell agents apart. Options win over
+/// variables of the environment, and these over the file of --config.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp serve
@@ -46,9 +55,8 @@ pub(crate) struct Args {
     /// Where other hubs on the same database reach this one [default: the address of --listen]
     #[arg(long, value_name = "URL", env = "ACCP_ADVERTISE")]
     advertise: Option<String>,
-    /// Let in only who shows a token of this file
-    #[arg(long, value_name = "FILE", env = "ACCP_TOKENS")]
-    tokens: Option<PathBuf>,
+    #[command(flatten)]
+    admission: admission::AdmissionArgs,
     /// Speak TLS with the certificates in this PEM file
     #[arg(long, value_name = "FILE", requires = "tls_key", env = "ACCP_TLS_CERT")]
     tls_cert: Option<PathBuf>,
@@ -58,6 +66,10 @@ pub(crate) struct Args {
     /// Listen beyond loopback although there are no tokens
     #[arg(long)]
     anybody_from_anywhere: bool,
+    #[command(flatten)]
+    log: log::LogArgs,
+    #[command(flatten)]
+    traces: traces::TraceArgs,
     /// Print the settings in TOML, and end
     #[arg(long)]
     print_config: bool,
@@ -108,6 +120,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Output::print(config.to_toml().as_bytes())?;
         return Ok(Verdict::Fine);
     }
+    let traces = args.traces.open()?;
+    args.log.start(traces.layer());
     let agent = AgentId::new(config.agent.clone());
     let agent =
         agent.map_err(|error| Failure::Input(format!("agent = {:?}: {error}", config.agent)))?;
@@ -116,14 +130,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let options = options.counting(Arc::new(accp_tokens::Bpe::o200k_base()));
     let store = (!args.memory).then(|| args.store.clone());
     let sessions = Sessions::new(&config, move || open(store.as_ref()))?.with_options(options);
-    runtime()?.block_on(async {
-        let bound = match &args.tokens {
+    let ended = runtime()?.block_on(async {
+        let bound = match args.admission.access()? {
             None => Server::bind(config, sessions, Open).await,
-            Some(file) => {
-                let tokens =
-                    Tokens::read(file).map_err(|error| Failure::Input(error.to_string()))?;
-                Server::bind(config, sessions, tokens).await
-            }
+            Some(access) => Server::bind(config, sessions, access).await,
         };
         let server = bound.map_err(|error| match error {
             ListenError::Tls(..) => Failure::Input(error.to_string()),
@@ -138,10 +148,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "hub at {}, sessions {place}; Ctrl-C ends it",
             server.url()
         ));
-        let server = with_others(server, args.tokens.is_some(), args.public_url.as_deref());
-        server.run(interrupted()).await;
+        let server = with_others(
+            server,
+            args.admission.is_asked_for(),
+            args.public_url.as_deref(),
+        );
+        traces.follow(server).run(interrupted()).await;
         Ok(Verdict::Fine)
-    })
+    });
+    traces.end();
+    ended
 }
 
 /// Lets models that speak MCP and clients of A2A take part, each as the agent of its path:

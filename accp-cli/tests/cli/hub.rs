@@ -7,7 +7,7 @@ use std::process::{Child, ChildStderr, Stdio};
 use super::{Run, command};
 
 /// A process that runs until it is dropped.
-struct Running {
+pub(super) struct Running {
     child: Child,
     errors: BufReader<ChildStderr>,
 }
@@ -33,7 +33,7 @@ impl Running {
     }
 
     /// Starts a hub, and returns its address, too.
-    fn hub(args: &[&str], folder: &Path) -> (Self, String) {
+    pub(super) fn hub(args: &[&str], folder: &Path) -> (Self, String) {
         let mut all = vec!["serve", "--listen", "127.0.0.1:0"];
         all.extend(args);
         let mut hub = Self::start(&all, folder);
@@ -46,7 +46,7 @@ impl Running {
     }
 
     /// Asks the process to end, and waits for it.
-    fn stop(mut self) -> (Option<i32>, String) {
+    pub(super) fn stop(mut self) -> (Option<i32>, String) {
         let pid = self.child.id().to_string();
         assert!(
             std::process::Command::new("kill")
@@ -202,6 +202,64 @@ fn a_hub_with_tokens_tells_agents_apart() {
         "send", "--hub", &url, "--token", "secret", "-s", "other", frame,
     ]);
     assert!(sent.stderr.contains("E5002"), "{}", sent.stderr);
+}
+
+#[test]
+fn a_hub_takes_signed_tokens_beside_those_of_a_file() {
+    let samples = include_str!("../../../accp-hub/tests/jwt/samples.json");
+    let samples: super::Json = serde_json::from_str(samples).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
+    write("jwks.json", samples["jwks"].to_string());
+    let digest = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+    write(
+        "tokens.toml",
+        format!("[[token]]\nsha256 = \"{digest}\"\nagent = \"guest\"\nsessions = [\"lunch\"]\n"),
+    );
+    let signed = samples["tokens"]["RS256"].as_str().unwrap();
+    let issuer = [
+        "--jwks",
+        "jwks.json",
+        "--issuer",
+        "https://login.example.com",
+    ];
+    let both = ["--memory", "--tokens", "tokens.toml", "--audience", "accp"];
+    let (_hub, url) = Running::hub(&[&both[..], &issuer].concat(), folder.path());
+    let post = |url: &str, token: &str, frame: &str| {
+        run(&["send", "--hub", url, "--token", token, "-s", "lunch", frame])
+    };
+    for (token, frame) in [("secret", "@guest>req:plan{}"), (signed, "@dev>req:plan{}")] {
+        let sent = post(&url, token, frame);
+        assert_eq!(sent.code, Some(0), "{}", sent.stderr);
+    }
+    let sent = post(&url, signed, "@guest>req:plan{}");
+    assert!(sent.stderr.contains("E5001"), "{}", sent.stderr);
+    let sent = post(&url, "guess", "@dev>req:plan{}");
+    assert_eq!(sent.code, Some(2), "{}", sent.stderr);
+
+    // Another claim names the agent, and the token does not have it.
+    let claim = ["--memory", "--audience", "other", "--agent-claim", "agent"];
+    let (_hub, url) = Running::hub(&[&claim[..], &issuer].concat(), folder.path());
+    let sent = post(&url, signed, "@dev>req:plan{}");
+    assert_eq!(sent.code, Some(2), "{}", sent.stderr);
+    assert!(
+        sent.stderr.contains("a claim that names an agent"),
+        "{}",
+        sent.stderr
+    );
+
+    let alone = run(&["serve", "--memory", "--issuer", "https://login.example.com"]);
+    assert_eq!(alone.code, Some(2));
+    assert!(alone.stderr.contains("--jwks"), "{}", alone.stderr);
+    write("jwks.json", "{\"keys\": []}".to_owned());
+    let jwks = folder.path().join("jwks.json");
+    let empty = run(&["serve", "--memory", "--jwks", jwks.to_str().unwrap()]);
+    assert_eq!(empty.code, Some(1), "{}", empty.stderr);
+    assert!(
+        empty.stderr.contains("jwks.json: expected a key for RS256"),
+        "{}",
+        empty.stderr
+    );
 }
 
 #[test]

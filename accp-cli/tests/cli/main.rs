@@ -16,10 +16,13 @@ mod grammar;
 mod hub;
 mod import;
 mod learn;
+mod operations;
 mod primer;
 mod registry;
 mod session;
 mod tokens;
+#[cfg(feature = "otel")]
+mod traces;
 
 use std::ffi::OsStr;
 use std::fs;

@@ -15,6 +15,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 pub(crate) struct Running {
@@ -31,6 +32,10 @@ impl Running {
 
     pub(crate) async fn with_tokens(config: Config, tokens: Tokens) -> Self {
         Self::open(config, tokens, || Ok(Committer::inline(MemoryStore::new()))).await
+    }
+
+    pub(crate) async fn with_access(config: Config, access: impl Access) -> Self {
+        Self::open(config, access, || Ok(Committer::inline(MemoryStore::new()))).await
     }
 
     pub(crate) async fn on_file(file: &Path, config: Config) -> Self {
@@ -108,6 +113,18 @@ impl Running {
     pub(crate) async fn kill(self) {
         self.task.abort();
         let _ = self.task.await;
+    }
+
+    /// Opens a socket of a caller who shows a token.
+    pub(crate) async fn socket_of(&self, query: &str, token: &str) -> Socket {
+        let url = format!("{}/accp/v1/ws{query}", self.ws());
+        let mut request = url.into_client_request().expect("a request");
+        let bearer = format!("Bearer {token}").parse().expect("a header");
+        request.headers_mut().insert("authorization", bearer);
+        let (socket, _) = tokio_tungstenite::connect_async(request)
+            .await
+            .expect("a socket");
+        Socket(socket)
     }
 
     pub(crate) async fn stop(self) {

@@ -1,0 +1,44 @@
+//! `accp ready`: is a hub there?
+
+use std::time::Duration;
+
+use crate::outcome::Verdict;
+use crate::output::note;
+
+/// Ask a running hub whether it takes requests
+///
+/// The exit code is 0 if the hub answers and its store does, and 1 otherwise. It needs no token. Use it
+/// as the health check of a container.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp ready
+  accp ready --hub https://hub.example.com --timeout 2")]
+pub(crate) struct Args {
+    /// The address of the hub
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "ACCP_HUB",
+        default_value = "http://127.0.0.1:7337"
+    )]
+    hub: String,
+    /// Wait for so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    timeout: u64,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Verdict {
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(Duration::from_secs(args.timeout)))
+        .build();
+    let http = ureq::Agent::new_with_config(config);
+    let url = format!("{}/readyz", args.hub.trim_end_matches('/'));
+    match http.get(&url).call() {
+        Ok(answer) if answer.status().is_success() => return Verdict::Fine,
+        Ok(answer) => note(format_args!("{url}: {}", answer.status())),
+        Err(error) => note(format_args!("{url}: {error}")),
+    }
+    Verdict::AtFault
+}

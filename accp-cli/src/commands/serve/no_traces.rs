@@ -1,0 +1,38 @@
+//! No traces: the command was built without the feature `otel`.
+
+use accp_hub::Server;
+use tracing_subscriber::layer::Layer;
+use tracing_subscriber::registry::Registry;
+
+use crate::outcome::Failure;
+
+/// No options.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TraceArgs {}
+
+/// No traces.
+pub(crate) struct Traces;
+
+impl TraceArgs {
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "as with traces"
+    )]
+    pub(crate) fn open(&self) -> Result<Traces, Failure> {
+        Ok(Traces)
+    }
+}
+
+#[expect(clippy::unused_self, reason = "as with traces")]
+impl Traces {
+    pub(crate) fn layer(&self) -> Option<Box<dyn Layer<Registry> + Send + Sync>> {
+        None
+    }
+
+    pub(crate) fn follow(&self, server: Server) -> Server {
+        server
+    }
+
+    pub(crate) fn end(self) {}
+}

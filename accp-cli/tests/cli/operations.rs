@@ -1,0 +1,274 @@
+//! What `docs/operations.md` and the files for operators promise.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use super::hub::Running;
+use super::{command, finish, workspace};
+
+/// What stands nowhere but in frames, values, tokens and paths.
+const SECRET: &str = "xyzzy";
+
+fn http() -> ureq::Agent {
+    let config = ureq::Agent::config_builder().http_status_as_error(false);
+    ureq::Agent::new_with_config(config.build())
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(workspace().join(name)).unwrap()
+}
+
+/// Returns the names of metrics that a text has.
+fn metrics(text: &str) -> BTreeSet<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.split(|c| !is_part(c))
+        .filter(|word| word.starts_with("accp_"))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_page_for_operators_names_the_metrics_that_there_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let mut answer = http().get(format!("{url}/metrics")).call().unwrap();
+    let said = answer.body_mut().read_to_string().unwrap();
+    let page = read("docs/operations.md");
+    assert_eq!(metrics(&page), metrics(&said));
+    let rules = page.split("```yaml").nth(1).unwrap();
+    let rules = rules.split("```").next().unwrap();
+    let alerts = rules.matches("- alert:").count();
+    let sources = rules
+        .split("- alert:")
+        .skip(1)
+        .filter(|rule| rule.contains("up{job=") || !metrics(rule).is_empty());
+    assert_eq!((alerts, sources.count()), (6, 6), "{rules}");
+    // The labels and their values, too.
+    for label in page
+        .split('{')
+        .skip(1)
+        .filter_map(|part| part.split('}').next())
+    {
+        if label.starts_with("fate=") || label.starts_with("way=") {
+            assert!(said.contains(label), "{label}");
+        }
+    }
+}
+
+#[test]
+fn the_page_for_operators_names_the_options_that_there_are() {
+    let help = |args: &[&str]| finish(command().args(args), b"").stdout;
+    let (serve, ready) = (help(&["serve", "--help"]), help(&["ready", "--help"]));
+    let page = read("docs/operations.md");
+    let config = help(&["serve", "--print-config"]);
+    for option in page
+        .split("`--")
+        .skip(1)
+        .filter_map(|rest| rest.split(['`', ' ']).next())
+    {
+        // The command may be built without traces.
+        let is_built = option != "otlp" || cfg!(feature = "otel");
+        assert!(
+            serve.contains(&format!("--{option}")) == is_built,
+            "--{option}"
+        );
+    }
+    assert!(ready.contains("--hub"));
+    for name in [
+        "drain",
+        "idle",
+        "heartbeat",
+        "origins",
+        "connections",
+        "sessions",
+    ] {
+        assert!(
+            page.contains(name) && config.contains(&format!("{name} = ")),
+            "{name}"
+        );
+    }
+}
+
+/// Returns the instructions of the Dockerfile, with their lines put together.
+fn instructions() -> Vec<Vec<String>> {
+    let text = read("Dockerfile").replace("\\\n", " ");
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'));
+    lines
+        .map(|line| {
+            line.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .filter(|words| !words.is_empty())
+        .collect()
+}
+
+/// Returns the words of an instruction that is a list in JSON.
+fn list(words: &[String]) -> Vec<String> {
+    serde_json::from_str(&words.concat()).unwrap()
+}
+
+#[test]
+fn the_image_starts_what_there_is() {
+    let all = instructions();
+    let of = |name: &'static str| all.iter().filter(move |words| words[0] == name);
+    let mut stages = BTreeSet::new();
+    for copy in of("COPY") {
+        let words: Vec<_> = copy[1..]
+            .iter()
+            .filter(|word| !word.starts_with("--"))
+            .collect();
+        match copy.iter().find_map(|word| word.strip_prefix("--from=")) {
+            Some(stage) => drop(stages.insert(stage.to_owned())),
+            None => assert!(workspace().join(words[0]).exists(), "{copy:?}"),
+        }
+    }
+    let named = of("FROM").filter_map(|words| words.get(3).cloned());
+    assert_eq!(named.collect::<BTreeSet<_>>(), stages);
+    let users: Vec<_> = of("USER").map(|words| &words[1]).collect();
+    assert_eq!(users, ["65532:65532"]);
+
+    let mut line = list(&of("ENTRYPOINT").next().unwrap()[1..]);
+    line.extend(list(&of("CMD").next().unwrap()[1..]));
+    assert_eq!(line[0], "accp");
+    let settings = of("ENV").flat_map(|words| &words[1..]);
+    let settings: Vec<_> = settings.filter_map(|word| word.split_once('=')).collect();
+    // In the image nothing else is set, and what there is leads to a folder of ours.
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("hub.accp");
+    let mut hub = command();
+    for (name, value) in &settings {
+        let value = match *name {
+            "ACCP_STORE" => value.replace("/data/hub.accp", store.to_str().unwrap()),
+            _ => (*value).to_owned(),
+        };
+        hub.env(name, value);
+    }
+    let printed = finish(hub.args(&line[1..]).arg("--print-config"), b"");
+    assert_eq!(printed.code, Some(0), "{}", printed.stderr);
+    assert!(
+        printed.stdout.contains("listen = \"0.0.0.0:7337\""),
+        "{}",
+        printed.stdout
+    );
+    // Without tokens it does not start, and says what to do.
+    let mut hub = command();
+    hub.envs(settings.iter().copied()).env("ACCP_STORE", &store);
+    let open = finish(hub.args(&line[1..]), b"");
+    assert_eq!(open.code, Some(2), "{}", open.stderr);
+    assert!(open.stderr.contains("--tokens FILE"), "{}", open.stderr);
+
+    let check = of("HEALTHCHECK").next().unwrap();
+    let at = check.iter().position(|word| word == "CMD").unwrap();
+    assert_eq!(list(&check[at + 1..]), ["accp", "ready"]);
+}
+
+#[test]
+fn a_hub_says_whether_it_is_ready() {
+    let folder = tempfile::tempdir().unwrap();
+    let digest = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+    let tokens = format!("[[token]]\nsha256 = \"{digest}\"\nsessions = []\n");
+    fs::write(folder.path().join("tokens.toml"), tokens).unwrap();
+    let (hub, url) = Running::hub(&["--memory", "--tokens", "tokens.toml"], folder.path());
+    let ready = || super::accp(&["ready", "--hub", &url], "");
+    let there = ready();
+    assert_eq!((there.code, there.stderr.as_str()), (Some(0), ""));
+    // The token of Prometheus counts and reads nothing.
+    let get = |path: &str| {
+        let request = http().get(format!("{url}{path}"));
+        let answer = request.header("authorization", "Bearer secret").call();
+        answer.unwrap().status().as_u16()
+    };
+    assert_eq!(
+        (get("/metrics"), get("/accp/v1/sessions/main/state")),
+        (200, 403)
+    );
+    hub.stop();
+    let gone = ready();
+    assert_eq!(gone.code, Some(1));
+    assert!(gone.stderr.contains(&url), "{}", gone.stderr);
+}
+
+#[test]
+fn the_unit_starts_a_hub_that_reads_its_files() {
+    let unit = read("packaging/accp.service");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    fs::create_dir(folder.path().join("accp")).unwrap();
+    let of = |name: &str| {
+        let prefix = format!("{name}=");
+        let value = unit.lines().find_map(|line| line.strip_prefix(&prefix));
+        value.unwrap().replace("%S", path).replace("%E", path)
+    };
+    let line = of("ExecStart");
+    let words: Vec<_> = line.split(' ').collect();
+    assert_eq!(words[0], "/usr/local/bin/accp");
+    let start = || {
+        let mut hub = command();
+        let settings = of("Environment");
+        hub.envs(settings.split(' ').filter_map(|word| word.split_once('=')));
+        hub.args(&words[1..]);
+        hub
+    };
+    // Each file is one that the settings name.
+    let missing = finish(&mut start(), b"");
+    assert!(missing.stderr.contains("hub.toml"), "{}", missing.stderr);
+    let printed = super::accp(&["serve", "--print-config"], "").stdout;
+    fs::write(folder.path().join("accp/hub.toml"), &printed).unwrap();
+    let missing = finish(&mut start(), b"");
+    assert!(missing.stderr.contains("tokens.toml"), "{}", missing.stderr);
+    assert_eq!(finish(start().arg("--print-config"), b"").stdout, printed);
+    for setting in [
+        "DynamicUser=yes",
+        "StateDirectory=accp",
+        "ProtectSystem=strict",
+    ] {
+        assert!(unit.lines().any(|line| line == setting), "{setting}");
+    }
+}
+
+#[test]
+fn the_log_of_a_hub_holds_no_payload() {
+    for form in ["text", "json"] {
+        let folder = tempfile::tempdir().unwrap();
+        let tokens = folder.path().join("tokens.toml");
+        // The token comes later, and the hub says that it has read the file again.
+        fs::write(&tokens, "").unwrap();
+        let args = ["--memory", "--log", form, "--tokens", "tokens.toml"];
+        let (hub, url) = Running::hub(&args, folder.path());
+        // The SHA-256 of `xyzzy`.
+        let digest = "184858a00fd7971f810848266ebcecee5e8b69972c5ffaed622f5ee078671aed";
+        let known =
+            format!("[[token]]\nsha256 = \"{digest}\"\nagent = \"dev\"\nsessions = [\"lunch\"]\n");
+        fs::write(&tokens, known).unwrap();
+        let post = |frame: &str, token: &str, session: &str| {
+            let url = format!("{url}/accp/v1/frames?session={session}");
+            let request = http().post(url).content_type("application/accp");
+            let request = request.header("authorization", format!("Bearer {token}"));
+            request.send(frame).unwrap().status().as_u16()
+        };
+        let plan = |mid: &str| format!("@dev>req:plan{{goal:{SECRET}}}[mid:{mid},seq:1]");
+        // The hub looks at the file once a second.
+        while post(&plan("a00000000001"), SECRET, "lunch") == 401 {}
+        assert_eq!(post(&format!("@dev>req:{{{SECRET}"), SECRET, "lunch"), 400);
+        assert_eq!(post(&plan("a00000000003"), SECRET, SECRET), 403);
+        assert_eq!(
+            post(&plan("a00000000004"), &format!("{SECRET}2"), "lunch"),
+            401
+        );
+        // One byte too many, so that the hub has read all of it when it answers.
+        let body = SECRET.repeat(13_108)[..65_537].to_owned();
+        assert_eq!(post(&body, SECRET, "lunch"), 413);
+        let (code, log) = hub.stop();
+        assert_eq!(code, Some(0));
+        assert!(log.contains("files were read again"), "{log}");
+        assert!(!log.contains(SECRET), "{log}");
+        for line in log.lines().filter(|_| form == "json") {
+            let line: super::Json = serde_json::from_str(line).unwrap();
+            assert_eq!(line["level"], "INFO", "{line}");
+            assert_eq!(line["message"], "files were read again", "{line}");
+        }
+    }
+}

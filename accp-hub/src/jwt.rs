@@ -1,0 +1,168 @@
+//! Tokens that somebody else has signed (JSON Web Tokens, RFC 7519).
+
+mod keys;
+mod verify;
+
+use std::path::PathBuf;
+
+use accp_runtime::AgentId;
+use jsonwebtoken::errors::ErrorKind;
+use jsonwebtoken::{Validation, decode, decode_header};
+use serde_json::{Map, Value};
+
+use crate::access::{Access, Denied, Identified, Identity};
+use crate::reread::{AccessFileError, Reread};
+use keys::Keys;
+
+/// Bytes of a token. A longer one is refused unread.
+const LONGEST: usize = 8 * 1024;
+/// Seconds by which clocks may differ.
+const LEEWAY: u64 = 30;
+
+/// Tokens that somebody else has signed, checked by the public keys in a file (a JSON Web Key Set, RFC
+/// 7517). The signatures are RS256, ES256 or `EdDSA`.
+///
+/// A token names its key (`kid`), and a key says how it signs: a token that says otherwise is refused. It
+/// has to have `exp`, and `nbf` if it has it must be over; clocks may differ by 30 seconds. `iss` and `aud`
+/// have to be [`with_issuer`](Self::with_issuer) and [`with_audience`](Self::with_audience). A token with
+/// `aud` is refused if the hub has no audience. Two claims say who the caller is:
+///
+/// ```json
+/// {"sub": "dev", "accp_sessions": ["lunch", "team-*"], "exp": 1790000000}
+/// ```
+///
+/// The hub looks once a second whether the file has changed. So a key that is put in or taken out needs no
+/// restart, and the tokens of a key that was taken out are void.
+///
+/// `jsonwebtoken` has one provider of cryptography for a process. The first `Jwt` of a program installs
+/// one that checks the three kinds of signatures and makes none. A program that itself signs with that
+/// crate installs its own first (`CryptoProvider::install_default`).
+///
+/// ```
+/// use accp_hub::{Access, Denied, Jwt};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let file = folder.path().join("jwks.json");
+/// std::fs::write(&file, r#"{"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "2026", "use": "sig",
+///     "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#)?;
+/// let jwt = Jwt::read(&file)?.with_issuer("https://login.example.com").with_audience("accp");
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// assert_eq!(jwt.identify(Some("guess")).await, Err(Denied::Token));
+/// # });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Jwt {
+    keys: Reread<Keys>,
+    issuer: Option<String>,
+    audience: Option<String>,
+    agent: String,
+    sessions: String,
+}
+
+impl Jwt {
+    /// Reads a file of keys.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or holds no key that the hub can use, or a private key.
+    pub fn read(file: impl Into<PathBuf>) -> Result<Self, AccessFileError> {
+        verify::install();
+        Ok(Self {
+            keys: Reread::text(file, keys::parse)?,
+            issuer: None,
+            audience: None,
+            agent: "sub".to_owned(),
+            sessions: "accp_sessions".to_owned(),
+        })
+    }
+
+    /// Lets in only tokens of this issuer (`iss`).
+    pub fn with_issuer(self, issuer: impl Into<String>) -> Self {
+        let issuer = Some(issuer.into());
+        Self { issuer, ..self }
+    }
+
+    /// Lets in only tokens for this audience (`aud`): the name of the hub at the issuer.
+    pub fn with_audience(self, audience: impl Into<String>) -> Self {
+        let audience = Some(audience.into());
+        Self { audience, ..self }
+    }
+
+    /// Sets the names of the claims that name the agent (`sub`) and its sessions (`accp_sessions`, an array
+    /// of names; one that ends in `*` stands for all that begin like it).
+    pub fn with_claims(self, agent: impl Into<String>, sessions: impl Into<String>) -> Self {
+        Self {
+            agent: agent.into(),
+            sessions: sessions.into(),
+            ..self
+        }
+    }
+
+    fn find(&self, token: &str) -> Result<Identity, Denied> {
+        if token.len() > LONGEST {
+            return Err(Denied::Token);
+        }
+        let header = decode_header(token).map_err(|_| Denied::Token)?;
+        // No extension is known here that a token may ask for (RFC 7515, section 4.1.11).
+        let name = header.kid.filter(|_| header.crit.is_none());
+        let keys = self.keys.get();
+        let key = name.and_then(|name| keys.get(&name));
+        let key = key.ok_or(Denied::Token)?;
+        let mut validation = Validation::new(key.algorithm);
+        validation.leeway = LEEWAY;
+        validation.validate_nbf = true;
+        if let Some(issuer) = &self.issuer {
+            validation.set_issuer(&[issuer]);
+            validation.required_spec_claims.insert("iss".to_owned());
+        }
+        if let Some(audience) = &self.audience {
+            validation.set_audience(&[audience]);
+            validation.required_spec_claims.insert("aud".to_owned());
+        }
+        let token = decode::<Map<String, Value>>(token, &key.key, &validation);
+        let token = token.map_err(|error| {
+            let why = denied(error.kind());
+            tracing::debug!(%why, "a token is refused");
+            why
+        })?;
+        self.identity(&token.claims)
+    }
+
+    fn identity(&self, claims: &Map<String, Value>) -> Result<Identity, Denied> {
+        let agent = claims.get(&self.agent).and_then(Value::as_str);
+        let agent = agent.and_then(|agent| AgentId::new(agent).ok());
+        let agent = agent.ok_or(Denied::Claims("with a claim that names an agent"))?;
+        let sessions = claims.get(&self.sessions).and_then(Value::as_array);
+        let names = sessions.and_then(|sessions| {
+            let names = sessions.iter().map(Value::as_str);
+            names.collect::<Option<Vec<_>>>()
+        });
+        let expected = Denied::Claims("with a claim that is an array of the names of sessions");
+        Ok(Identity::agent(agent.as_str(), names.ok_or(expected)?))
+    }
+}
+
+/// What a caller is told of its token. Claims are checked after the signature, so a stranger learns
+/// nothing.
+fn denied(error: &ErrorKind) -> Denied {
+    Denied::Claims(match error {
+        ErrorKind::ExpiredSignature => "that has not expired (`exp`)",
+        ErrorKind::ImmatureSignature => "that is valid by now (`nbf`)",
+        ErrorKind::InvalidIssuer => "of the issuer that the hub knows (`iss`)",
+        ErrorKind::InvalidAudience => "that is made for this hub (`aud`)",
+        ErrorKind::MissingRequiredClaim(_) | ErrorKind::InvalidClaimFormat(_) => {
+            "with `exp`, with `iss` and `aud` if the hub asks for them, and with numbers as times"
+        }
+        ErrorKind::Json(_) => "whose claims are a JSON object, each once and of its type",
+        _ => return Denied::Token,
+    })
+}
+
+impl Access for Jwt {
+    fn identify<'a>(&'a self, token: Option<&'a str>) -> Identified<'a> {
+        let found = token
+            .ok_or(Denied::Token)
+            .and_then(|token| self.find(token));
+        Box::pin(async { found })
+    }
+}

@@ -1,0 +1,165 @@
+//! Files that are read again when they change.
+
+use std::fmt;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// How often the hub looks whether a file has changed.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// A file of tokens or keys that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {why}", file = file.display())]
+pub struct AccessFileError {
+    file: PathBuf,
+    why: String,
+}
+
+/// What files say. [`get`](Self::get) reads them again if one has changed, and looks for that once a second
+/// at most.
+pub(crate) struct Reread<T> {
+    files: Vec<PathBuf>,
+    read: Reader<T>,
+    every: Duration,
+    held: Mutex<Held<T>>,
+}
+
+type Reader<T> = Box<dyn Fn() -> Result<T, String> + Send + Sync>;
+
+struct Held<T> {
+    value: Arc<T>,
+    stamps: Vec<Stamp>,
+    looked: Instant,
+}
+
+/// What tells one version of a file from another.
+type Stamp = Option<(SystemTime, u64)>;
+
+impl<T: 'static> Reread<T> {
+    /// Reads a text. `parse` says what is wrong with it, and where.
+    ///
+    /// # Errors
+    /// When the file cannot be read, and what `parse` says.
+    pub(crate) fn text(
+        file: impl Into<PathBuf>,
+        parse: fn(&str) -> Result<T, String>,
+    ) -> Result<Self, AccessFileError> {
+        let file = file.into();
+        let path = file.clone();
+        let read = move || parse(&fs::read_to_string(&path).map_err(|error| error.to_string())?);
+        Self::new(vec![file.clone()], read).map_err(|why| AccessFileError { file, why })
+    }
+}
+
+impl<T> Reread<T> {
+    /// Reads files by a function.
+    ///
+    /// # Errors
+    /// What `read` says.
+    pub(crate) fn new(
+        files: Vec<PathBuf>,
+        read: impl Fn() -> Result<T, String> + Send + Sync + 'static,
+    ) -> Result<Self, String> {
+        let held = Held::new(&files, &read)?;
+        Ok(Self {
+            files,
+            read: Box::new(read),
+            every: EVERY,
+            held: Mutex::new(held),
+        })
+    }
+
+    /// Returns what the files say. Files that cannot be used leave that as it was, and the hub's log says
+    /// so.
+    pub(crate) fn get(&self) -> Arc<T> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.looked.elapsed() >= self.every {
+            held.looked = Instant::now();
+            if stamps(&self.files) != held.stamps {
+                let files = &self.files;
+                match Held::new(files, &self.read) {
+                    Ok(read) => {
+                        *held = read;
+                        tracing::info!(?files, "files were read again");
+                    }
+                    Err(why) => {
+                        tracing::error!(?files, why, "what the files said before stays in force");
+                    }
+                }
+            }
+        }
+        Arc::clone(&held.value)
+    }
+}
+
+impl<T> Held<T> {
+    fn new(files: &[PathBuf], read: impl Fn() -> Result<T, String>) -> Result<Self, String> {
+        // A change between the two lines is seen the next time.
+        let stamps = stamps(files);
+        Ok(Self {
+            value: Arc::new(read()?),
+            stamps,
+            looked: Instant::now(),
+        })
+    }
+}
+
+fn stamps(files: &[PathBuf]) -> Vec<Stamp> {
+    let stamp = |file: &PathBuf| {
+        let file = fs::metadata(file).ok()?;
+        Some((file.modified().ok()?, file.len()))
+    };
+    files.iter().map(stamp).collect()
+}
+
+impl<T> fmt::Debug for Reread<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reread")
+            .field("files", &self.files)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(text: &str) -> Result<u32, String> {
+        text.parse().map_err(|_| format!("{text:?} is no number"))
+    }
+
+    #[test]
+    fn what_a_file_says_follows_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("number");
+        fs::write(&file, "1").unwrap();
+        let read = Reread::text(&file, number).unwrap();
+        let read = Reread {
+            every: Duration::ZERO,
+            ..read
+        };
+        assert_eq!(*read.get(), 1);
+        fs::write(&file, "22").unwrap();
+        assert_eq!(*read.get(), 22);
+        // What cannot be used changes nothing, and is read again until it can be used.
+        fs::write(&file, "three").unwrap();
+        assert_eq!(*read.get(), 22);
+        fs::remove_file(&file).unwrap();
+        assert_eq!(*read.get(), 22);
+        fs::write(&file, "4444").unwrap();
+        assert_eq!(*read.get(), 4444);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_used_says_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("number");
+        let missing = Reread::text(&file, number).unwrap_err().to_string();
+        assert!(missing.contains("number: No such file"), "{missing}");
+        fs::write(&file, "one").unwrap();
+        let wrong = Reread::text(&file, number).unwrap_err().to_string();
+        assert!(wrong.ends_with("number: \"one\" is no number"), "{wrong}");
+    }
+}

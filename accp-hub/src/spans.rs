@@ -1,0 +1,81 @@
+//! Spans of `tracing`: one for each request, and one for each frame that comes over a socket.
+//!
+//! They say who did what to which session, and how it ended. They hold no payload, and no name that a
+//! caller may not use.
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::Method;
+use axum::middleware::Next;
+use axum::response::Response;
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
+
+use crate::app::Shared;
+
+/// Runs a request in its span.
+pub(crate) async fn request(State(app): State<Shared>, request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>();
+    let route = route.map_or("", MatchedPath::as_str);
+    let method = method(request.method());
+    // The names are those of OpenTelemetry.
+    let span = tracing::info_span!(
+        target: "accp::spans",
+        "request",
+        otel.name = %format_args!("{method} {route}"),
+        otel.kind = "server",
+        http.request.method = method,
+        http.route = route,
+        http.response.status_code = Empty,
+        accp.session = Empty,
+        accp.agent = Empty,
+        accp.outcome = Empty,
+    );
+    if let Some(told) = app.told.get().filter(|_| !span.is_disabled()) {
+        told(request.headers(), &span);
+    }
+    let response = next.run(request).instrument(span.clone()).await;
+    span.record("http.response.status_code", response.status().as_u16());
+    response
+}
+
+/// Returns the span of a frame that has come over a socket.
+pub(crate) fn frame(session: &str, agent: &str) -> Span {
+    tracing::debug_span!(
+        target: "accp::spans",
+        parent: None,
+        "frame",
+        otel.name = "frame of a WebSocket",
+        otel.kind = "server",
+        http.route = "/accp/v1/ws",
+        accp.session = session,
+        accp.agent = agent,
+    )
+}
+
+/// Says to which session a request goes, and from which agent it comes.
+pub(crate) fn goes_to(session: &str, agent: Option<&str>) {
+    let span = Span::current();
+    span.record("accp.session", session);
+    if let Some(agent) = agent {
+        span.record("accp.agent", agent);
+    }
+}
+
+/// Says what became of a request.
+pub(crate) fn ends(outcome: &str) {
+    Span::current().record("accp.outcome", outcome);
+}
+
+/// A caller may make up methods.
+fn method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        Method::PATCH => "PATCH",
+        _ => "_OTHER",
+    }
+}

@@ -1,0 +1,393 @@
+//! Tokens that somebody else has signed.
+#[path = "../common/mod.rs"]
+mod common;
+mod signer;
+
+use std::fs;
+use std::path::Path;
+
+use accp_hub::{Access, AnyOf, Config, Denied, Identity, Jwt, Tokens};
+use common::{Running, frame};
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use signer::{Ed, Es, base64, hmac, join, now};
+
+const ISSUER: &str = "https://login.example.com";
+
+/// Keys, and tokens of `PyJWT`.
+fn samples() -> Value {
+    serde_json::from_str(include_str!("samples.json")).expect("JSON")
+}
+
+fn written(folder: &Path, keys: &Value) -> std::path::PathBuf {
+    let file = folder.join("jwks.json");
+    fs::write(&file, keys.to_string()).expect("a file");
+    file
+}
+
+fn claims() -> Value {
+    json!({
+        "iss": ISSUER, "aud": "accp", "sub": "dev", "accp_sessions": ["lunch"], "exp": now() + 600,
+    })
+}
+
+fn with(name: &str, value: Value) -> Value {
+    let mut claims = claims();
+    claims[name] = value;
+    claims
+}
+
+fn without(name: &str) -> Value {
+    let mut claims = claims();
+    claims.as_object_mut().expect("an object").remove(name);
+    claims
+}
+
+#[tokio::test]
+async fn tokens_of_another_library_say_who_the_caller_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let samples = samples();
+    let jwt = Jwt::read(written(folder.path(), &samples["jwks"])).expect("keys");
+    let jwt = jwt.with_issuer(ISSUER).with_audience("accp");
+    let token = |name: &str| {
+        samples["tokens"][name]
+            .as_str()
+            .expect("a token")
+            .to_owned()
+    };
+    let dev = Identity::agent("dev", ["lunch", "team-*"]);
+    for name in ["RS256", "ES256", "EdDSA"] {
+        let token = token(name);
+        assert_eq!(jwt.identify(Some(&token)).await, Ok(dev.clone()), "{name}");
+        // One character of each part is another.
+        let ends = token.match_indices('.').map(|(at, _)| at - 2);
+        for at in ends.chain([token.len() - 5]) {
+            let mut other = token.clone().into_bytes();
+            other[at] = if other[at] == b'A' { b'B' } else { b'A' };
+            let other = String::from_utf8(other).expect("text");
+            assert_eq!(
+                jwt.identify(Some(&other)).await,
+                Err(Denied::Token),
+                "{name} {at}"
+            );
+        }
+    }
+    // The key of RS256 could check this one, too, but is not for it.
+    assert_eq!(
+        jwt.identify(Some(&token("PS256"))).await,
+        Err(Denied::Token)
+    );
+}
+
+#[tokio::test]
+async fn signatures_that_a_stranger_can_make_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let samples = samples();
+    let rsa = samples["jwks"]["keys"][0].clone();
+    let ours = Es::new("ours");
+    let keys = json!({"keys": [rsa, ours.public()]});
+    let jwt = Jwt::read(written(folder.path(), &keys)).expect("keys");
+    let jwt = jwt.with_issuer(ISSUER).with_audience("accp");
+    let refused = async |token: String| {
+        assert_eq!(
+            jwt.identify(Some(&token)).await,
+            Err(Denied::Token),
+            "{token}"
+        );
+    };
+    let valid = ours.sign(&claims());
+    assert_eq!(
+        jwt.identify(Some(&valid)).await,
+        Ok(Identity::agent("dev", ["lunch"]))
+    );
+
+    // No signature at all, however it is spelt.
+    for alg in ["none", "None", "NONE", ""] {
+        let head = json!({"alg": alg, "kid": "ours"});
+        refused(join(&head, &claims()) + ".").await;
+    }
+    refused(valid.rsplit_once('.').expect("parts").0.to_owned() + ".").await;
+    // HMAC with what everybody knows as the secret: the public key in any of its forms.
+    let modulus = rsa["n"].as_str().expect("n");
+    let forms = [
+        rsa.to_string().into_bytes(),
+        modulus.as_bytes().to_vec(),
+        signer::bytes(modulus),
+        ours.point(),
+    ];
+    for secret in &forms {
+        for kid in ["key-RS256", "ours"] {
+            refused(hmac(secret, kid, &claims())).await;
+        }
+    }
+    // A key that the token brings along, one of somebody else, and none.
+    let eve = Es::new("ours");
+    refused(eve.sign(&claims())).await;
+    refused(eve.sign_with(json!({"jwk": eve.public()}), &claims())).await;
+    refused(eve.sign_with(json!({"jku": "http://127.0.0.1:1/jwks.json"}), &claims())).await;
+    refused(Es::new("unknown").sign(&claims())).await;
+    refused(ours.sign_with(json!({"kid": null}), &claims())).await;
+    // The signature of one algorithm under the key of another.
+    refused(ours.sign_with(json!({"kid": "key-RS256"}), &claims())).await;
+    refused(ours.sign_with(json!({"alg": "RS256"}), &claims())).await;
+    // An extension that has to be understood.
+    refused(ours.sign_with(json!({"crit": ["b64"], "b64": false}), &claims())).await;
+    // What is no token.
+    for text in ["", ".", "..", "...", "a.b.c", "\u{e9}.\u{e9}.\u{e9}"] {
+        refused(text.to_owned()).await;
+    }
+    refused(valid.clone() + ".more").await;
+    refused(valid.clone() + "=").await;
+    // More bytes than a token has, though it is signed.
+    refused(ours.sign(&with("pad", json!("x".repeat(9_000))))).await;
+    refused("a.".repeat(1_000_000)).await;
+    assert_eq!(jwt.identify(None).await, Err(Denied::Token));
+}
+
+#[tokio::test]
+async fn claims_that_do_not_let_the_caller_in_say_why() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ours = Ed::new("ours");
+    let file = written(folder.path(), &json!({"keys": [ours.public()]}));
+    let jwt = Jwt::read(&file).expect("keys");
+    let jwt = jwt.with_issuer(ISSUER).with_audience("accp");
+    let now = now();
+    for (claims, part) in [
+        (with("exp", json!(now - 60)), "(`exp`)"),
+        (with("exp", json!(0)), "(`exp`)"),
+        (with("exp", json!(now.to_string())), "numbers"),
+        (with("exp", json!(-1)), "numbers"),
+        (with("exp", Value::Null), "with `exp`"),
+        (without("exp"), "with `exp`"),
+        (with("nbf", json!(now + 60)), "(`nbf`)"),
+        (with("nbf", json!([now])), "JSON object"),
+        (with("iss", json!("https://evil.example")), "(`iss`)"),
+        (with("iss", json!(7)), "with `iss`"),
+        (without("iss"), "with `iss`"),
+        (with("aud", json!("other")), "(`aud`)"),
+        (with("aud", json!(["other", "accp2"])), "(`aud`)"),
+        (with("aud", json!({"accp": true})), "`aud`"),
+        (without("aud"), "`aud`"),
+        (without("sub"), "names an agent"),
+        (with("sub", json!(["dev"])), "JSON object"),
+        (with("sub", json!("dev>req:plan{}")), "names an agent"),
+        (with("sub", json!("")), "names an agent"),
+        (without("accp_sessions"), "names of sessions"),
+        (with("accp_sessions", json!("*")), "names of sessions"),
+        (
+            with("accp_sessions", json!(["lunch", 7])),
+            "names of sessions",
+        ),
+    ] {
+        let token = ours.sign(&claims);
+        let denied = jwt.identify(Some(&token)).await.expect_err("denied");
+        assert!(matches!(denied, Denied::Claims(_)), "{claims}: {denied:?}");
+        assert!(denied.to_string().contains(part), "{claims}: {denied}");
+    }
+    // What is not an object of claims, or says one of them twice.
+    let deep = "[".repeat(5_000);
+    for text in ["[]", "7", "", "{\"exp\":9999999999,\"exp\":1}", &deep] {
+        let token = ours.sign_text(text);
+        let denied = jwt.identify(Some(&token)).await.expect_err("denied");
+        assert!(
+            denied.to_string().contains("JSON object"),
+            "{text}: {denied}"
+        );
+    }
+    // Clocks differ by some seconds.
+    for claims in [with("exp", json!(now - 5)), with("nbf", json!(now + 5))] {
+        assert!(jwt.identify(Some(&ours.sign(&claims))).await.is_ok());
+    }
+    // A session that nobody has named is closed, and no session is open without a name.
+    let none = ours.sign(&with("accp_sessions", json!([])));
+    let none = jwt.identify(Some(&none)).await.expect("it is signed");
+    assert_eq!(none.check("lunch", Some("dev")), Err(Denied::Session));
+
+    // A hub without a name of its own takes no token that is made for another.
+    let anywhere = Jwt::read(&file).expect("keys");
+    let denied = anywhere.identify(Some(&ours.sign(&claims()))).await;
+    assert!(denied.expect_err("denied").to_string().contains("(`aud`)"));
+    assert!(
+        anywhere
+            .identify(Some(&ours.sign(&without("aud"))))
+            .await
+            .is_ok()
+    );
+    let named = anywhere.with_claims("agent", "rooms");
+    let claims = json!({"agent": "cook", "rooms": ["kitchen"], "exp": now + 600});
+    assert_eq!(
+        named.identify(Some(&ours.sign(&claims))).await,
+        Ok(Identity::agent("cook", ["kitchen"]))
+    );
+}
+
+#[test]
+fn a_file_of_keys_that_cannot_be_used_says_why() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let es = Es::new("a").public();
+    let but = |name: &str, value: Value| {
+        let mut key = es.clone();
+        key[name] = value;
+        key
+    };
+    let short = base64(&[0xff; 128]);
+    for (keys, part) in [
+        (
+            json!({"keys": []}),
+            "expected a key for RS256, ES256 or EdDSA",
+        ),
+        (json!({}), "missing field `keys`"),
+        (
+            json!({"keys": [but("kid", Value::Null)]}),
+            "key 1: it has no `kid`",
+        ),
+        (
+            json!({"keys": [but("d", json!("AA"))]}),
+            "key 1: it holds its secret part (`d`)",
+        ),
+        (
+            json!({"keys": [es, {"kty": "oct", "kid": "b", "k": "AA"}]}),
+            "key 2: it holds its secret part (`k`)",
+        ),
+        (
+            json!({"keys": [es, es]}),
+            "key 2: this `kid` stands there twice",
+        ),
+        (
+            json!({"keys": [but("use", json!("enc"))]}),
+            "key 1: its `use`",
+        ),
+        (
+            json!({"keys": [but("key_ops", json!(["sign"]))]}),
+            "key 1: its `key_ops`",
+        ),
+        (
+            json!({"keys": [but("alg", json!("RS256"))]}),
+            "key 1: its `alg` is not ES256",
+        ),
+        (
+            json!({"keys": [but("alg", json!("HS256"))]}),
+            "key 1: its `alg` is not ES256",
+        ),
+        (
+            json!({"keys": [but("crv", json!("P-384"))]}),
+            "key 1: it is not of RSA, P-256 or Ed25519",
+        ),
+        (
+            json!({"keys": [but("x", json!("AAAA"))]}),
+            "key 1: its coordinates",
+        ),
+        (
+            json!({"keys": [{"kty": "RSA", "kid": "a", "n": short, "e": "AQAB"}]}),
+            "key 1: it has 1024 bits",
+        ),
+    ] {
+        let file = written(folder.path(), &keys);
+        let error = Jwt::read(&file).expect_err("unusable").to_string();
+        assert!(
+            error.contains("jwks.json: ") && error.contains(part),
+            "{error}"
+        );
+    }
+    // A provider's set has keys for other things, too.
+    let mixed = json!({"keys": [
+        {"kty": "RSA", "kid": "enc", "use": "enc", "alg": "RSA-OAEP", "n": base64(&[0xff; 256]), "e": "AQAB"},
+        {"kty": "new", "kid": "new", "shape": "round"},
+        es,
+    ]});
+    Jwt::read(written(folder.path(), &mixed)).expect("one key is enough");
+}
+
+#[tokio::test]
+async fn a_key_that_is_taken_out_ends_its_tokens_and_sockets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (old, new) = (Es::new("old"), Ed::new("new"));
+    let keys = json!({"keys": [old.public(), new.public()]});
+    let file = written(folder.path(), &keys);
+    let tokens = folder.path().join("tokens.toml");
+    let digest = Tokens::digest("secret");
+    fs::write(
+        &tokens,
+        format!("[[token]]\nsha256 = \"{digest}\"\nagent = \"cook\"\nsessions = [\"*\"]\n"),
+    )
+    .expect("a file");
+    let access = AnyOf::new([
+        Box::new(Tokens::read(&tokens).expect("tokens")) as Box<dyn Access>,
+        Box::new(
+            Jwt::read(&file)
+                .expect("keys")
+                .with_issuer(ISSUER)
+                .with_audience("accp"),
+        ),
+    ]);
+    assert!(!access.is_open());
+    let config = Config {
+        heartbeat: 1,
+        ..Config::default()
+    };
+    let hub = Running::with_access(config, access).await;
+    let post = async |token: &str, agent: &str, mid: &str, session: &str| {
+        let frame = frame(
+            &format!("@{agent}>req:plan{{}}"),
+            mid,
+            1,
+            &format!("sid:{session}"),
+        );
+        let request = hub.http.post(hub.url("/accp/v1/frames")).bearer_auth(token);
+        let request = request
+            .header("content-type", "application/accp")
+            .body(frame);
+        let answer = request.send().await.expect("an answer");
+        (answer.status(), answer.text().await.expect("text"))
+    };
+    let (first, second) = (old.sign(&claims()), new.sign(&with("sub", json!("eve"))));
+    assert_eq!(
+        post(&first, "dev", "a00000000001", "lunch").await.0,
+        StatusCode::OK
+    );
+    assert_eq!(
+        post(&second, "eve", "a00000000002", "lunch").await.0,
+        StatusCode::OK
+    );
+    assert_eq!(
+        post("secret", "cook", "a00000000003", "lunch").await.0,
+        StatusCode::OK
+    );
+    let (status, said) = post(&first, "eve", "a00000000004", "lunch").await;
+    assert!(
+        status == StatusCode::FORBIDDEN && said.contains("E5001"),
+        "{status} {said}"
+    );
+    let (status, said) = post(&first, "dev", "a00000000005", "payroll").await;
+    assert!(
+        status == StatusCode::FORBIDDEN && said.contains("E5002"),
+        "{status} {said}"
+    );
+    let expired = old.sign(&with("exp", json!(now() - 60)));
+    let (status, said) = post(&expired, "dev", "a00000000006", "lunch").await;
+    assert!(
+        status == StatusCode::UNAUTHORIZED && said.contains("expired"),
+        "{status} {said}"
+    );
+
+    let mut socket = hub.socket_of("?session=lunch&agent=dev", &first).await;
+    socket
+        .say("@dev>sync:registry{v:1|hash:abc123}[mid:a00000000007,seq:0]")
+        .await;
+    written(folder.path(), &json!({"keys": [new.public()]}));
+    // The hub says good-bye at one of the next heartbeats.
+    let mut last = String::new();
+    while let Some(said) = socket.hear().await {
+        last = said;
+    }
+    assert!(last.starts_with("close 1008 E5001"), "{last}");
+    let (status, said) = post(&first, "dev", "a00000000008", "lunch").await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED, "{said}");
+    assert!(!said.contains("expired"), "{said}");
+    let (status, said) = post(&second, "eve", "a00000000009", "lunch").await;
+    assert!(
+        said.contains("E3003") || status == StatusCode::OK,
+        "it has its key still: {said}"
+    );
+    hub.stop().await;
+}
