@@ -141,6 +141,7 @@ fn run(args: &Args) -> Result<String, String> {
         let agents = agents::start(&urls, SESSIONS, &tally, &stops).await?;
         let mut random = Random(args.seed);
         let all = args.plan.shuffled(&mut random);
+        let started = Instant::now();
         for (at, accident) in all.iter().enumerate() {
             // One accident of four comes at any time. The others wait until every agent is back: a hub that
             // is killed as soon as some agents are back leaves the rest in longer and longer pauses.
@@ -158,6 +159,13 @@ fn run(args: &Args) -> Result<String, String> {
                 Err(why) => Err(why),
             };
             happened.map_err(|why| format!("accident {}, {accident:?}: {why}", at + 1))?;
+            eprintln!(
+                "{} of {}: {accident:?}, {:.1} s, {} tasks",
+                at + 1,
+                all.len(),
+                started.elapsed().as_secs_f64(),
+                tally.handled()
+            );
         }
         let after = tally.handled() + 100;
         tally
