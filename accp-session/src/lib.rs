@@ -81,6 +81,7 @@
 //! ```
 
 mod delivery;
+mod erase;
 mod event;
 mod gate;
 mod handler;
@@ -99,6 +100,7 @@ mod wire;
 pub use accp_context::Time;
 pub use delivery::groups::{GroupLimits, Groups, Progress};
 pub use delivery::parts::{Part, Split, join, split};
+pub use erase::{Erased, Erasing, Selection};
 pub use event::Event;
 pub use gate::summary::SummaryError;
 pub use handler::cancel::{CancelToken, Cancelled};
