@@ -44,6 +44,7 @@ mod side;
 mod tls;
 mod wire;
 
+pub use accp_session::Supplied;
 pub use agent::Agent;
 pub use ask::Ask;
 pub use connect::Connect;

@@ -41,16 +41,20 @@
 //! | `GET /accp/v1/sessions/{session}/state` | the shared state and the budget |
 //! | `GET /accp/v1/sessions/{session}/registry` | the schemas in force |
 //! | `GET /accp/v1/sessions/{session}/values/{key}` | what a reference leads to |
+//! | `PUT /accp/v1/sessions/{session}/values/{key}` | the bytes of a value that `sync:put` has announced |
+//! | `POST /accp/v1/sessions/{session}/erase` | erases somebody's data, for administrators |
 //! | `GET /openapi.json`, `/healthz`, `/readyz`, `/metrics` | |
 
 mod access;
 mod answer;
 mod app;
 mod config;
+mod erase;
 mod listen;
 mod metrics;
 mod pieces;
 mod post;
+mod puts;
 mod rates;
 mod reads;
 mod routes;

@@ -14,7 +14,7 @@ use axum::routing::{any_service, get, post};
 use crate::answer::Refused;
 use crate::app::{App, Caller, Shared};
 use crate::metrics::add;
-use crate::{post as posts, reads, socket};
+use crate::{erase, post as posts, puts, reads, socket};
 
 /// The description of the routes.
 const OPENAPI: &str = include_str!("openapi.json");
@@ -61,7 +61,8 @@ pub(crate) fn router(app: Shared, mounts: Vec<Router<Shared>>) -> Router {
         .route(&of("context"), get(reads::context))
         .route(&of("state"), get(reads::state))
         .route(&of("registry"), get(reads::registry))
-        .route(&of("values/{key}"), get(reads::value))
+        .route(&of("values/{key}"), get(reads::value).put(puts::put))
+        .route(&of("erase"), post(erase::erase))
         .route("/metrics", get(count));
     mounts
         .into_iter()

@@ -108,7 +108,7 @@ pub use handler::inbound::Inbound;
 pub use handler::router::Router;
 pub use handler::stream::{Chunk, Ended, StreamLimits, Streams};
 pub use handler::tools::{ToolFault, Tools};
-pub use input::{Answer, Hooks, Input, InputError, JoinError, Posted};
+pub use input::{Answer, Hooks, Input, InputError, JoinError, Posted, Supplied};
 pub use log::mid::{MemberId, Mid};
 pub use log::shared::{SharedState, StateError, StateUpdate};
 pub use log::state::{Party, State};

@@ -47,6 +47,7 @@ pub struct Wanted {
 /// let mut host = Driver::open_host(&mut store, Vec::new(), options.clone(), Rules::default(), now)?;
 /// let task = ScheduleReq::new(AgentId::new("dev")?, "buy_the_ring");
 /// host.send(&Outbound::frame(&task), now)?;
+/// host.carry_out(now)?;
 /// let (at, side) = (host.session().position(), host.side().clone());
 /// drop(host);
 ///

@@ -39,6 +39,14 @@ impl Running {
         .await
     }
 
+    pub(crate) async fn with_tokens_on(file: &Path, tokens: Tokens) -> Self {
+        let file = file.to_owned();
+        Self::open(Config::default(), tokens, move || {
+            Committer::new(SqliteStore::open(&file)?)
+        })
+        .await
+    }
+
     async fn open(
         mut config: Config,
         access: impl Access,

@@ -30,14 +30,14 @@ const BUDGETS: [Budget; 2] = [
     Budget {
         of: "the command",
         counts: |file| file.starts_with("accp-cli/src/"),
-        goal: 8_700,
-        until_then: 8_700,
+        goal: 9_350,
+        until_then: 9_350,
     },
     Budget {
         of: "sessions and their context",
         counts: is_of_sessions,
         goal: 10_000,
-        until_then: 19_850,
+        until_then: 20_270,
     },
 ];
 
