@@ -9,7 +9,7 @@ use accp_runtime::context::Checkpoint;
 use accp_runtime::{DecodeError, DecodeOptions, Frame, Intent, Limits, Message, Param, Value};
 
 /// Options without size limits, because a host judged a log's frames, and its own may be longer.
-const UNLIMITED: DecodeOptions = DecodeOptions {
+pub(crate) const UNLIMITED: DecodeOptions = DecodeOptions {
     limits: Limits::NONE,
     marks: true,
 };
