@@ -6,7 +6,7 @@ use std::sync::Arc;
 use accp_runtime::context::Checkpoint;
 use accp_runtime::session::{MemberId, ReadError, Reference, Scope};
 use accp_session::{Entry, EntryKind, Target, references};
-use accp_store::{DriverError, Log, SideId};
+use accp_store::{DriverError, Log, SideId, Store as _};
 
 use crate::outcome::Failure;
 use crate::store_file::{Shared, Side};
@@ -25,6 +25,8 @@ pub(crate) struct Audit {
     /// References that cannot be read, although nothing is wrong: the bytes are with another side
     /// or have expired, or the shared state has moved on.
     pub(crate) elsewhere: u64,
+    /// Entries whose texts were erased.
+    pub(crate) erased: u64,
     /// Faults, each with its position.
     pub(crate) faults: Vec<String>,
     /// The next position; `None` while the beginning of the log is not known.
@@ -39,8 +41,18 @@ impl Audit {
     /// Reads the log of a session.
     pub(crate) fn of(store: &Shared, id: &SideId, side: &mut Side) -> Result<Self, Failure> {
         let mut audit = Self::default();
+        let summary = Arc::clone(store).summary(id)?;
+        let mut last = summary
+            .as_ref()
+            .map_or(0, |summary| summary.first.saturating_sub(1));
         for entry in Log::new(Arc::clone(store), id, 1) {
             let entry = entry?;
+            for position in last + 1..entry.position {
+                if let Some(gone) = Arc::clone(store).entry(id, position)? {
+                    audit.pass_over(&gone, side);
+                }
+            }
+            last = entry.position;
             if audit.entries == 0 && entry.position == 1 {
                 (audit.sequence, audit.hot) = (Some(1), Some(BTreeSet::new()));
             }
@@ -55,7 +67,28 @@ impl Audit {
                 _ => {}
             }
         }
+        let end = summary.map_or(0, |summary| summary.last);
+        for position in last + 1..=end {
+            if let Some(gone) = Arc::clone(store).entry(id, position)? {
+                audit.pass_over(&gone, side);
+            }
+        }
         Ok(audit)
+    }
+
+    /// Takes an entry whose text was erased.
+    fn pass_over(&mut self, entry: &Entry, side: &Side) {
+        self.entries += 1;
+        self.erased += 1;
+        if side.is_host() {
+            self.number(entry, side.state().scope());
+        }
+        match (entry.kind, &mut self.hot) {
+            (EntryKind::Frame, Some(hot)) => drop(hot.insert(entry.position)),
+            // It was a checkpoint: no other control frame is erased.
+            (EntryKind::Control, hot) => *hot = None,
+            _ => {}
+        }
     }
 
     fn fault(&mut self, entry: &Entry, what: &str) {

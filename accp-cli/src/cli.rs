@@ -3,7 +3,7 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    agent, bench, check, completions, convert, decode, demo, encode, explain, fix, generate,
+    agent, bench, check, completions, convert, decode, demo, encode, erase, explain, fix, generate,
     grammar, man, primer, ready, registry, send, serve, session, tail, tokens,
 };
 use crate::outcome::Outcome;
@@ -58,6 +58,7 @@ pub(crate) enum Command {
     Send(send::SendArgs),
     Ask(send::AskArgs),
     Tail(tail::Args),
+    Erase(erase::Args),
     Agent(agent::Args),
     Ready(ready::Args),
     #[command(subcommand)]
@@ -87,6 +88,7 @@ impl Command {
             Self::Send(args) => send::send(args),
             Self::Ask(args) => send::ask(args),
             Self::Tail(args) => tail::run(args),
+            Self::Erase(args) => erase::run(args),
             Self::Agent(args) => agent::run(args),
             Self::Ready(args) => Ok(ready::run(args)),
             Self::Session(command) => session::run(command),

@@ -9,6 +9,7 @@ pub(crate) mod convert;
 pub(crate) mod decode;
 pub(crate) mod demo;
 pub(crate) mod encode;
+pub(crate) mod erase;
 pub(crate) mod explain;
 pub(crate) mod fix;
 pub(crate) mod generate;

@@ -127,6 +127,25 @@ impl<'a> Hub<'a> {
         Ok(())
     }
 
+    /// Has the hub erase data of the session, and returns the JSON with which it answers.
+    pub(crate) fn erase(&self, body: &str) -> Result<String, Failure> {
+        let session = &self.args.session;
+        let url = format!("{}/accp/v1/sessions/{session}/erase", self.base);
+        let mut request = self.http.post(&url).content_type("application/json");
+        if let Some(token) = &self.args.token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let mut answer = request
+            .send(body)
+            .map_err(|error| self.unreachable(&error))?;
+        let said = answer.body_mut().read_to_string();
+        let said = said.map_err(|error| self.unreachable(&error))?;
+        if answer.status().is_success() {
+            return Ok(said);
+        }
+        Err(refused(&answer, &said))
+    }
+
     fn unreachable(&self, error: &ureq::Error) -> Failure {
         Failure::Misuse(format!(
             "no hub at {}: {error}; `accp serve` starts one, and --hub names another",

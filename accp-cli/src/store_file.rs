@@ -179,7 +179,7 @@ impl Side {
     }
 }
 
-fn options(side: &SideId) -> Result<Options, Failure> {
+pub(crate) fn options(side: &SideId) -> Result<Options, Failure> {
     let agent = AgentId::new(side.agent().to_owned());
     let agent = agent.map_err(|error| Failure::Misuse(error.to_string()))?;
     let registry = Arc::new(Registry::shared().clone());

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use accp_runtime::session::{Inbound, MemberId, Outbound, Posted, Router, Session};
 use accp_runtime::{AgentId, FrameFamily, Intent, IntoOwned, Value};
+use accp_session::Supplied;
 use accp_store::Match;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
@@ -68,6 +69,13 @@ pub(crate) enum Command {
         agent: AgentId<'static>,
         text: Vec<u8>,
         done: Done<Posted>,
+    },
+    /// Of a host: an agent has sent the bytes of a value without a link.
+    Supply {
+        agent: AgentId<'static>,
+        key: String,
+        bytes: Vec<u8>,
+        done: Done<Supplied>,
     },
     /// Of a host: a member is asked for a sign of life.
     Ping(MemberId),
@@ -145,6 +153,7 @@ pub(crate) fn refuse(command: Command, ended: Error) {
         Command::Ask(asking) => drop(asking.answer.send(Err(ended))),
         Command::Join { number, .. } => drop(number.send(Err(ended))),
         Command::Post { done, .. } => drop(done.send(Err(ended))),
+        Command::Supply { done, .. } => drop(done.send(Err(ended))),
         Command::Read { done, .. } => drop(done.send(Err(ended))),
         Command::Search { done, .. } => drop(done.send(Err(ended))),
         Command::Joined(done) => drop(done.send(Err(ended))),

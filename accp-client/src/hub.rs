@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Session, Transmit};
 use accp_runtime::{AgentId, Registry, Value};
+use accp_session::Supplied;
 use accp_store::{AsyncDriver, Committer, Match, SideId, Store};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
@@ -192,6 +193,22 @@ impl Hub {
             done,
         };
         self.shared.host.call(post).await
+    }
+
+    /// Takes the bytes of a value that an agent has announced by `sync:put`, without a link, and returns
+    /// what became of them once that is durable. See [`Session::supply`].
+    ///
+    /// # Errors
+    /// [`Error::Name`], [`Error::Ended`].
+    pub async fn supply(&self, name: &str, key: &str, bytes: Vec<u8>) -> Result<Supplied, Error> {
+        let (agent, key) = (agent_id(name)?, key.to_owned());
+        let supply = |done| Command::Supply {
+            agent,
+            key,
+            bytes,
+            done,
+        };
+        self.shared.host.call(supply).await
     }
 
     /// Returns the name of the session.

@@ -48,6 +48,7 @@ mod tls;
 mod waiting;
 mod wire;
 
+pub use accp_session::Supplied;
 pub use agent::Agent;
 pub use agents::Agents;
 pub use ask::Ask;

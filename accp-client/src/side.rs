@@ -13,6 +13,7 @@ use accp_runtime::session::{
     Event, Inbound, Input, MemberId, Options, Posted, ReadError, Reference, Transmit,
 };
 use accp_runtime::{AgentId, Value};
+use accp_session::Supplied;
 use accp_store::{AsyncDriver, DriverError};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::sync::watch;
@@ -60,6 +61,7 @@ pub(crate) struct Side {
     /// What is told to callers once the inputs are durable.
     durable: Vec<Done<()>>,
     posted: Vec<(Posted, Done<Posted>)>,
+    supplied: Vec<(Supplied, Done<Supplied>)>,
     /// How far the log is durable.
     last: watch::Sender<u64>,
 }
@@ -94,6 +96,7 @@ impl Side {
             joining: Vec::new(),
             durable: Vec::new(),
             posted: Vec::new(),
+            supplied: Vec::new(),
             last,
         }
     }
@@ -126,6 +129,9 @@ impl Side {
         for (_, done) in self.posted.drain(..) {
             let _ = done.send(Err(ended()));
         }
+        for (_, done) in self.supplied.drain(..) {
+            let _ = done.send(Err(ended()));
+        }
         for done in self.joining.drain(..) {
             let _ = done.send(Err(ended()));
         }
@@ -154,6 +160,9 @@ impl Side {
         }
         for (posted, done) in self.posted.drain(..) {
             let _ = done.send(Ok(posted));
+        }
+        for (supplied, done) in self.supplied.drain(..) {
+            let _ = done.send(Ok(supplied));
         }
         let position = self.driver.session().position();
         self.last.send_if_modified(|last| {
@@ -240,6 +249,12 @@ impl Side {
             } => self.join(&agent, wire, number)?,
             Command::Unlink { member, wire } => self.unlink(member, wire)?,
             Command::Post { agent, text, done } => self.post(&agent, &text, done)?,
+            Command::Supply {
+                agent,
+                key,
+                bytes,
+                done,
+            } => self.supply(&agent, &key, &bytes, done)?,
             Command::Ping(member) => self.input(Input::Ping(member))?,
             Command::Connected => self.input(Input::Connected(MemberId::HOST))?,
             Command::Joined(done) => {

@@ -156,6 +156,14 @@ impl Hot {
         self.count();
     }
 
+    /// Forgets a frame whose text its store erases. A checkpoint does not list it then.
+    pub fn erase(&mut self, position: u64) {
+        if let Ok(at) = self.find(position) {
+            self.items.remove(at);
+            self.count();
+        }
+    }
+
     /// Returns the frames that leave when the checkpoint is applied, in order, each with its position
     /// and without its metadata.
     pub fn leaving(&self, checkpoint: &Checkpoint) -> impl Iterator<Item = (u64, &str)> {

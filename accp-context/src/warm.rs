@@ -1,5 +1,7 @@
 //! Warm state: the digests of checkpoints.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::Checkpoint;
@@ -45,6 +47,25 @@ impl Warm {
         }
         self.digests.extend(checkpoint.digest().cloned());
         self.digests.shrink_to_fit();
+    }
+
+    /// Takes what stands of frames out of the digests of these checkpoints: facts and summaries. A
+    /// late summary goes with its checkpoint. The places of the frames stay, and so do the tokens,
+    /// which are an upper bound then.
+    pub fn erase(&mut self, checkpoints: &BTreeSet<u64>) {
+        for digest in &mut self.digests {
+            let is_late = |(id, _): &mut (u64, String)| checkpoints.contains(id);
+            digest.late.take_if(is_late);
+            if checkpoints
+                .range(digest.first..=digest.last)
+                .next()
+                .is_some()
+            {
+                digest.facts = Vec::new();
+                digest.summary = String::new();
+                digest.late = None;
+            }
+        }
     }
 
     /// Returns the tokens of all lines.

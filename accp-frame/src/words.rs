@@ -21,7 +21,7 @@ use accp_registry::{Field, FrameSpec, Intent, Limits, Registry, Schema, abbrevia
 use crate::{DecodeError, DecodeOptions, Frame, Message, Param, Value};
 
 /// Options without size limits, because a host judged a log's frames, and its own may be longer.
-const UNLIMITED: DecodeOptions = DecodeOptions {
+pub const UNLIMITED: DecodeOptions = DecodeOptions {
     limits: Limits::NONE,
     marks: true,
 };

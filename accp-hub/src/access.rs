@@ -40,6 +40,7 @@ pub struct Identity {
     agent: Option<String>,
     /// Names of sessions. One that ends in `*` stands for all that begin like it.
     sessions: Vec<String>,
+    admin: bool,
 }
 
 impl Identity {
@@ -57,6 +58,7 @@ impl Identity {
         Self {
             agent: Some(agent.into()),
             sessions: sessions.into_iter().map(Into::into).collect(),
+            admin: false,
         }
     }
 
@@ -65,7 +67,24 @@ impl Identity {
         Self {
             agent: None,
             sessions: sessions.into_iter().map(Into::into).collect(),
+            admin: false,
         }
+    }
+
+    /// Makes somebody who may also erase data of these sessions.
+    pub fn administrating(self) -> Self {
+        Self {
+            admin: true,
+            ..self
+        }
+    }
+
+    /// Checks that the caller may erase data.
+    ///
+    /// # Errors
+    /// [`Denied::Admin`] (E5001).
+    pub fn check_admin(&self) -> Result<(), Denied> {
+        self.admin.then_some(()).ok_or(Denied::Admin)
     }
 
     /// Returns the agent, unless it may be any.
@@ -108,6 +127,9 @@ pub enum Denied {
     /// The caller may not enter the session.
     #[error("a session that the token opens")]
     Session,
+    /// The caller may not erase data.
+    #[error("a token with `admin = true`; without tokens nobody erases data of a hub that runs")]
+    Admin,
     /// The tokens cannot be read now.
     #[error("tokens that can be read; the hub's log says why they cannot")]
     Unavailable,
@@ -119,7 +141,7 @@ impl Denied {
         match self {
             Self::Session => ErrorCode::UNAUTHORIZED_REF,
             Self::Unavailable => ErrorCode::INTERNAL_ERROR,
-            Self::Token | Self::Claims(_) | Self::Agent => ErrorCode::POLICY_DENIED,
+            Self::Token | Self::Claims(_) | Self::Agent | Self::Admin => ErrorCode::POLICY_DENIED,
         }
     }
 }

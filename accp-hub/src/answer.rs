@@ -68,6 +68,12 @@ impl Refused {
         Self::new(StatusCode::NOT_FOUND, code, expected)
     }
 
+    /// What is there contradicts the request.
+    pub(crate) fn conflict(expected: impl Into<String>) -> Self {
+        let code = ErrorCode::POLICY_DENIED;
+        Self::new(StatusCode::CONFLICT, code, expected)
+    }
+
     /// The hub cannot take this now.
     pub(crate) fn busy(expected: &str) -> Self {
         Self {
@@ -122,7 +128,7 @@ impl From<Denied> for Refused {
     fn from(denied: Denied) -> Self {
         let status = match denied {
             Denied::Token | Denied::Claims(_) => StatusCode::UNAUTHORIZED,
-            Denied::Agent | Denied::Session => StatusCode::FORBIDDEN,
+            Denied::Agent | Denied::Session | Denied::Admin => StatusCode::FORBIDDEN,
             Denied::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self::new(status, denied.code(), denied.to_string())

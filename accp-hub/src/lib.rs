@@ -41,6 +41,8 @@
 //! | `GET /accp/v1/sessions/{session}/state` | the shared state and the budget |
 //! | `GET /accp/v1/sessions/{session}/registry` | the schemas in force |
 //! | `GET /accp/v1/sessions/{session}/values/{key}` | what a reference leads to |
+//! | `PUT /accp/v1/sessions/{session}/values/{key}` | the bytes of a value that `sync:put` has announced |
+//! | `POST /accp/v1/sessions/{session}/erase` | erases somebody's data, for administrators |
 //! | `GET /ui` | a page for people |
 //! | `GET /openapi.json`, `/healthz`, `/readyz`, `/metrics` | |
 
@@ -50,6 +52,7 @@ mod app;
 mod certificates;
 mod config;
 mod entry;
+mod erase;
 mod forward;
 mod jwt;
 mod listen;
@@ -57,6 +60,7 @@ mod metrics;
 mod peers;
 mod pieces;
 mod post;
+mod puts;
 mod rates;
 mod reads;
 mod reread;

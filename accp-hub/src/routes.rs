@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::answer::Refused;
 use crate::app::{App, Caller, Shared};
 use crate::metrics::add;
-use crate::{forward, post as posts, reads, socket, spans, ui};
+use crate::{erase, forward, post as posts, puts, reads, socket, spans, ui};
 
 /// The description of the routes.
 const OPENAPI: &str = include_str!("openapi.json");
@@ -107,7 +107,8 @@ pub(crate) fn router(app: Shared, mounts: Vec<Router<Shared>>) -> Router {
         .route(&of("context"), get(reads::context))
         .route(&of("state"), get(reads::state))
         .route(&of("registry"), get(reads::registry))
-        .route(&of("values/{key}"), get(reads::value))
+        .route(&of("values/{key}"), get(reads::value).put(puts::put))
+        .route(&of("erase"), post(erase::erase))
         .route("/metrics", get(count))
         .route_layer(middleware::from_fn_with_state(Arc::clone(&app), enter));
     mounts

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use accp_client::{Error, Hub};
 use accp_runtime::session::{Options, Rules, Scope};
 use accp_runtime::{AgentId, Registry};
-use accp_store::{Committer, SideId, StoreError, Summary};
+use accp_session::Cold;
+use accp_store::{Committer, EraseError, Plan, SideId, Store, StoreError, Summary, Wanted};
 use tokio::sync::OnceCell;
 
 use crate::answer::Refused;
@@ -283,6 +284,65 @@ impl Sessions {
             opened => opened,
         };
         opened.map_err(|error| Refused::store(&error))
+    }
+
+    /// Erases data of a session, and ends the session, whose memory still has it: it begins anew from
+    /// the store with its next use.
+    pub(crate) async fn erase(
+        &self,
+        session: &str,
+        wanted: Wanted,
+        dry_run: bool,
+    ) -> Result<Plan, Refused> {
+        check_name(session)?;
+        let (options, rules) = (self.options.clone(), self.rules.clone());
+        let name = session.to_owned();
+        let make = move |store: &mut dyn Store| match Plan::make(
+            store, &name, &wanted, &options, &rules,
+        ) {
+            Err(EraseError::Store(error)) => Err(error),
+            made => Ok(made),
+        };
+        // Nobody is disturbed by what cannot be done.
+        let plan = self
+            .store
+            .ask(make.clone())
+            .await
+            .map_err(|error| Refused::store(&error))??;
+        if dry_run {
+            return Ok(plan);
+        }
+        let erased = self.store.committer().interrupt(session, move |store| {
+            let planned = make(store)?;
+            if let Ok(plan) = &planned {
+                plan.carry_out(store)?;
+            }
+            Ok(planned)
+        });
+        let erased = erased.await;
+        let slot = self.lock().remove(session);
+        if let Some(slot) = slot {
+            // Somebody may be opening the session as it was before.
+            let opened = slot.hub.get_or_try_init(|| async { Err(()) }).await;
+            if let Ok(hub) = opened {
+                hub.end("data of the session was erased: connect again");
+            }
+        }
+        erased
+            .map_err(|error| Refused::store(&error))?
+            .map_err(Refused::from)
+    }
+
+    /// Returns what the store knows of the value under a key, without its tier.
+    pub(crate) async fn announced(
+        &self,
+        session: &str,
+        key: &str,
+    ) -> Result<Option<Cold>, Refused> {
+        let (side, key) = (self.side(session), key.to_owned());
+        let kept = self.store.ask(move |store| store.cold(&side, &key)).await;
+        let kept = kept.map_err(|error| Refused::store(&error))?;
+        Ok(kept.map(|kept| kept.value))
     }
 
     /// Returns whether a session is in memory, and then whether its lease can be relied on.

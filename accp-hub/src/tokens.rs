@@ -61,6 +61,9 @@ struct Entry {
     /// Without it, any agent.
     agent: Option<String>,
     sessions: Vec<String>,
+    /// Whether it may erase data of these sessions.
+    #[serde(default)]
+    admin: bool,
 }
 
 impl Tokens {
@@ -99,6 +102,11 @@ fn parse(text: &str) -> Result<Known, String> {
         let identity = match entry.agent {
             Some(agent) => Identity::agent(agent, entry.sessions),
             None => Identity::any_agent(entry.sessions),
+        };
+        let identity = if entry.admin {
+            identity.administrating()
+        } else {
+            identity
         };
         if known.insert(digest, identity).is_some() {
             return Err(format!("token {number}: this token stands there twice"));

@@ -119,6 +119,24 @@ impl Host {
         stored: &Stored,
         now: Time,
     ) -> Result<Self, RestoreError> {
+        let mut session = Self::folded(options, rules, stored, now)?;
+        session.lost = session.unsettled(stored.voucher).map(Box::new);
+        // Members learn that their host is back, and answer how far their log goes.
+        session.greet_all();
+        session.restore_schemas(&stored.registries)?;
+        if session.lost.is_none() {
+            session.announce_schemas(now);
+        }
+        Ok(session)
+    }
+
+    /// Folds the log of a session as its store has it, and says nothing to anybody.
+    pub(crate) fn folded(
+        options: Options,
+        rules: Rules,
+        stored: &Stored,
+        now: Time,
+    ) -> Result<Self, RestoreError> {
         let mut side = Side::new(options, MemberId::HOST, stored.epoch, now);
         let mut gate = Gate::default();
         if let Some(snapshot) = &stored.snapshot {
@@ -150,15 +168,7 @@ impl Host {
             side.redeliver(entry)?;
         }
         side.last_put = stored.last_put;
-        let mut session = Self::of(side, rules, gate, stored.key.clone());
-        session.lost = session.unsettled(stored.voucher).map(Box::new);
-        // Members learn that their host is back, and answer how far their log goes.
-        session.greet_all();
-        session.restore_schemas(&stored.registries)?;
-        if session.lost.is_none() {
-            session.announce_schemas(now);
-        }
-        Ok(session)
+        Ok(Self::of(side, rules, gate, stored.key.clone()))
     }
 
     /// Lets an agent in, and returns the number of its member. An agent that is in the session

@@ -165,6 +165,25 @@ pub enum Posted {
     Later,
 }
 
+/// What became of bytes that a member has sent outside of its link
+/// ([`Session::supply`](crate::Session::supply)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Supplied {
+    /// They are the bytes of the value, which the host had not.
+    Kept,
+    /// The host has the bytes of the value already. These were not compared with them.
+    Here,
+    /// This member has announced no value under the key.
+    Unknown,
+    /// The announcement has another digest or length.
+    Differs,
+    /// The value has expired.
+    Expired,
+    /// The host can take nothing now, because it has lost time.
+    Later,
+}
+
 /// The reason why a session did not take an input. The session kept nothing of the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -81,6 +81,7 @@
 //! ```
 
 mod delivery;
+mod erase;
 mod event;
 mod gate;
 mod handler;
@@ -99,6 +100,7 @@ mod wire;
 pub use accp_context::Time;
 pub use delivery::groups::{GroupLimits, Groups, Progress};
 pub use delivery::parts::{Part, Split, join, split};
+pub use erase::{Erased, Erasing, Selection};
 pub use event::Event;
 pub use gate::summary::SummaryError;
 pub use handler::cancel::{CancelToken, Cancelled};
@@ -106,7 +108,7 @@ pub use handler::inbound::Inbound;
 pub use handler::router::Router;
 pub use handler::stream::{Chunk, Ended, StreamLimits, Streams};
 pub use handler::tools::{ToolFault, Tools};
-pub use input::{Answer, Hooks, Input, InputError, JoinError, Posted};
+pub use input::{Answer, Hooks, Input, InputError, JoinError, Posted, Supplied};
 pub use log::mid::{MemberId, Mid};
 pub use log::shared::{SharedState, StateError, StateUpdate};
 pub use log::state::{Party, State};

@@ -153,6 +153,32 @@ impl<T: ?Sized + 'static> Committer<T> {
         pending
     }
 
+    /// Calls `ask` with the store as [`ask`](Self::ask) does, and closes every side of a session first:
+    /// what their owners hold in memory is not what the store has afterwards. They have to open them
+    /// again, as after a failed batch.
+    ///
+    /// ```
+    /// use accp_session::Batch;
+    /// use accp_store::{Committer, MemoryStore, SideId, StoreErrorKind};
+    ///
+    /// let committer = Committer::new(MemoryStore::new())?;
+    /// let (side, _) = committer.open(&SideId::new("launch", "dev")).wait()?;
+    /// committer.interrupt("launch", |_| Ok(())).wait()?;
+    /// let batch = Batch { epoch: Some(1), ..Batch::default() };
+    /// let refused = side.commit(Box::new(batch)).wait().unwrap_err();
+    /// assert_eq!(refused.kind(), StoreErrorKind::Conflict);
+    /// # Ok::<(), accp_store::StoreError>(())
+    /// ```
+    pub fn interrupt<A: Send + 'static>(
+        &self,
+        session: &str,
+        ask: impl FnOnce(&mut dyn Store) -> Result<A, StoreError> + Send + 'static,
+    ) -> Pending<A> {
+        let (ask, pending) = asking(ask);
+        self.shared.submit(Job::Interrupt(session.to_owned(), ask));
+        pending
+    }
+
     /// Calls `ask` with the store, after everything that was submitted before.
     ///
     /// ```
@@ -183,16 +209,24 @@ impl<T: ?Sized + 'static> Shared<T> {
         &self,
         ask: impl FnOnce(&mut dyn Store) -> Result<A, StoreError> + Send + 'static,
     ) -> Pending<A> {
-        let (promise, pending) = pending::pending();
-        let ask: Ask = Box::new(move |store| {
-            let answer = store.and_then(ask);
-            let failed = answer.as_ref().err().cloned();
-            promise.answer(answer);
-            failed
-        });
+        let (ask, pending) = asking(ask);
         self.submit(Job::Ask(ask));
         pending
     }
+}
+
+/// Makes a call on the store, and what waits for its answer.
+fn asking<A: Send + 'static>(
+    ask: impl FnOnce(&mut dyn Store) -> Result<A, StoreError> + Send + 'static,
+) -> (Ask, Pending<A>) {
+    let (promise, pending) = pending::pending();
+    let ask: Ask = Box::new(move |store| {
+        let answer = store.and_then(ask);
+        let failed = answer.as_ref().err().cloned();
+        promise.answer(answer);
+        failed
+    });
+    (ask, pending)
 }
 
 impl<T: ?Sized + 'static> Drop for Shared<T> {

@@ -2,7 +2,7 @@
 
 use accp_registry::Hash;
 use accp_runtime::session::Mid;
-use accp_session::Cold;
+use accp_session::{Cold, Entry};
 
 /// The batch is a host's and the side a member's, or the other way round.
 pub(crate) fn host(kept: bool) -> String {
@@ -57,6 +57,38 @@ pub(crate) fn key(found: &Cold, digest: &Hash, length: u64) -> String {
          bytes: put other bytes under another key",
         found.key, found.digest, found.length
     )
+}
+
+/// An entry has no text, which is how a store keeps one that was erased.
+pub(crate) fn empty(position: u64) -> String {
+    format!("the entry at position {position} has no text: an entry is a frame, so write it whole")
+}
+
+/// The text of an entry after the snapshot is to be erased.
+fn uncovered(position: u64, covered: u64) -> String {
+    format!(
+        "the text of position {position} is to be erased, and the snapshot covers the log up to \
+         {covered}: bring a snapshot of the end of the log, because the side is restored from it"
+    )
+}
+
+/// The text of an entry that waits for its handler is to be erased.
+fn due(position: u64) -> String {
+    format!(
+        "the text of position {position} is to be erased, and the entry waits for its handler: have \
+         it handled, or let it lapse"
+    )
+}
+
+/// Checks that the text of an entry may be erased, where the snapshot covers the log up to `covered`.
+pub(crate) fn check_erasable(entry: &Entry, covered: u64, lapses: bool) -> Result<(), String> {
+    if entry.position > covered {
+        return Err(uncovered(entry.position, covered));
+    }
+    if entry.is_due() && !lapses {
+        return Err(due(entry.position));
+    }
+    Ok(())
 }
 
 /// Checks that the bytes of a put have the digest and the length that the put gives.

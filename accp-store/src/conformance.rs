@@ -1,6 +1,6 @@
 //! The tests that every [`Store`] has to pass.
 //!
-//! [`run`] makes up scripts of commits, reopenings, retention and deletion. The store plays each
+//! [`run`] makes up scripts of commits, reopenings, retention, erasures and deletion. The store plays each
 //! script, and after every step [`run`] compares everything in the store with a plain model. The
 //! scripts also contain batches that do not fit.
 //!
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use proptest::test_runner::TestCaseError;
 
-use crate::{Lease, Retention, SideId, Store, StoreErrorKind};
+use crate::{Freed, Lease, Retention, SideId, Store, StoreErrorKind};
 use check::{compare, fail, good, play_all, same};
 use model::Model;
 use script::{Script, Step};
@@ -69,6 +69,7 @@ fn play<S: Store>(
                 let freed = good(store.retain(side, retention))?;
                 same("retain", &freed, &model.retain(side, retention))?;
             }
+            Step::Erase(plans) => erase(plans, &mut store, &mut model)?,
             Step::Delete(side) => {
                 let deleted = good(store.delete(side))?;
                 same("delete", &deleted, &model.delete(side))?;
@@ -77,6 +78,47 @@ fn play<S: Store>(
         compare(&mut store, &model, script.window)?;
     }
     Ok(())
+}
+
+/// Erases from a group of sides. The erasure must fail as a whole when the model refuses one of them.
+fn erase(
+    plans: &[(SideId, script::Unwanted)],
+    store: &mut (impl Store + ?Sized),
+    model: &mut Model,
+) -> Result<(), TestCaseError> {
+    let mut after = model.clone();
+    let mut at_fault = None;
+    let mut freed = Freed::default();
+    let mut erasures = Vec::new();
+    for (side, plan) in plans {
+        let erasure = plan.to_erasure(&after, side);
+        match after.erase(side, &erasure) {
+            Some(one) => {
+                freed.entries += one.entries;
+                freed.bytes += one.bytes;
+            }
+            None => at_fault = at_fault.or(Some(side)),
+        }
+        erasures.push((side, erasure));
+    }
+    let group: Vec<_> = erasures
+        .iter()
+        .map(|(side, erasure)| (*side, erasure))
+        .collect();
+    match (store.erase(&group), at_fault) {
+        (Ok(found), None) => {
+            *model = after;
+            same("erase", &found, &freed)
+        }
+        (Err(error), Some(side)) => {
+            same("kind of error", &error.kind(), &StoreErrorKind::Conflict)?;
+            same("side at fault", &error.side(), &Some(side))
+        }
+        (Ok(_), Some(side)) => Err(fail(format!(
+            "what may not be erased from `{side}` was erased: {group:?}"
+        ))),
+        (Err(error), None) => Err(fail(format!("{error:?} for {group:?}"))),
+    }
 }
 
 /// Commits a group. The commit must fail as a whole when the model finds a conflict in the group.

@@ -49,6 +49,7 @@ mod conflict;
 #[cfg(feature = "testing")]
 pub mod conformance;
 mod driver;
+mod erasing;
 mod error;
 mod log;
 mod memory;
@@ -66,6 +67,7 @@ mod table;
 
 pub use committer::{Committer, NoRows, OpenSide, Pending};
 pub use driver::{AskError, AsyncDriver, Driver, DriverError, Handled, Link, Outcome, Question};
+pub use erasing::{EraseError, Plan, PlannedEntry, SidePlan, Wanted};
 pub use error::{StoreError, StoreErrorKind};
 pub use log::Log;
 pub use memory::MemoryStore;
@@ -76,7 +78,7 @@ pub use search::Match;
 pub use side::SideId;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
-pub use store::{Freed, Kept, Lease, Retention, Store, Summary};
+pub use store::{Erasure, Freed, Kept, Lease, Retention, Store, Summary};
 #[cfg(feature = "postgres")]
 #[doc(no_inline)]
 pub use tokio_postgres;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use accp_session::{Batch, Entry, Stored};
 
-use crate::{Freed, Kept, Retention, SideId, Store, StoreError, StoreErrorKind, Summary};
+use crate::{Erasure, Freed, Kept, Retention, SideId, Store, StoreError, StoreErrorKind, Summary};
 use side::{Side, Undo};
 
 /// Keeps sides until it is dropped: for tests, and for programs that need no state after a restart.
@@ -98,6 +98,27 @@ impl Store for MemoryStore {
     fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
         let side = self.sides.get_mut(side);
         Ok(side.map_or_else(Freed::default, |side| side.retain(retention)))
+    }
+
+    fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
+        // The sides that change, so that all change or none.
+        let mut changed: BTreeMap<&SideId, Side> = BTreeMap::new();
+        let mut freed = Freed::default();
+        for &(id, erasure) in group {
+            let Some(kept) = self.sides.get(id) else {
+                continue;
+            };
+            let side = changed.entry(id).or_insert_with(|| kept.clone());
+            let one = side
+                .erase(erasure)
+                .map_err(|text| StoreError::new(StoreErrorKind::Conflict, text).in_side(id))?;
+            freed.entries += one.entries;
+            freed.bytes += one.bytes;
+        }
+        for (id, side) in changed {
+            self.sides.insert(id.clone(), side);
+        }
+        Ok(freed)
     }
 
     fn verify(&mut self, _side: &SideId) -> Result<(), StoreError> {

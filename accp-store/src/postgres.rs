@@ -2,6 +2,7 @@
 
 mod commit;
 mod connect;
+mod erase;
 mod fault;
 mod fence;
 mod gather;
@@ -24,7 +25,7 @@ use accp_session::{Batch, Entry, Stored};
 
 use crate::table::Side;
 use crate::{
-    Freed, Kept, Lease, Retention, SideId, Store, StoreError, StoreErrorKind, Summary,
+    Erasure, Freed, Kept, Lease, Retention, SideId, Store, StoreError, StoreErrorKind, Summary,
     Transactional, Write,
 };
 use commit::{Failure, Writer};
@@ -43,6 +44,9 @@ pub use rows::PostgresRows;
 ///
 /// Several processes may have one database open, and each may run other sides. The store keeps two of
 /// them from running one side: see [`Store`].
+///
+/// [`erase`](Store::erase) takes data out of the tables. The database overwrites it when it vacuums, and
+/// `docs/postgres.md` says where else it stands.
 ///
 /// Calls wait for the database, so asynchronous code puts a store behind a
 /// [`Committer`](crate::Committer). A call that comes from a runtime of tokio fails.
@@ -261,6 +265,10 @@ impl Store for PostgresStore {
     fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
         let freed = self.write(|writer| writer.retain(side, retention));
         freed.map_err(|error| error.in_side(side))
+    }
+
+    fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
+        self.write(|writer| writer.erase(group))
     }
 
     fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {

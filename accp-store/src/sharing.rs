@@ -6,8 +6,8 @@ use std::time::Duration;
 use accp_session::{Batch, Entry, Stored};
 
 use crate::{
-    Freed, Kept, Lease, Match, Retention, SideId, Store, StoreError, StoreErrorKind, Summary,
-    Transactional, Write,
+    Erasure, Freed, Kept, Lease, Match, Retention, SideId, Store, StoreError, StoreErrorKind,
+    Summary, Transactional, Write,
 };
 
 /// Implements [`Store`] for a pointer to a store.
@@ -95,6 +95,10 @@ macro_rules! forward {
 
         fn retain(&mut $self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
             $store.retain(side, retention)
+        }
+
+        fn erase(&mut $self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
+            $store.erase(group)
         }
 
         fn verify(&mut $self, side: &SideId) -> Result<(), StoreError> {

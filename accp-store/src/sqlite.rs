@@ -3,6 +3,7 @@
 mod cold;
 mod commit;
 mod entry;
+mod erase;
 mod fault;
 mod read;
 mod row;
@@ -19,8 +20,8 @@ use accp_session::{Batch, Entry, Stored};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::{
-    Freed, Kept, Match, Retention, SideId, Store, StoreError, Summary, Transactional, Write,
-    WriteRows,
+    Erasure, Freed, Kept, Match, Retention, SideId, Store, StoreError, Summary, Transactional,
+    Write, WriteRows,
 };
 use accp_context::policies::search::Query;
 use fault::Fault;
@@ -32,7 +33,14 @@ use side::Side;
 /// A commit is one transaction and one sync of the write-ahead log (`journal_mode` WAL,
 /// `synchronous` FULL). So a commit survives a power cut, provided that the disk obeys a sync.
 /// While the file is open, two others stand beside it, `-wal` and `-shm`; until the file is closed,
-/// a copy has to take all three. The file does not shrink: the space of deleted data is used again.
+/// a copy has to take all three. The file does not shrink, unless something is erased: the space of
+/// deleted data is used again.
+///
+/// [`erase`](Store::erase) writes the whole file anew, so that no page keeps what was erased. That takes
+/// as long as a copy of the file, needs room for one on the disk, and gives other numbers to rows of
+/// the application's tables that have no `INTEGER PRIMARY KEY`. When another process reads at that
+/// time, it fails with [`Busy`](crate::StoreErrorKind::Busy) after the data has left the tables; erase
+/// again then. Copies of the file, and blocks of the disk that once were part of it, are out of reach.
 ///
 /// Tables whose names begin with `app_` belong to the application. It can write to them in the
 /// commit of a batch ([`Transactional`]), and may read them by a connection of its own. The store
@@ -86,6 +94,23 @@ impl SqliteStore {
         let file = path.as_ref().display().to_string();
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let opened = connect(path.as_ref(), flags).and_then(|mut conn| {
+            prepare(&mut conn)?;
+            Ok(conn)
+        });
+        Self::new(opened, file)
+    }
+
+    /// Opens a file that no other process has open, and keeps others out until the store is dropped.
+    ///
+    /// # Errors
+    /// The errors of [`open`](Self::open); [`Busy`](crate::StoreErrorKind::Busy) when another process
+    /// has the file open; [`Io`](crate::StoreErrorKind::Io) when it does not exist.
+    pub fn open_alone(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let file = path.as_ref().display().to_string();
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+        let opened = connect(path.as_ref(), flags).and_then(|mut conn| {
+            schema::check(&conn)?;
+            take_alone(&conn)?;
             prepare(&mut conn)?;
             Ok(conn)
         });
@@ -267,6 +292,26 @@ impl Store for SqliteStore {
         self.write(side, |conn| commit::retain(conn, side, retention))
     }
 
+    fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
+        self.index = None;
+        let error = |fault: Fault| fault.in_file(&self.file);
+        // Pages that become free on the way get zeros.
+        let secure = |conn: &Connection, on| conn.pragma_update(None, "secure_delete", on);
+        secure(&self.conn, true).map_err(|fault| error(fault.into()))?;
+        let mut freed = Freed::default();
+        let transaction = begin(&mut self.conn).map_err(error)?;
+        for &(id, erasure) in group {
+            let one = erase::side(&transaction, id, erasure);
+            let one = one.map_err(|fault| error(fault).in_side(id))?;
+            freed.entries += one.entries;
+            freed.bytes += one.bytes;
+        }
+        transaction.commit().map_err(|fault| error(fault.into()))?;
+        erase::scrub(&self.conn).map_err(error)?;
+        secure(&self.conn, false).map_err(|fault| error(fault.into()))?;
+        Ok(freed)
+    }
+
     fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
         self.read(Some(side), |conn| verify::side(conn, side))
     }
@@ -369,6 +414,24 @@ fn prepare(conn: &mut Connection) -> Result<(), Fault> {
         transaction.commit()?;
     }
     schema::upgrade(conn)
+}
+
+/// Locks the file for this connection alone. Only who has a file to itself can take it out of WAL.
+fn take_alone(conn: &Connection) -> Result<(), Fault> {
+    let mode = conn.query_row("PRAGMA journal_mode = DELETE", (), |row| {
+        row.get::<_, String>(0)
+    });
+    match mode {
+        Ok(mode) if mode == "delete" => {}
+        Ok(_) => return Err(Fault::InUse),
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {
+            return Err(Fault::InUse);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    // The lock is taken with the next write, which is the one that brings the file back to WAL.
+    conn.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    Ok(())
 }
 
 /// Switches the file to WAL, and returns the mode that the file is in then. When two processes

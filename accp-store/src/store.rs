@@ -1,10 +1,11 @@
 //! The trait that every store implements.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use accp_context::policies::search::{Query, Ranking};
 use accp_runtime::session::Time;
-use accp_session::{Batch, Cold, Entry, Stored};
+use accp_session::{Batch, Cold, Entry, Snapshot, Stored};
 
 use crate::search::{Bytes, Document, Match, PIECE};
 use crate::{SideId, StoreError};
@@ -34,11 +35,15 @@ use crate::{SideId, StoreError};
 ///   - a snapshot is older than the one that is kept;
 ///   - the epoch is not above the last one, which shows that two processes run as one side;
 ///   - the batch is a host's ([`Batch::host`]) and the side is a member's, or the other way round;
+///   - an entry has no text;
 ///   - a number does not fit in 63 bits.
 ///
 ///   The store accepts these: the same put again; bytes for a key that had none; a registry that
 ///   the store has already; an unknown key in `expired`; the removal of a frame that is not in the
 ///   outbox.
+/// - **What is erased is gone.** Once [`erase`](Self::erase) has returned `Ok`, no method gives the
+///   texts and bytes back. A store in a file has overwritten them; another says in its docs where
+///   they may still stand.
 /// - **Equal bytes are kept once** for a side. A key that was put without its bytes gets them as
 ///   soon as another key with the same digest and length brings them.
 ///
@@ -59,7 +64,7 @@ use crate::{SideId, StoreError};
 /// - **Fencing.** [`open`](Self::open) says that this store runs the side from now on. After it has
 ///   returned, no commit and no deletion of a store that opened the side before succeeds: both fail
 ///   as a [`Conflict`](crate::StoreErrorKind::Conflict) of that side. A store that commits to a side
-///   without opening it, or deletes it, opens it thereby. Reading and [`retain`](Self::retain) open
+///   without opening it, deletes it, or erases from it, opens it thereby. Reading and [`retain`](Self::retain) open
 ///   nothing; `retain` of a store that has lost the side fails too.
 /// - **Leases.** [`lease`](Self::lease) tells which process should run a side, so that two processes do
 ///   not take a side from each other in turn. A lease protects no data; the fence does.
@@ -111,12 +116,12 @@ pub trait Store {
     }
 
     /// Returns at most `limit` entries of the log, ascending, from position `from` on. Entries
-    /// whose text [`retain`](Self::retain) has deleted are skipped.
+    /// whose text [`retain`](Self::retain) or [`erase`](Self::erase) has deleted are skipped.
     fn entries(&mut self, side: &SideId, from: u64, limit: usize)
     -> Result<Vec<Entry>, StoreError>;
 
-    /// Returns the entry at a position of the log. Its text is empty if [`retain`](Self::retain) has
-    /// deleted it.
+    /// Returns the entry at a position of the log. Its text is empty if [`retain`](Self::retain) or
+    /// [`erase`](Self::erase) has deleted it.
     fn entry(&mut self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError>;
 
     /// Looks for words in the frames of a side that still have their texts, also in the values of
@@ -174,8 +179,21 @@ pub trait Store {
     /// for as long as the side does, so a late duplicate is still recognised.
     fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError>;
 
+    /// Erases texts and values of sides, of all or of none. Positions, message ids, hashes, digests,
+    /// senders and marks stay. So a late duplicate is still recognised, and later entries follow as
+    /// before. Erasing again what is erased already changes nothing.
+    ///
+    /// A store knows sides, and not sessions: whoever calls this names each side of the session that
+    /// the store has, and brings its new snapshot. [`Plan`](crate::Plan) does that.
+    ///
+    /// # Errors
+    /// As a [`Conflict`](crate::StoreErrorKind::Conflict) of the side at fault: an entry after the
+    /// snapshot; an entry that is due, unless [`Erasure::lapses`]; a snapshot that is older than the
+    /// one that is kept.
+    fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError>;
+
     /// Reads and checks all data of a side: that every row and every digest is right, that no entry
-    /// lacks its text, and that the summary is true. An unknown side passes.
+    /// lacks its text unless it was erased, and that the summary is true. An unknown side passes.
     ///
     /// # Errors
     /// Returns the first fault, as [`Corrupt`](crate::StoreErrorKind::Corrupt).
@@ -227,7 +245,24 @@ pub struct Retention {
     pub log_before: u64,
 }
 
-/// Counts of what [`Store::retain`] deleted.
+/// What [`Store::erase`] deletes of one side.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Erasure {
+    /// Entries that lose their texts. Those that have none, and positions without an entry, are
+    /// passed over.
+    pub positions: BTreeSet<u64>,
+    /// Keys, without their tier, that expire and lose their bytes. Bytes that another key has too, and
+    /// that has not expired, stay for that key. Unknown keys are passed over.
+    pub keys: BTreeSet<String>,
+    /// The fold of the side without all that
+    /// ([`Session::fold_without`](accp_runtime::session::Session::fold_without)), in the place of the
+    /// snapshot. `None` only where the snapshot that is kept holds nothing of it.
+    pub snapshot: Option<Snapshot>,
+    /// True to let an entry lapse that waits for its handler. Otherwise nothing is erased then.
+    pub lapses: bool,
+}
+
+/// Counts of what [`Store::retain`] or [`Store::erase`] deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Freed {
     /// The number of entries that lost their text.
@@ -258,7 +293,8 @@ pub struct Summary {
     pub host: bool,
     /// The last position of the log; 0 when it is empty.
     pub last: u64,
-    /// The first position whose text is kept; 1 unless some texts were deleted.
+    /// The first position whose text is kept, unless it was erased; 1 unless retention has deleted
+    /// texts.
     pub first: u64,
     /// The last position that the snapshot covers.
     pub snapshot: Option<u64>,

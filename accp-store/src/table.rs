@@ -12,9 +12,7 @@ pub(crate) use apply::{Tables, apply, first_kept};
 pub(crate) use cell::{Cell, Conflict, MidCell, checksum, integer, text};
 pub(crate) use columns::{Columns, Damage, Names, ascend, same_count};
 pub(crate) use entry::{LOG, log_cells, lost_text, read_log, to_seen};
-#[cfg(feature = "sqlite")]
-pub(crate) use key::State;
-pub(crate) use key::{Key, other_digest};
+pub(crate) use key::{Key, State, other_digest};
 #[cfg(feature = "sqlite")]
 pub(crate) use side::SIDE;
 pub(crate) use side::{Side, read_outgoing, same_snapshot};

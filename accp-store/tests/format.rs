@@ -13,15 +13,17 @@ use accp_store::{MemoryStore, SqliteStore, Store, StoreErrorKind};
 const FIRST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v1.accp");
 const SECOND: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v2.accp");
 const THIRD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v3.accp");
+const FOURTH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v4.accp");
 
 /// Returns the sample file of this format. `ACCP_BLESS=1` makes it if there is none; an existing
 /// file stays as it is.
-fn third() -> Vec<u8> {
-    let path = Path::new(THIRD);
+fn fourth() -> Vec<u8> {
+    let path = Path::new(FOURTH);
     if !path.exists() && env::var_os("ACCP_BLESS").is_some() {
         let mut store = SqliteStore::open(path).unwrap();
         common::fill(&mut store).unwrap();
         common::lapse(&mut store).unwrap();
+        common::erase(&mut store).unwrap();
     }
     fs::read(path).unwrap()
 }
@@ -56,7 +58,7 @@ fn a_file_of_the_first_version_is_refused_and_left_alone() {
         assert_eq!(
             text.strip_prefix(&file),
             Some(
-                ": the file has format 1, and this version reads format 3: export its sessions \
+                ": the file has format 1, and this version reads format 4: export its sessions \
                  with `accp session export` of the version that wrote it, and begin them anew in \
                  a new file"
             )
@@ -66,7 +68,7 @@ fn a_file_of_the_first_version_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_file_of_the_second_version_reads_as_it_was_written_and_gets_the_third() {
+fn a_file_of_the_second_version_reads_as_it_was_written_and_gets_the_fourth() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("v2.accp");
     fs::copy(SECOND, &path).unwrap();
@@ -79,7 +81,7 @@ fn a_file_of_the_second_version_reads_as_it_was_written_and_gets_the_third() {
     assert_eq!(version(&path), 2, "a reader changes nothing");
     let mut store = SqliteStore::open(&path).unwrap();
     check(&mut store, &mut expected);
-    assert_eq!(version(&path), 3);
+    assert_eq!(version(&path), 4);
     common::lapse(&mut store).unwrap();
     common::lapse(&mut expected).unwrap();
     check(&mut store, &mut expected);
@@ -88,13 +90,31 @@ fn a_file_of_the_second_version_reads_as_it_was_written_and_gets_the_third() {
 }
 
 #[test]
-fn a_file_of_the_third_version_reads_as_it_was_written() {
+fn a_file_of_the_third_version_reads_as_it_was_written_and_gets_the_fourth() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("v3.accp");
-    fs::write(&path, third()).unwrap();
+    fs::copy(THIRD, &path).unwrap();
     let mut expected = MemoryStore::new();
     common::fill(&mut expected).unwrap();
     common::lapse(&mut expected).unwrap();
+    for open in [SqliteStore::open_read_only, SqliteStore::open] {
+        check(&mut open(&path).unwrap(), &mut expected);
+    }
+    assert_eq!(version(&path), 4);
+    common::erase(&mut SqliteStore::open(&path).unwrap()).unwrap();
+    common::erase(&mut expected).unwrap();
+    check(&mut SqliteStore::open(&path).unwrap(), &mut expected);
+}
+
+#[test]
+fn a_file_of_the_fourth_version_reads_as_it_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("v4.accp");
+    fs::write(&path, fourth()).unwrap();
+    let mut expected = MemoryStore::new();
+    common::fill(&mut expected).unwrap();
+    common::lapse(&mut expected).unwrap();
+    common::erase(&mut expected).unwrap();
     for open in [SqliteStore::open_read_only, SqliteStore::open] {
         check(&mut open(&path).unwrap(), &mut expected);
     }
@@ -112,7 +132,7 @@ fn the_header_and_the_tables_are_those_of_the_description() {
     };
     assert_eq!(
         (pragma("application_id"), pragma("user_version")),
-        (0x4143_4350, 3)
+        (0x4143_4350, 4)
     );
     let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL";
     let mut statement = conn.prepare(sql).unwrap();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use accp_session::{Batch, Entry, OutboxChange, Stored};
 use accp_store::{
-    Freed, Kept, MemoryStore, Retention, SideId, Store, StoreError, StoreErrorKind, Summary,
-    conformance,
+    Erasure, Freed, Kept, MemoryStore, Retention, SideId, Store, StoreError, StoreErrorKind,
+    Summary, conformance,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,6 +38,11 @@ enum Bug {
     TakesTwoSidesForOne,
     TakesANameForASession,
     CountsWhatIsCovered,
+    ErasesSideBySide,
+    ErasesWhatIsDue,
+    ErasesAndKeepsTheSnapshot,
+    ErasesNoValues,
+    ErasesNothingAfterTheFirst,
 }
 
 struct Planted {
@@ -191,6 +196,36 @@ impl Store for Planted {
         self.inner.retain(side, retention)
     }
 
+    fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
+        let mut group: Vec<_> = group
+            .iter()
+            .map(|(side, erasure)| (*side, Erasure::clone(erasure)))
+            .collect();
+        for (_, erasure) in &mut group {
+            match self.bug {
+                Bug::ErasesWhatIsDue => erasure.lapses = true,
+                Bug::ErasesAndKeepsTheSnapshot => erasure.snapshot = None,
+                Bug::ErasesNoValues => erasure.keys.clear(),
+                Bug::ErasesNothingAfterTheFirst => {
+                    let first = erasure.positions.first().copied();
+                    erasure.positions = first.into_iter().collect();
+                }
+                _ => {}
+            }
+        }
+        let group: Vec<_> = group.iter().map(|(side, one)| (*side, one)).collect();
+        if self.bug != Bug::ErasesSideBySide {
+            return self.inner.erase(&group);
+        }
+        let mut freed = Freed::default();
+        for one in group {
+            let more = self.inner.erase(&[one])?;
+            freed.entries += more.entries;
+            freed.bytes += more.bytes;
+        }
+        Ok(freed)
+    }
+
     fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
         self.inner.verify(side)
     }
@@ -237,6 +272,11 @@ fn every_mistake_is_found() {
         Bug::TakesTwoSidesForOne,
         Bug::TakesANameForASession,
         Bug::CountsWhatIsCovered,
+        Bug::ErasesSideBySide,
+        Bug::ErasesWhatIsDue,
+        Bug::ErasesAndKeepsTheSnapshot,
+        Bug::ErasesNoValues,
+        Bug::ErasesNothingAfterTheFirst,
     ];
     let missed: Vec<_> = bugs.into_iter().filter(|bug| !is_found(*bug)).collect();
     let behind_a_committer = |bug| {

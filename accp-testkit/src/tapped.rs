@@ -1,7 +1,7 @@
 //! A store whose commits go through a closure.
 
 use accp_session::{Batch, Entry, Stored};
-use accp_store::{Freed, Kept, Match, Retention, SideId, Store, StoreError, Summary};
+use accp_store::{Erasure, Freed, Kept, Match, Retention, SideId, Store, StoreError, Summary};
 
 /// Batches that are committed together.
 type Group<'g> = [(&'g SideId, &'g Batch)];
@@ -112,6 +112,10 @@ impl<S: Store> Store for Tapped<S> {
 
     fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
         self.store.retain(side, retention)
+    }
+
+    fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
+        self.store.erase(group)
     }
 
     fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {

@@ -1,5 +1,6 @@
 //! `accp session`: the sessions of a store file.
 
+mod erase;
 mod export;
 mod import;
 mod list;
@@ -10,10 +11,10 @@ mod verify;
 
 use crate::outcome::Outcome;
 
-/// Look into a file of sessions, check it, and bring recorded conversations into one
+/// Look into a file of sessions, check it, erase from it, and bring recorded conversations into one
 ///
 /// The file is a store of `accp-store`: of a host, or of members with their copies. All commands
-/// except import open it read-only, also while it is in use.
+/// except erase and import open it read-only, also while it is in use.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     List(list::Args),
@@ -22,6 +23,7 @@ pub(crate) enum Command {
     Search(search::Args),
     Export(export::Args),
     Verify(verify::Args),
+    Erase(erase::Args),
     Import(import::Args),
 }
 
@@ -34,6 +36,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Search(args) => search::run(args),
         Command::Export(args) => export::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::Erase(args) => erase::run(args),
         Command::Import(args) => import::run(args),
     }
 }

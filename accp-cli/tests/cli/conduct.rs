@@ -36,9 +36,11 @@ fn help_reads_well() {
       send         Send a frame to a running hub
       ask          Send a frame to a running hub, and print the frame that answers it
       tail         Print the frames of a session on a running hub, as they come
+      erase        Have a running hub erase somebody's frames and values from a session
       agent        Take part in a session as an agent that answers by a command
       ready        Ask a running hub whether it takes requests
-      session      Look into a file of sessions, check it, and bring recorded conversations into one
+      session      Look into a file of sessions, check it, erase from it, and bring recorded
+                   conversations into one
       registry     Check, compare, show and learn schema registries
       completions  Write the completion script for a shell
       man          Write the manual page of accp, or of one of its commands

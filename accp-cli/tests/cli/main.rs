@@ -7,6 +7,7 @@ mod conduct;
 mod convert;
 mod demo;
 mod encode_decode;
+mod erasure;
 mod explain;
 mod export;
 mod fix;

@@ -59,6 +59,10 @@ fn the_page_for_operators_names_the_metrics_that_there_are() {
 fn the_page_for_operators_names_the_options_that_there_are() {
     let help = |args: &[&str]| finish(command().args(args), b"").stdout;
     let (serve, ready) = (help(&["serve", "--help"]), help(&["ready", "--help"]));
+    let of_erasure: String = [&["erase"][..], &["session", "erase"], &["session", "show"]]
+        .iter()
+        .map(|command| help(&[command, &["--help"][..]].concat()))
+        .collect();
     let page = read("docs/operations.md");
     let config = help(&["serve", "--print-config"]);
     for option in page
@@ -69,7 +73,8 @@ fn the_page_for_operators_names_the_options_that_there_are() {
         // The command may be built without traces.
         let is_built = option != "otlp" || cfg!(feature = "otel");
         assert!(
-            serve.contains(&format!("--{option}")) == is_built,
+            serve.contains(&format!("--{option}")) == is_built
+                || of_erasure.contains(&format!("--{option}")),
             "--{option}"
         );
     }

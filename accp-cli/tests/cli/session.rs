@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use crate::{Folder, workspace};
 
 /// Makes a folder with the two conversations of the example in `chats.db`.
-fn bakery() -> Folder {
+pub(crate) fn bakery() -> Folder {
     let example = fs::read_to_string(workspace().join("examples/bakery.jsonl")).unwrap();
     let folder = Folder::with(&[("bakery.jsonl", &example)]);
     let run = folder.run(&["session", "import", "bakery.jsonl", "-o", "chats.db"], "");
@@ -22,7 +22,7 @@ fn bakery() -> Folder {
 }
 
 /// Returns the stdout of a command that succeeds.
-fn fine(folder: &Folder, args: &[&str]) -> String {
+pub(crate) fn fine(folder: &Folder, args: &[&str]) -> String {
     let run = folder.run(args, "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{args:?}");
     run.stdout
@@ -270,10 +270,10 @@ fn a_damaged_file_is_refused() {
         }
     }
     insta::assert_snapshot!(told, @"
-    verify 1: error: bad.db: the file has format 7, and this version reads format 3: update, or export the sessions with the version that wrote it
-    export 1: error: bad.db: the file has format 7, and this version reads format 3: update, or export the sessions with the version that wrote it
-    show 1: error: bad.db: the file has format 7, and this version reads format 3: update, or export the sessions with the version that wrote it
-    list 1: error: bad.db: the file has format 7, and this version reads format 3: update, or export the sessions with the version that wrote it
+    verify 1: error: bad.db: the file has format 7, and this version reads format 4: update, or export the sessions with the version that wrote it
+    export 1: error: bad.db: the file has format 7, and this version reads format 4: update, or export the sessions with the version that wrote it
+    show 1: error: bad.db: the file has format 7, and this version reads format 4: update, or export the sessions with the version that wrote it
+    list 1: error: bad.db: the file has format 7, and this version reads format 4: update, or export the sessions with the version that wrote it
     verify 1: error: bad.db: session `stock/1`: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound
     export 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound
     show 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound

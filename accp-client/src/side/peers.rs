@@ -2,6 +2,7 @@
 
 use accp_runtime::AgentId;
 use accp_runtime::session::{Input, MemberId, Posted};
+use accp_session::Supplied;
 use accp_store::DriverError;
 
 use super::Side;
@@ -94,6 +95,26 @@ impl Side {
         if !self.peers.contains_key(&member) {
             // There is no link to relay the log on, whatever the frame was.
             self.input(Input::Disconnected(member))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the bytes of a value that an agent has sent without a link.
+    pub(super) fn supply(
+        &mut self,
+        agent: &AgentId<'_>,
+        key: &str,
+        bytes: &[u8],
+        done: Done<Supplied>,
+    ) -> Result<(), DriverError> {
+        let session = self.driver.session_mut()?;
+        let Some(member) = session.state().member_of(agent.as_str()) else {
+            let _ = done.send(Ok(Supplied::Unknown));
+            return Ok(());
+        };
+        match session.supply(member, key, bytes, now()) {
+            Ok(supplied) => self.supplied.push((supplied, done)),
+            Err(error) => drop(done.send(Err(Error::Input(error)))),
         }
         Ok(())
     }

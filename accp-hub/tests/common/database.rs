@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use accp_session::{Batch, Entry, Stored};
 use accp_store::{
-    Committer, Freed, Kept, Lease, MemoryStore, Retention, SideId, Store, StoreError,
+    Committer, Erasure, Freed, Kept, Lease, MemoryStore, Retention, SideId, Store, StoreError,
     StoreErrorKind, Summary,
 };
 
@@ -121,6 +121,10 @@ impl Store for Connection {
         let leases = &mut self.database.lock().leases;
         leases.retain(|side, (own, _)| own != holder || !sides.contains(side));
         Ok(())
+    }
+
+    fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
+        self.database.lock().store.erase(group)
     }
 
     fn entries(

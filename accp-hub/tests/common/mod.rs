@@ -53,6 +53,14 @@ impl Running {
         Self::open(config, Open, store).await
     }
 
+    pub(crate) async fn with_tokens_on(file: &Path, tokens: Tokens) -> Self {
+        let file = file.to_owned();
+        Self::open(Config::default(), tokens, move || {
+            Committer::new(SqliteStore::open(&file)?)
+        })
+        .await
+    }
+
     async fn open(
         mut config: Config,
         access: impl Access,

@@ -8,9 +8,10 @@ use crate::delivery::cursor::Offer;
 use crate::delivery::transfer::{Progress, log_key};
 use crate::options::Scope;
 use crate::side::{ALL_SCHEMAS, PROOF};
+use crate::wire::control::put_key;
 use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::stamp::Of;
-use crate::{Cold, Entry, Event, MemberId, Read, Time};
+use crate::{Cold, Entry, Event, MemberId, Read, Supplied, Time};
 use accp_frame::Intent;
 
 /// Values that a member may wait for at a time.
@@ -214,20 +215,61 @@ impl Host {
             Progress::Whole(bytes) if log_key(&key).is_some() => self.recovered(from, &bytes, now),
             Progress::Whole(bytes) => {
                 let cold = Cold {
-                    key: key.clone(),
+                    key,
                     digest: Hash::of(&bytes),
                     length: bytes.len() as u64,
                     bytes: Some(bytes.into()),
                 };
-                self.side.batch.get().cold.push(cold.clone());
-                self.gate.numbers.missing.remove(&key);
-                self.side.tell(Event::Supplied(key));
-                self.value_for_plain(&cold.key, Some(&cold));
-                self.answer_wants(&cold, now);
+                self.keep_value(&cold, now);
             }
             Progress::Tampered => self.side.tell(Event::Tampered(key)),
             Progress::More | Progress::Ignored => {}
         }
+    }
+
+    /// Takes the bytes of a value outside of the link of their member.
+    pub(crate) fn supply(
+        &mut self,
+        from: MemberId,
+        key: &str,
+        bytes: &[u8],
+        now: Time,
+    ) -> Supplied {
+        let owner = put_key(key).map(|(owner, _)| owner);
+        if self.lost.is_some() {
+            return Supplied::Later;
+        }
+        if owner != Some(from) || !self.side.state.is_put(key) {
+            return Supplied::Unknown;
+        }
+        if self.side.state.expired.contains(key) {
+            return Supplied::Expired;
+        }
+        let Some(missing) = self.gate.numbers.missing.get(key) else {
+            return Supplied::Here;
+        };
+        let (digest, length) = (Hash::of(bytes), bytes.len() as u64);
+        if (digest, length) != (missing.digest, missing.length) {
+            return Supplied::Differs;
+        }
+        self.side.transfers.forget(key, from);
+        let cold = Cold {
+            key: key.into(),
+            digest,
+            length,
+            bytes: Some(bytes.into()),
+        };
+        self.keep_value(&cold, now);
+        Supplied::Kept
+    }
+
+    /// Keeps the bytes of a value, and gives them to who waits for them.
+    fn keep_value(&mut self, cold: &Cold, now: Time) {
+        self.side.batch.get().cold.push(cold.clone());
+        self.gate.numbers.missing.remove(&cold.key);
+        self.side.tell(Event::Supplied(cold.key.clone()));
+        self.value_for_plain(&cold.key, Some(cold));
+        self.answer_wants(cold, now);
     }
 
     pub(crate) fn say_piece(&mut self, to: MemberId, piece: &Piece, now: Time) {

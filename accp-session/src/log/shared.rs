@@ -206,6 +206,20 @@ impl SharedState {
         self.bytes = change.bytes;
     }
 
+    /// Removes the values that an update has set and that nobody has changed since. The version stays.
+    pub(crate) fn erase(&mut self, update: &StateUpdate<'_>) {
+        let (StateUpdate::Delta {
+            changes: entries, ..
+        }
+        | StateUpdate::Full { state: entries, .. }) = update;
+        for (key, value) in entries.iter() {
+            if self.get(key) == Some(value) {
+                self.bytes -= size(key, value);
+                self.entries.remove(key);
+            }
+        }
+    }
+
     /// Returns the update that makes the next version hold exactly the entries of `target`. The
     /// delta has no changes if the state holds them already.
     ///

@@ -3,7 +3,9 @@
 use accp_frame::AgentId;
 
 use super::{Role, Session, host_only};
-use crate::{Event, Inbound, InputError, MemberId, Mid, Outbound, Posted, SendError, Time};
+use crate::{
+    Event, Inbound, InputError, MemberId, Mid, Outbound, Posted, SendError, Supplied, Time,
+};
 
 impl Session {
     /// Takes a frame that has arrived: [`Input::Frame`](crate::Input::Frame).
@@ -28,6 +30,26 @@ impl Session {
         match &mut self.role {
             Role::Host(host) => Ok(host.post(from, bytes, now)),
             Role::Member(_) => Err(host_only("take a frame outside of a link")),
+        }
+    }
+
+    /// Host: takes the bytes of a value that a member has announced by `sync:put`, outside of its link,
+    /// as a PUT of HTTP brings them. The caller has made sure that this member sent them. They are kept
+    /// once the next batch is committed.
+    ///
+    /// # Errors
+    /// [`InputError::HostOnly`] on a member.
+    pub fn supply(
+        &mut self,
+        from: MemberId,
+        key: &str,
+        bytes: &[u8],
+        now: Time,
+    ) -> Result<Supplied, InputError> {
+        self.side_mut().clock.set(now);
+        match &mut self.role {
+            Role::Host(host) => Ok(host.supply(from, key, bytes, now)),
+            Role::Member(_) => Err(host_only("take a value outside of a link")),
         }
     }
 

@@ -22,6 +22,8 @@ pub(super) enum Job<T: ?Sized> {
     /// Closes an opening of a side, which will not commit again.
     Close(SideId, u64),
     Ask(Ask),
+    /// Closes all sides of a session before a call on the store.
+    Interrupt(String, Ask),
 }
 
 /// Takes the number of an opening and the stored state of its side.
@@ -115,6 +117,10 @@ impl<T: ?Sized> Keeper<T> {
                     self.sides.remove(&side);
                 }
             }
+            Job::Interrupt(session, ask) => {
+                self.sides.retain(|side, _| side.session() != session);
+                self.work(Job::Ask(ask));
+            }
             Job::Ask(ask) => {
                 let store = match &self.broken {
                     Some(error) => Err(error.clone()),
@@ -197,11 +203,14 @@ impl<T: ?Sized> Keeper<T> {
             return Some(error.clone());
         }
         let last = self.sides.get(&one.side);
-        let Some(last) = last.filter(|last| last.number == one.opening) else {
-            let text = "the side was opened again: only the last opening may commit";
+        let Some(current) = last.filter(|last| last.number == one.opening) else {
+            let text = match last {
+                Some(_) => "the side was opened again: only the last opening may commit",
+                None => "the session was interrupted: open the side again",
+            };
             return Some(StoreError::new(StoreErrorKind::Conflict, text).in_side(&one.side));
         };
-        let failed = last.failed.as_ref()?;
+        let failed = current.failed.as_ref()?;
         let text = format!("a batch before this one was not kept ({failed}): open the side again");
         Some(StoreError::new(failed.kind(), text).in_side(&one.side))
     }

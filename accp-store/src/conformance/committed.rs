@@ -62,6 +62,14 @@ fn play<S: Store + Send + 'static>(script: &Script, store: S) -> Result<(), Test
                     &model.retain(side, retention),
                 )?;
             }
+            Step::Erase(plans) => {
+                let (plans, mut after) = (plans.clone(), model.clone());
+                let erased = players.committer.ask(move |store| {
+                    let erased = super::erase(&plans, store, &mut after);
+                    Ok(erased.map(|()| after))
+                });
+                model = good(erased.wait())??;
+            }
             Step::Delete(side) => {
                 let kept = side.clone();
                 let deleted = players.committer.ask(move |store| store.delete(&kept));

@@ -9,7 +9,7 @@ use accp_session::{
     Voucher,
 };
 
-use crate::{Freed, Kept, Retention, SideId, Summary};
+use crate::{Erasure, Freed, Kept, Retention, SideId, Summary};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Model {
@@ -100,7 +100,7 @@ impl Model {
         let from = from.max(side.first);
         side.entries
             .iter()
-            .filter(|entry| entry.position >= from)
+            .filter(|entry| entry.position >= from && !entry.text.is_empty())
             .cloned()
             .collect()
     }
@@ -201,13 +201,52 @@ impl Model {
                 break;
             }
             side.first = position + 1;
-            if let Some(entry) = side.entries.iter_mut().find(|e| e.position == position) {
+            let entry = side.entries.iter_mut().find(|e| e.position == position);
+            if let Some(entry) = entry.filter(|entry| !entry.text.is_empty()) {
                 freed.entries += 1;
                 freed.bytes += entry.text.len() as u64;
                 entry.text = "".into();
             }
         }
         freed
+    }
+
+    /// Erases from one side; `None` when that is refused. The model must then be thrown away.
+    pub(super) fn erase(&mut self, id: &SideId, erasure: &Erasure) -> Option<Freed> {
+        let mut freed = Freed::default();
+        let Some(side) = self.sides.get_mut(id) else {
+            return Some(freed);
+        };
+        let kept = side.covered();
+        side.snapshot = erasure.snapshot.clone().or(side.snapshot.take());
+        let covered = side.covered();
+        let mut fits = covered >= kept;
+        for entry in &mut side.entries {
+            if entry.text.is_empty() || !erasure.positions.contains(&entry.position) {
+                continue;
+            }
+            fits &= entry.position <= covered && (erasure.lapses || !entry.is_due());
+            freed.entries += 1;
+            freed.bytes += entry.text.len() as u64;
+            entry.text = "".into();
+            if entry.is_due() {
+                entry.due = Due::Lapsed;
+            }
+        }
+        let mut gone = Vec::new();
+        for (name, key) in &mut side.cold {
+            if erasure.keys.contains(name) {
+                key.2 = true;
+                gone.push(key.0);
+            }
+        }
+        for digest in gone {
+            let is_needed = side.cold.values().any(|key| key.0 == digest && !key.2);
+            if !is_needed && let Some(bytes) = side.bytes.remove(&digest) {
+                freed.bytes += bytes.len() as u64;
+            }
+        }
+        fits.then_some(freed)
     }
 
     /// Returns the last position of the log of a side, or of its snapshot if that is later.
@@ -273,7 +312,7 @@ impl Side {
         let is_consumed = |kept: &Entry| kept.sequence > 0 && kept.mid == entry.mid;
         let is_new = entry.sequence == 0 || !self.entries.iter().any(is_consumed);
         self.entries.push(entry.clone());
-        fits && is_new
+        fits && is_new && !entry.text.is_empty()
     }
 
     fn mark(&mut self, position: u64, mark: Due) -> bool {

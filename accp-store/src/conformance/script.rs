@@ -12,7 +12,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::model::Model;
-use crate::SideId;
+use crate::{Erasure, SideId};
 
 /// The sides of the scripts: session, agent, and whether the side is the host's.
 const SIDES: [(&str, &str, bool); 5] = [
@@ -37,6 +37,7 @@ pub(super) enum Step {
     Commit(Vec<(SideId, Plan)>),
     Reopen,
     Retain { side: SideId, log_before: u64 },
+    Erase(Vec<(SideId, Unwanted)>),
     Delete(SideId),
 }
 
@@ -55,6 +56,33 @@ pub(super) struct Plan {
     /// The distance of a snapshot from the end, and its text. A snapshot before the last does not
     /// fit.
     snapshot: Option<(u64, String)>,
+}
+
+/// What is erased, as far as it can be said before the state of the store is known.
+#[derive(Debug, Clone)]
+pub(super) struct Unwanted {
+    positions: BTreeSet<u64>,
+    keys: BTreeSet<&'static str>,
+    /// The distance of a snapshot from the end, and its text.
+    snapshot: Option<(u64, String)>,
+    lapses: bool,
+}
+
+impl Unwanted {
+    /// Says what to erase from the current state of the side.
+    pub(super) fn to_erasure(&self, model: &Model, side: &SideId) -> Erasure {
+        let end = model.end(side);
+        let snapshot = self.snapshot.as_ref().map(|(back, text)| Snapshot {
+            position: end.saturating_sub(*back),
+            text: text.clone(),
+        });
+        Erasure {
+            positions: self.positions.clone(),
+            keys: self.keys.iter().map(|key| (*key).to_owned()).collect(),
+            snapshot,
+            lapses: self.lapses,
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -130,8 +158,24 @@ fn step() -> impl Strategy<Value = Step> {
         3 => Just(Step::Reopen),
         2 => (side(), prop_oneof![0u64..12, Just(u64::MAX)])
             .prop_map(|(side, log_before)| Step::Retain { side, log_before }),
+        5 => vec((side(), unwanted()), 1..3).prop_map(Step::Erase),
         1 => side().prop_map(Step::Delete),
     ]
+}
+
+fn unwanted() -> impl Strategy<Value = Unwanted> {
+    (
+        prop::collection::btree_set(prop_oneof![20 => 1u64..9, 1 => any::<u64>()], 0..6),
+        prop::collection::btree_set(prop::sample::select(&KEYS[..]), 0..3),
+        prop::option::weighted(0.8, (prop_oneof![8 => Just(0u64), 1 => 1u64..9], text())),
+        any::<bool>(),
+    )
+        .prop_map(|(positions, keys, snapshot, lapses)| Unwanted {
+            positions,
+            keys,
+            snapshot,
+            lapses,
+        })
 }
 
 /// Returns all sides that a script may use.
@@ -317,11 +361,12 @@ fn change() -> impl Strategy<Value = OutboxChange> {
 /// Words that are looked for.
 pub(super) const SEARCHES: [&str; 5] = ["rye", "ONE of_Spelt", "ü value", "k101 1", " %"];
 
-/// A text of an entry: any, or a frame with words and references to values.
+/// A text of an entry: any, now and then none, or a frame with words and references to values.
 fn frame() -> impl Strategy<Value = String> {
     let frame = "@a>req:x\\{c:(Rye|oats|%C3%BC){1,2}_of__(spelt|rye)\
         \\|(v:\\$cold\\.k101_1\\|)?(w:\\$cold\\.k102_1\\|)?\\}";
-    prop_oneof![2 => text(), 1 => frame]
+    let any = text().prop_map(|text| if text.is_empty() { "-".into() } else { text });
+    prop_oneof![60 => any, 30 => frame, 1 => Just(String::new())]
 }
 
 /// Picks from so many ids that most are new.

@@ -83,7 +83,7 @@ fn entry(
     if let Some(entry) = entry.filter(|entry| entry.position == position) {
         return Ok(Found::Entry(entry));
     }
-    let kept = store.summary(side)?;
-    let is_gone = kept.is_some_and(|kept| position < kept.first);
+    // An entry without a text was discarded or erased.
+    let is_gone = store.entry(side, position)?.is_some();
     Ok(if is_gone { Found::Gone } else { Found::Nothing })
 }

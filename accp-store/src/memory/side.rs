@@ -11,7 +11,7 @@ use accp_session::{
     Voucher,
 };
 
-use crate::{Freed, Kept, Retention, SideId, Summary, conflict};
+use crate::{Erasure, Freed, Kept, Retention, SideId, Summary, conflict};
 
 /// The data of one side.
 #[derive(Debug, Clone)]
@@ -200,6 +200,9 @@ impl Side {
                 side.mids.remove(&mid);
             }));
         }
+        if entry.text.is_empty() {
+            return Err(conflict::empty(position));
+        }
         self.entries.insert(position, entry.clone());
         if entry.is_due() {
             self.due.insert(position);
@@ -253,6 +256,7 @@ impl Side {
     pub(super) fn entries(&self, from: u64, limit: usize) -> Vec<Entry> {
         let entries = self.entries.range(from.max(self.first)..);
         entries
+            .filter(|(_, entry)| !entry.text.is_empty())
             .take(limit)
             .map(|(_, entry)| entry.clone())
             .collect()
@@ -351,6 +355,7 @@ impl Side {
             .entries
             .range_mut(self.first..first)
             .map(|(_, entry)| entry)
+            .filter(|entry| !entry.text.is_empty())
         {
             freed.entries += 1;
             freed.bytes += entry.text.len() as u64;
@@ -358,6 +363,49 @@ impl Side {
         }
         self.first = first;
         freed
+    }
+}
+
+impl Side {
+    /// Erases texts and bytes. If it fails, the side is to be thrown away.
+    pub(super) fn erase(&mut self, erasure: &Erasure) -> Result<Freed, String> {
+        let mut freed = Freed::default();
+        let covered = |side: &Self| side.snapshot.as_ref().map_or(0, |kept| kept.position);
+        if let Some(snapshot) = &erasure.snapshot {
+            let kept = covered(self);
+            if snapshot.position < kept {
+                return Err(conflict::snapshot(snapshot.position, kept));
+            }
+            self.snapshot = Some(snapshot.clone());
+        }
+        let covered = covered(self);
+        for position in &erasure.positions {
+            let found = self.entries.get_mut(position);
+            let Some(entry) = found.filter(|entry| !entry.text.is_empty()) else {
+                continue;
+            };
+            conflict::check_erasable(entry, covered, erasure.lapses)?;
+            if self.due.remove(position) {
+                entry.due = Due::Lapsed;
+            }
+            freed.entries += 1;
+            freed.bytes += entry.text.len() as u64;
+            entry.text = Arc::default();
+        }
+        for key in &erasure.keys {
+            let Some(row) = self.cold.get_mut(key) else {
+                continue;
+            };
+            row.expired = true;
+            let digest = row.digest;
+            let mut keys = self.cold.values();
+            if !keys.any(|row| row.digest == digest && !row.expired)
+                && let Some(bytes) = self.bytes.remove(&digest)
+            {
+                freed.bytes += bytes.len() as u64;
+            }
+        }
+        Ok(freed)
     }
 }
 

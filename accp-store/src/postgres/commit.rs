@@ -11,9 +11,9 @@ use super::link::{Link, Step};
 use super::read::first;
 use super::rows::PostgresRows;
 use super::work::{SIDE_NAME, Work, check_name};
-use super::{retain, schema, write};
+use super::{erase, retain, schema, write};
 use crate::table::{Side, apply};
-use crate::{Freed, Retention, SideId, StoreError, Write};
+use crate::{Erasure, Freed, Retention, SideId, StoreError, Write};
 
 /// Each statement behind the lock sees what was committed before the lock was had, whatever the
 /// database has as its default.
@@ -161,6 +161,48 @@ impl Writer<'_> {
                 }
                 Err(fault) => return self.roll_back(fault.into()),
             }
+        }
+    }
+
+    /// Erases from sides. A store that has not opened them opens them thereby: whoever runs them has
+    /// a state in memory that still holds what is erased.
+    pub(super) fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, Failure> {
+        let order = || group.iter().map(|(side, _)| *side);
+        for side in order() {
+            check_side(side)?;
+        }
+        let sides: BTreeSet<&SideId> = order().collect();
+        if let Some(lost) = self.fences.objection(order(), self.name) {
+            return Err(Failure::Lost(lost));
+        }
+        let steps = [Step::Plain(BEGIN), self.fences.lock(&sides)];
+        let rows = match self.link().flight(&steps) {
+            Ok(rows) => rows,
+            Err(fault) => return self.roll_back(fault.into()),
+        };
+        let opened = match self.fences.compare(&sides, &rows[1]) {
+            Ok(opened) => opened,
+            Err(fault) => return self.roll_back(fault.into()),
+        };
+        if let Some(lost) = self.fences.objection(order(), self.name) {
+            return self.roll_back(Failure::Lost(lost));
+        }
+        let mut freed = Freed::default();
+        for &(side, erasure) in group {
+            match erase::side(self.link(), side, erasure) {
+                Ok(one) => {
+                    freed.entries += one.entries;
+                    freed.bytes += one.bytes;
+                }
+                Err(fault) => return self.roll_back(Failure::of(side)(fault)),
+            }
+        }
+        match self.link().flight(&[Step::Plain("COMMIT")]) {
+            Ok(_) => {
+                self.fences.hold(opened);
+                Ok(freed)
+            }
+            Err(fault) => self.roll_back(fault.into()),
         }
     }
 

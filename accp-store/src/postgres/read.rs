@@ -86,7 +86,7 @@ const RESTORED: &str = concat!(
 );
 const FROM: &str = concat!(
     entries!(""),
-    " AND l.position >= greatest($3, (SELECT first FROM accp_side WHERE session = $1 AND agent = $2))
+    " AND f.text IS DISTINCT FROM '' AND l.position >= greatest($3, (SELECT first FROM accp_side WHERE session = $1 AND agent = $2))
     ORDER BY l.position LIMIT $4"
 );
 /// Entries from a position on, also those that have lost their text.

@@ -69,8 +69,11 @@ pub(super) fn delete(
         let mut params = fence::name(id);
         params.push(Box::new(side.first as i64)); // at most a position, or one more
         let rows = link.flight(&[Step::Query(TEXTS, params)])?;
-        freed.entries = rows.first().map_or(0, Vec::len) as u64;
-        let bytes = sum(&rows, 0)?;
+        let lengths = rows.first().into_iter().flatten().map(number);
+        let lengths = lengths.collect::<Result<Vec<_>, _>>()?;
+        // The others were erased before.
+        freed.entries = lengths.iter().filter(|length| **length > 0).count() as u64;
+        let bytes: u64 = lengths.iter().sum();
         freed.bytes += bytes;
         side.bytes = side.bytes.saturating_sub(bytes);
         steps = write::side_step(&side)?;

@@ -6,7 +6,10 @@ use super::link::{Link, Step};
 use super::row::{Kind, Table};
 
 /// Each takes the tables from the version before to its own, 1 and up.
-const MIGRATIONS: [&str; 1] = [FIRST];
+const MIGRATIONS: [&str; 2] = [FIRST, SECOND];
+
+/// Since version 2, a text may be empty. A program that knows version 1 alone would relay it.
+const SECOND: &str = "COMMENT ON COLUMN accp_frame.text IS 'empty once it was erased'";
 
 const FIRST: &str = r#"
 CREATE TABLE accp_lease (

@@ -81,7 +81,9 @@ fn log(link: &mut Link, side: &Side, texts: i64) -> Result<(), Fault> {
         for row in rows {
             let (_, entry) = read_log(row)?;
             if entry.position >= side.first {
-                counted.bytes += read_entry(row)?.text.len() as u64;
+                let read = read_entry(row)?;
+                side.check_erased(&read)?;
+                counted.bytes += read.text.len() as u64;
                 found += 1;
             }
             counted.count(&entry)?;

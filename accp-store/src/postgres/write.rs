@@ -19,7 +19,7 @@ const LOGS: &str = "INSERT INTO accp_log SELECT * FROM unnest(
         $1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[],
         $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bytea[], $13::bigint[])";
 
-const MARKS: &str = "UPDATE accp_log l SET due = u.due, crc = u.crc FROM unnest(
+pub(super) const MARKS: &str = "UPDATE accp_log l SET due = u.due, crc = u.crc FROM unnest(
         $1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[],
         $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bytea[], $13::bigint[])
         u (session, agent, position, at, kind, sender, mid, sequence, tokens, cut, due, hash, crc)
@@ -28,7 +28,7 @@ const MARKS: &str = "UPDATE accp_log l SET due = u.due, crc = u.crc FROM unnest(
 const FRAMES: &str = "INSERT INTO accp_frame SELECT * FROM unnest(
         $1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[])";
 
-const KEYS: &str = "INSERT INTO accp_cold SELECT * FROM unnest(
+pub(super) const KEYS: &str = "INSERT INTO accp_cold SELECT * FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[])
     ON CONFLICT (session, agent, key) DO UPDATE SET state = excluded.state, crc = excluded.crc";
 
@@ -44,7 +44,7 @@ const REGISTRIES: &str = "INSERT INTO accp_registry SELECT * FROM unnest(
         $1::text[], $2::text[], $3::bytea[], $4::text[], $5::bigint[])
     ON CONFLICT DO NOTHING";
 
-const SNAPSHOTS: &str = "INSERT INTO accp_snapshot SELECT * FROM unnest(
+pub(super) const SNAPSHOTS: &str = "INSERT INTO accp_snapshot SELECT * FROM unnest(
         $1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[])
     ON CONFLICT (session, agent) DO UPDATE
     SET position = excluded.position, text = excluded.text, crc = excluded.crc";
@@ -151,7 +151,7 @@ pub(super) fn side_step(side: &Side) -> Result<Vec<Step<'static>>, Fault> {
     Ok(steps)
 }
 
-fn push_log(rows: &mut Rows, id: &SideId, entry: &Entry) -> Result<(), Fault> {
+pub(super) fn push_log(rows: &mut Rows, id: &SideId, entry: &Entry) -> Result<(), Fault> {
     let mid = MidCell::new(&entry.mid);
     let mut cells = [Cell::Null; 2 + LOG_CELLS];
     cells[..2].copy_from_slice(&[text(id.session()), text(id.agent())]);

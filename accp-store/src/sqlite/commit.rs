@@ -59,7 +59,7 @@ pub(super) fn retain(conn: &Connection, id: &SideId, keep: Retention) -> Result<
         let mut rows = statement.query((side.number, first))?;
         while let Some(row) = rows.next()? {
             let bytes: u64 = row.get(0)?;
-            freed.entries += 1;
+            freed.entries += u64::from(bytes > 0); // the others were erased before
             freed.bytes += bytes;
             side.row.bytes = side.row.bytes.saturating_sub(bytes);
         }
@@ -70,9 +70,9 @@ pub(super) fn retain(conn: &Connection, id: &SideId, keep: Retention) -> Result<
 }
 
 /// The rows of one side.
-struct Rows<'c> {
-    conn: &'c Connection,
-    side: i64,
+pub(super) struct Rows<'c> {
+    pub conn: &'c Connection,
+    pub side: i64,
 }
 
 impl Tables for Rows<'_> {

@@ -27,6 +27,10 @@ pub(super) enum Fault {
     Ended(rusqlite::Error),
     /// The file cannot have a write-ahead log.
     NoWal(String),
+    /// Another process reads what was erased.
+    Unscrubbed,
+    /// Another process has the file open.
+    InUse,
 }
 
 impl Fault {
@@ -65,6 +69,8 @@ impl Fault {
                 );
                 error(StoreErrorKind::Io, &text).caused_by(source)
             }
+            Self::Unscrubbed => error(StoreErrorKind::Busy, UNSCRUBBED),
+            Self::InUse => error(StoreErrorKind::Busy, IN_USE),
             Self::NoWal(mode) => error(
                 StoreErrorKind::Io,
                 &format!(
@@ -75,6 +81,10 @@ impl Fault {
         }
     }
 }
+
+const UNSCRUBBED: &str = "the data is erased from the tables, and its bytes are still in the files, because \
+                          another process reads them: end that process, then erase again";
+const IN_USE: &str = "another process has the file open: end that process, or have it do the work";
 
 impl From<rusqlite::Error> for Fault {
     fn from(error: rusqlite::Error) -> Self {

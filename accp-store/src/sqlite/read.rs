@@ -46,7 +46,9 @@ pub(super) fn entries(
     let Some(side) = Side::find(conn, id)? else {
         return Ok(Vec::new());
     };
-    let sql = entry::select("", "l.position >= ?2") + " LIMIT ?3";
+    // An erased text is empty. A text that is lost is null, and damage.
+    let kept = "l.position >= ?2 AND octet_length(text) IS NOT 0";
+    let sql = entry::select("", kept) + " LIMIT ?3";
     let from = i64::try_from(from.max(side.row.first)).unwrap_or(i64::MAX);
     let most = i64::try_from(limit).unwrap_or(i64::MAX);
     let found = all(conn, &sql, (side.number, from, most), entry::read)?;
@@ -54,7 +56,8 @@ pub(super) fn entries(
     // A member's log has gaps, so only the texts, whose keys are the same, show a lost entry.
     let last = found.last().filter(|_| found.len() == limit);
     let last = last.map_or(i64::MAX as u64, |last| last.position);
-    let sql = "SELECT count(*) FROM frame WHERE side = ?1 AND position BETWEEN ?2 AND ?3";
+    let sql = "SELECT count(*) FROM frame WHERE side = ?1 AND position BETWEEN ?2 AND ?3
+        AND octet_length(text) > 0";
     if limit > 0 {
         confirm(conn, "log", found.len(), sql, (side.number, from, last))?;
     }

@@ -1,4 +1,4 @@
-//! The schema of formats 2 and 3. `docs/format.md` describes it.
+//! The schema of formats 2 to 4. `docs/format.md` describes it.
 
 use rusqlite::Connection;
 
@@ -8,12 +8,13 @@ use super::fault::Fault;
 pub(super) const APPLICATION: i32 = 0x4143_4350;
 
 /// The format that this version writes.
-pub(super) const VERSION: i32 = 3;
+pub(super) const VERSION: i32 = 4;
 
-/// The oldest format that this version reads. It has the same tables, and no entry that has lapsed.
+/// The oldest format that this version reads. It has the same tables, no entry that has lapsed, and none
+/// that was erased.
 const OLDEST: i32 = 2;
 
-/// The statements that make an empty file a store of format 3.
+/// The statements that make an empty file a store of format 4.
 pub(super) const TABLES: &[&str] = &[
     "CREATE TABLE side (
   side INTEGER PRIMARY KEY,

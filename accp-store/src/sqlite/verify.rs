@@ -56,7 +56,9 @@ fn log(conn: &Connection, side: &Side) -> Result<(), Fault> {
     while let Some(row) = rows.next()? {
         let entry = entry::read_log(row)?;
         if entry.position >= side.row.first {
-            found.bytes += entry::read(row)?.text.len() as u64;
+            let read = entry::read(row)?;
+            side.row.check_erased(&read)?;
+            found.bytes += read.text.len() as u64;
             texts += 1;
         }
         found.count(&entry)?;

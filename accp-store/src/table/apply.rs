@@ -144,6 +144,9 @@ fn append<T: Tables>(tables: &mut T, side: &mut Side, entry: &Entry) -> Result<(
     if entry.position <= last {
         return Err(Conflict(conflict::position(entry.position, last)).into());
     }
+    if entry.text.is_empty() {
+        return Err(Conflict(conflict::empty(entry.position)).into());
+    }
     if entry.sequence > 0
         && let Some(kept) = tables.find_mid(&entry.mid)?
     {

@@ -5,6 +5,7 @@ use accp_session::{Entry, LogId, LogKey, Outgoing, Snapshot, Voucher};
 
 use super::cell::{Cell, Conflict, integer, text};
 use super::columns::{Columns, Damage, ascend};
+use super::entry::lost_text;
 use crate::{SideId, Summary};
 
 /// A row of table `side`.
@@ -145,6 +146,15 @@ impl Side {
         self.at = Some(entry.at);
         self.entries += 1;
         self.due += u64::from(entry.is_due());
+        Ok(())
+    }
+
+    /// Checks that an entry without a text is one from which nothing is restored.
+    pub(crate) fn check_erased(&self, entry: &Entry) -> Result<(), Damage> {
+        let is_needed = entry.is_due() || entry.position > self.covered.unwrap_or(0);
+        if is_needed && entry.text.is_empty() {
+            return Err(lost_text(entry.position));
+        }
         Ok(())
     }
 

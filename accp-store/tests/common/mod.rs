@@ -9,7 +9,7 @@ use std::sync::Arc;
 use accp_registry::{ErrorCode, Hash};
 use accp_runtime::session::{MemberId, Mid, Time};
 use accp_session::{Batch, Cold, Due, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
-use accp_store::{SideId, Store, StoreError};
+use accp_store::{Erasure, SideId, Store, StoreError};
 
 /// The side that [`fill`] fills.
 pub(crate) fn launch() -> SideId {
@@ -125,6 +125,17 @@ pub(crate) fn lapse(store: &mut impl Store) -> Result<(), StoreError> {
         ..Batch::default()
     };
     store.commit(&[(&launch(), &batch)])
+}
+
+/// Adds what a file can have since format 4: an entry and a value that were erased.
+pub(crate) fn erase(store: &mut impl Store) -> Result<(), StoreError> {
+    let erasure = Erasure {
+        positions: [7, 11].into(),
+        keys: ["k101_3".to_owned()].into(),
+        lapses: true,
+        ..Erasure::default()
+    };
+    store.erase(&[(&launch(), &erasure)]).map(drop)
 }
 
 /// Returns all data of a store, as text.

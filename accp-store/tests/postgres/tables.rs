@@ -21,7 +21,7 @@ fn processes_that_start_at_once_make_the_tables_once() {
             });
         }
     });
-    assert_eq!(version(&schema), 1);
+    assert_eq!(version(&schema), 2);
     assert_eq!(schema.open().list().unwrap().len(), 6);
 }
 
@@ -48,7 +48,7 @@ fn tables_of_an_earlier_version_are_migrated() {
         "CREATE TABLE accp_schema (version bigint NOT NULL); INSERT INTO accp_schema VALUES (0)",
     );
     let mut store = schema.open();
-    assert_eq!(version(&schema), 1);
+    assert_eq!(version(&schema), 2);
     store.commit(&[(&launch(), &entry(1))]).unwrap();
     schema.sql().run("UPDATE accp_schema SET version = -1");
     let error = PostgresStore::open(&schema.url).unwrap_err();

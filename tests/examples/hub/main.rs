@@ -128,7 +128,7 @@ fn run(args: &Args) -> Result<String, String> {
     };
     let config = format!("heartbeat = 1\n{replica}");
     std::fs::write(&start.config, config).map_err(|error| error.to_string())?;
-    runtime.block_on(async {
+    let done = runtime.block_on(async {
         let (mut hubs, mut ways) = (Vec::new(), Vec::new());
         for _ in 0..args.hubs {
             let hub = Process::start(&start)?;
@@ -183,5 +183,8 @@ fn run(args: &Args) -> Result<String, String> {
             .map(|(accident, count)| format!("{count} x {accident:?}"))
             .collect();
         Ok(format!("{}: {counts}", said.join(", ")))
-    })
+    });
+    // After a failure, agents over HTTP still wait for a hub.
+    runtime.shutdown_background();
+    done
 }

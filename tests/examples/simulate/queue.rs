@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use accp_session::{Batch, Entry, Stored};
 use accp_store::{
-    Committer, Freed, Kept, OpenSide, Retention, SideId, Store, StoreError, StoreErrorKind, Summary,
+    Committer, Erasure, Freed, Kept, OpenSide, Retention, SideId, Store, StoreError,
+    StoreErrorKind, Summary,
 };
 
 /// A store whose calls all go through a committer. It waits for each answer, so a run is the same
@@ -111,6 +112,20 @@ impl Store for Queue {
 
     fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
         self.ask(side, move |store, side| store.retain(side, retention))
+    }
+
+    fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
+        let Some((side, _)) = group.first() else {
+            return Ok(Freed::default());
+        };
+        let all: Vec<_> = group
+            .iter()
+            .map(|(side, erasure)| (SideId::clone(side), Erasure::clone(erasure)))
+            .collect();
+        self.ask(side, move |store, _| {
+            let group: Vec<_> = all.iter().map(|(side, erasure)| (side, erasure)).collect();
+            store.erase(&group)
+        })
     }
 
     fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {

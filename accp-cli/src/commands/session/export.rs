@@ -11,6 +11,7 @@ use serde_json::{Value as Json, json};
 
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
+use crate::redact::Redactor;
 use crate::store_file::{Opened, SessionArgs, Side};
 
 /// Write the log of a session, and the values in its cold state, for programs
@@ -42,6 +43,10 @@ pub(crate) struct Args {
     /// Write the values in cold state to this file
     #[arg(long, value_name = "FILE")]
     values: Option<PathBuf>,
+    /// Replace what frames say by its kind and length: for people who may see that agents talk, and
+    /// not of what
+    #[arg(long, conflicts_with = "resolve")]
+    redact: bool,
 }
 
 /// The format of an exported log.
@@ -59,11 +64,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--output and --values name one file: give each a name of its own".to_owned(),
         ));
     }
+    let redactor = args.redact.then(Redactor::new).transpose()?;
     let mut opened = args.session.open()?;
     // The values are completed first, so that a complete frame file never refers to missing values.
     if let Some(path) = &args.values {
         let mut values = Output::to(Some(path))?;
-        let missing = write_values(&mut opened, &mut values)?;
+        let missing = write_values(&mut opened, &mut values, redactor.as_ref())?;
         values.finish()?;
         if missing > 0 {
             output::note(format_args!(
@@ -76,13 +82,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut faults = 0;
     let registry = Arc::clone(opened.side.registry());
     for entry in Log::new(Arc::clone(&opened.store), &opened.summary.side, 1) {
-        let entry = entry?;
+        let mut entry = entry?;
+        let message = crate::words::message(&entry.text, &registry).ok();
+        let message = message.filter(|_| entry.kind != EntryKind::Part);
+        let mut message = message.map(Message::into_owned);
+        if let Some(redactor) = &redactor {
+            message = message.map(|message| redactor.message(message, &registry));
+            entry.text = redactor.frame(&entry.text, &registry).into();
+        }
         match args.format {
             ExportFormat::Frames if entry.kind == EntryKind::Frame => out.line(&entry.text)?,
             ExportFormat::Frames => {}
             ExportFormat::Jsonl => {
-                let message = crate::words::message(&entry.text, &registry).ok();
-                let mut message = message.filter(|_| entry.kind != EntryKind::Part);
                 if args.resolve
                     && let Some(message) = &mut message
                 {
@@ -134,7 +145,11 @@ fn to_json(entry: &Entry, message: Option<&Message<'_>>) -> Json {
 }
 
 /// Writes all values, and returns how many have no bytes here.
-fn write_values(opened: &mut Opened, out: &mut Output) -> Result<u64, Failure> {
+fn write_values(
+    opened: &mut Opened,
+    out: &mut Output,
+    redactor: Option<&Redactor>,
+) -> Result<u64, Failure> {
     let mut missing = 0;
     let side = &opened.summary.side;
     for key in opened.store.cold_keys(side)? {
@@ -149,6 +164,14 @@ fn write_values(opened: &mut Opened, out: &mut Output) -> Result<u64, Failure> {
             ))
         })?;
         missing += u64::from(data.is_none());
+        if let Some(redactor) = redactor {
+            // The digest of a short value leads to the value.
+            out.line(json!({
+                "key": format!("cold.{key}"), "length": value.length, "expired": expired,
+                "value": data.map(|value| redactor.value(&value)),
+            }))?;
+            continue;
+        }
         out.line(json!({
             "key": format!("cold.{key}"), "sha256": value.digest.to_string(),
             "length": value.length, "expired": expired, "text": text,

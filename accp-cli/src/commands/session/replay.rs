@@ -7,6 +7,7 @@ use accp_store::Log;
 
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
+use crate::redact::Redactor;
 use crate::store_file::SessionArgs;
 use crate::words::{twin, utc};
 
@@ -18,6 +19,7 @@ use crate::words::{twin, utc};
 #[command(after_help = "Examples:
   accp session replay team.db
   accp session replay team.db launch --from 100 --to 120
+  accp session replay --redact team.db
   accp session replay --frames team.db | accp explain")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -31,6 +33,10 @@ pub(crate) struct Args {
     /// The last position
     #[arg(long, value_name = "POSITION")]
     to: Option<NonZeroU64>,
+    /// Replace what frames say by its kind and length: for people who may see that agents talk, and
+    /// not of what
+    #[arg(long)]
+    redact: bool,
 }
 
 /// Runs the command.
@@ -43,6 +49,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let opened = args.session.open()?;
     let registry = opened.side.registry();
+    let redactor = args.redact.then(Redactor::new).transpose()?;
+    let shown = |text: &str| {
+        redactor
+            .as_ref()
+            .map(|redactor| redactor.frame(text, registry))
+    };
     let mut out = Output::stdout();
     let mut day = String::new();
     for entry in Log::new(opened.store, &opened.summary.side, args.from.get()) {
@@ -53,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         if args.frames {
             // Only the frames that were relayed to members.
             if entry.kind.is_relayed() {
-                out.line(&entry.text)?;
+                out.line(shown(&entry.text).as_deref().unwrap_or(&entry.text))?;
             }
             continue;
         }
@@ -64,7 +76,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             date.clone_into(&mut day);
         }
         let time = time.trim_start().trim_end_matches(" UTC");
-        let words = twin(&entry.text, registry);
+        // The words of a frame hold its values, so a redacted frame is shown as it is.
+        let words = shown(&entry.text).unwrap_or_else(|| twin(&entry.text, registry));
         out.line(format_args!(
             "{:>6}  {time}  {}{words}",
             entry.position,

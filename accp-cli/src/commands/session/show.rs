@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use accp_context::render_context;
-use accp_runtime::Value;
 use accp_runtime::context::{Checkpoint, ContextLimits, Digest, TokenBudget, Used};
 use accp_runtime::session::{MemberId, State, Time};
 use accp_session::{Due, EntryKind};
@@ -14,6 +13,7 @@ use serde_json::{Value as Json, json};
 use crate::choices::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
+use crate::redact::Redactor;
 use crate::store_file::{Opened, SessionArgs};
 use crate::table::Table;
 use crate::words::{name, ranges, triggers, utc};
@@ -33,20 +33,33 @@ pub(crate) struct Args {
     /// json: one object
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Replace what frames say by its kind and length: for people who may see that agents talk, and
+    /// not of what
+    #[arg(long)]
+    redact: bool,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
+    let redactor = args.redact.then(Redactor::new).transpose()?;
     let mut opened = args.session.open()?;
     let mut out = Output::stdout();
     if args.context {
         let state = opened.side.state();
-        out.write(render_context(state.warm(), state.hot()).as_bytes())?;
+        let context = render_context(state.warm(), state.hot());
+        match &redactor {
+            None => out.write(context.as_bytes())?,
+            Some(redactor) => {
+                for line in context.lines() {
+                    out.line(redactor.frame(line, opened.side.registry()))?;
+                }
+            }
+        }
     } else {
         let picture = Picture::of(&mut opened)?;
         match args.format {
-            Format::Text => out.write(picture.text(&opened).as_bytes())?,
-            Format::Json => out.line(picture.json(&opened))?,
+            Format::Text => out.write(picture.text(&opened, redactor.as_ref()).as_bytes())?,
+            Format::Json => out.line(picture.json(&opened, redactor.as_ref()))?,
         }
     }
     out.finish()?;
@@ -106,7 +119,7 @@ impl Picture {
         Ok(picture)
     }
 
-    fn text(&self, opened: &Opened) -> String {
+    fn text(&self, opened: &Opened, redactor: Option<&Redactor>) -> String {
         let Opened { summary, side, .. } = opened;
         let state = side.state();
         let mut rows = Table::default();
@@ -187,7 +200,8 @@ impl Picture {
             let mut table =
                 Table::headed([&format!("shared, version {version}"), "value"]).indented(2);
             for (key, value) in shared.entries().iter() {
-                table.row([name(key).into_owned(), value.to_string()]);
+                let value = redactor.map_or_else(|| value.to_string(), |one| one.value(value));
+                table.row([name(key).into_owned(), value]);
             }
             let _ = writeln!(out, "\n{table}");
         }
@@ -222,7 +236,7 @@ impl Picture {
         table
     }
 
-    fn json(&self, opened: &Opened) -> Json {
+    fn json(&self, opened: &Opened, redactor: Option<&Redactor>) -> Json {
         let Opened { summary, side, .. } = opened;
         let state = side.state();
         let budget = TokenBudget::of(state.hot(), state.warm(), &ContextLimits::DRAFT);
@@ -233,6 +247,19 @@ impl Picture {
                 "present": party.present, "supervisor": party.supervisor,
             })
         });
+        let said = |text: &str| match redactor {
+            Some(redactor) => redactor.mark("str", text),
+            None => text.to_owned(),
+        };
+        let shared = state.shared().entries().iter();
+        let shared = shared.map(|(key, value)| {
+            let value = redactor.map_or_else(
+                || value.to_json(),
+                |redactor| Json::from(redactor.value(value)),
+            );
+            (key.to_owned(), value)
+        });
+        let shared: serde_json::Map<_, _> = shared.collect();
         let checkpoints = self.checkpoints.iter().map(|(position, checkpoint)| {
             let on: Vec<_> = checkpoint.triggers().iter().map(|on| on.as_str()).collect();
             let kept = checkpoint.kept().iter().map(
@@ -243,9 +270,9 @@ impl Picture {
                 "id": format!("ckpt_{}", checkpoint.id()), "position": position,
                 "at": checkpoint.at().as_millis(), "triggers": on, "covers": checkpoint.covers(),
                 "left": checkpoint.left(), "kept": kept.collect::<Json>(),
-                "summary": digest.map(Digest::summary),
+                "summary": digest.map(|digest| said(digest.summary())),
                 "late": digest.and_then(Digest::late).map(|(id, text)| json!({
-                    "of": format!("ckpt_{id}"), "summary": text,
+                    "of": format!("ckpt_{id}"), "summary": said(text),
                 })),
                 "tokens": digest.map(Digest::tokens),
                 "merged": checkpoint.merged().map(|(through, _)| format!("ckpt_{through}")),
@@ -270,7 +297,7 @@ impl Picture {
             "checkpoints": checkpoints.collect::<Json>(),
             "shared": {
                 "version": state.shared().version(),
-                "entries": Value::Map(state.shared().entries().clone()).to_json(),
+                "entries": shared,
             },
         })
     }

@@ -28,7 +28,7 @@ pub(crate) struct Args {
     file: PathBuf,
     /// The session; all sessions by default
     session: Option<String>,
-    /// json: one object a line with `session`, `ok`, `entries`, `frames`, `checkpoints`, `moved`,
+    /// json: one object a line with `session`, `ok`, `entries`, `erased`, `frames`, `checkpoints`, `moved`,
     /// `references`, `elsewhere`, `refolded` and `faults`
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -79,7 +79,7 @@ enum Refolded {
     Against(u64),
     /// From the first entry, because there is no snapshot.
     Whole,
-    /// From the snapshot, because the host has the entries before it, or they were deleted.
+    /// From the snapshot, because the host has the entries before it, or they were deleted or erased.
     FromSnapshot,
 }
 
@@ -99,7 +99,7 @@ impl Report {
         let mut audit = Audit::of(store, id, &mut side)?;
         let refolded = match stored.snapshot.as_ref().map(|snapshot| snapshot.position) {
             None => Refolded::Whole,
-            Some(position) if side.is_host() && summary.first == 1 => {
+            Some(position) if side.is_host() && summary.first == 1 && audit.erased == 0 => {
                 // The stored log without the snapshot.
                 let alone = Stored {
                     snapshot: None,
@@ -131,7 +131,7 @@ impl Report {
             Refolded::FromSnapshot => "from the snapshot",
         });
         json!({
-            "session": summary.name(), "ok": audit.faults.is_empty(), "entries": audit.entries,
+            "session": summary.name(), "ok": audit.faults.is_empty(), "entries": audit.entries, "erased": audit.erased,
             "frames": audit.frames, "checkpoints": audit.checkpoints, "moved": audit.moved,
             "references": audit.references, "elsewhere": audit.elsewhere,
             "refolded": refolded, "faults": audit.faults,
@@ -157,8 +157,12 @@ impl Report {
             0 => String::new(),
             count => format!(" ({count} more: with another side, expired or superseded)"),
         };
+        let erased = match audit.erased {
+            0 => String::new(),
+            count => format!(" ({count} of them erased)"),
+        };
         out.line(format_args!(
-            "{name}: fine: {}, {folded};\n  {} can be read{elsewhere}, {} list {} that moved",
+            "{name}: fine: {}{erased}, {folded};\n  {} can be read{elsewhere}, {} list {} that moved",
             counted(audit.entries, "entry").replace("entrys", "entries"),
             counted(audit.references, "reference"),
             counted(audit.checkpoints, "checkpoint"),

@@ -1,0 +1,72 @@
+//! `accp session erase`: erases somebody's data from a session.
+
+use std::path::PathBuf;
+
+use accp_runtime::session::Rules;
+use accp_store::{EraseError, Plan, SqliteStore, StoreErrorKind};
+
+use crate::erasure::{Data, to_json};
+use crate::outcome::{Failure, Outcome};
+use crate::store_file;
+
+/// Erase somebody's frames and values from a session; places, ids and digests stay
+///
+/// A frame takes with it its parts and copies, the values that its sender has put for it, and the
+/// checkpoints that may state facts of it. The file is written anew, so that no page of it keeps
+/// anything of that. What other agents have quoted stays, and so do copies elsewhere: those of
+/// agents with stores of their own, and backups.
+///
+/// No other process may have the file open: `accp erase` has a hub do it that runs.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "Examples:
+  accp session erase team.db launch --from dev --dry-run
+  accp session erase team.db launch --from dev
+  accp session erase team.db --positions 3..9,12 --key k101_7"
+)]
+pub(crate) struct Args {
+    /// The file, a store of `accp-store`
+    file: PathBuf,
+    /// The session; may be left out if the file holds only one session, or only one host's side
+    session: Option<String>,
+    #[command(flatten)]
+    data: Data,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let wanted = args.data.wanted()?;
+    let mut store = if args.data.dry_run {
+        store_file::open(&args.file)?
+    } else {
+        alone(args)?
+    };
+    let found = store_file::find(&mut store, &args.file, args.session.as_deref())?;
+    let (session, rules) = (found.side.session(), Rules::default());
+    let options = store_file::options(&found.side)?;
+    let plan = Plan::make(&mut store, session, &wanted, &options, &rules);
+    let plan = plan.map_err(|error| failure(args, error))?;
+    if !args.data.dry_run {
+        plan.carry_out(&mut store)?;
+    }
+    args.data.tell(&to_json(session, &plan, !args.data.dry_run))
+}
+
+/// Opens the file, and keeps other processes out.
+fn alone(args: &Args) -> Result<SqliteStore, Failure> {
+    drop(store_file::open(&args.file)?); // it says better what is wrong with another file
+    SqliteStore::open_alone(&args.file).map_err(|error| match error.kind() {
+        StoreErrorKind::Busy => Failure::Misuse(format!("{error}: `accp erase` asks a hub")),
+        _ => error.into(),
+    })
+}
+
+fn failure(args: &Args, error: EraseError) -> Failure {
+    let file = args.file.display();
+    match error {
+        EraseError::Store(error) => error.into(),
+        EraseError::Due(..) => Failure::Misuse(format!("{file}: {error} (--lapse)")),
+        error => Failure::Misuse(format!("{file}: {error}")),
+    }
+}

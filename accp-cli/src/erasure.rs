@@ -1,0 +1,139 @@
+//! What `accp session erase` and `accp erase` have in common: the arguments that name data, and the
+//! table of what goes.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use accp_store::{Plan, Wanted};
+use serde_json::{Value as Json, json};
+
+use crate::choices::Format;
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::{self, Output};
+use crate::table::Table;
+use crate::words::{counted, name, ranges};
+
+/// The data to erase.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Data {
+    /// All frames and values of this agent
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) from: Option<String>,
+    /// The frames at these positions: 7, or 3..9 for all from 3 to 9
+    #[arg(long, value_name = "POSITIONS", value_delimiter = ',', value_parser = positions)]
+    pub(crate) positions: Vec<RangeInclusive<u64>>,
+    /// The value under this key: `k101_7`
+    #[arg(long, value_name = "KEY", value_delimiter = ',')]
+    pub(crate) key: Vec<String>,
+    /// Let frames lapse that wait for a handler; otherwise nothing is erased then
+    #[arg(long)]
+    pub(crate) lapse: bool,
+    /// Only say what would be erased
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// json: one object with `session`, `erased` (false for a dry run), and `sides`: `side`, `host`,
+    /// `positions`, `keys` and the `bytes` of the frames
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+impl Data {
+    pub(crate) fn wanted(&self) -> Result<Wanted, Failure> {
+        if self.from.is_none() && self.positions.is_empty() && self.key.is_empty() {
+            return Err(Failure::Misuse(
+                "name what to erase: --from AGENT, --positions 3..9 or --key k101_7".to_owned(),
+            ));
+        }
+        let keys = self.key.iter();
+        let keys = keys.map(|key| key.trim_start_matches('$').trim_start_matches("cold."));
+        Ok(Wanted {
+            from: self.from.clone(),
+            positions: self.positions.clone(),
+            keys: keys.map(str::to_owned).collect::<BTreeSet<_>>(),
+            lapses: self.lapse,
+        })
+    }
+
+    /// Prints what goes.
+    pub(crate) fn tell(&self, told: &Json) -> Outcome {
+        let mut out = Output::stdout();
+        if self.format == Format::Json {
+            out.line(told)?;
+            out.finish()?;
+            return Ok(Verdict::Fine);
+        }
+        let sides = told["sides"].as_array().map(Vec::as_slice);
+        let sides = sides.unwrap_or_default();
+        if sides.is_empty() {
+            out.finish()?;
+            output::note("nothing is left to erase");
+            return Ok(Verdict::Fine);
+        }
+        let verb = if self.dry_run {
+            "would erase"
+        } else {
+            "erased"
+        };
+        let mut table = Table::headed(["side", verb, "bytes", "values"]);
+        for side in sides {
+            let positions = side["positions"].as_array().into_iter().flatten();
+            let positions: Vec<u64> = positions.filter_map(Json::as_u64).collect();
+            let keys = side["keys"].as_array().into_iter().flatten();
+            let keys: Vec<&str> = keys.filter_map(Json::as_str).collect();
+            let host = if side["host"] == true { " (host)" } else { "" };
+            let agent = side["side"].as_str().unwrap_or_default();
+            let frames = counted(positions.len() as u64, "frame");
+            table.row([
+                format!("{}{host}", name(agent)),
+                format!("{frames}: {}", ranges(&runs(&positions))),
+                side["bytes"].to_string(),
+                keys.join(", "),
+            ]);
+        }
+        out.line(table)?;
+        out.finish()?;
+        if !self.dry_run {
+            output::note(
+                "copies elsewhere stay: those of agents with stores of their own, and backups",
+            );
+        }
+        Ok(Verdict::Fine)
+    }
+}
+
+/// Returns what goes as JSON.
+pub(crate) fn to_json(session: &str, plan: &Plan, erased: bool) -> Json {
+    let sides = plan.sides().iter().map(|part| {
+        let positions = part.entries.iter().map(|entry| entry.position);
+        let bytes: u64 = part.entries.iter().map(|entry| entry.bytes).sum();
+        json!({
+            "side": part.side.agent(), "host": part.host, "bytes": bytes,
+            "positions": positions.collect::<Vec<_>>(), "keys": part.keys,
+        })
+    });
+    json!({ "session": session, "erased": erased, "sides": sides.collect::<Json>() })
+}
+
+/// Returns ascending positions as ranges.
+fn runs(positions: &[u64]) -> Vec<(u64, u64)> {
+    let runs = positions.chunk_by(|one, next| one + 1 == *next);
+    runs.filter_map(|run| Some((*run.first()?, *run.last()?)))
+        .collect()
+}
+
+fn positions(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let number = |text: &str| {
+        let number = text.parse().ok().filter(|number| *number > 0);
+        number.ok_or_else(|| format!("`{text}` is not a position: write 7, or 3..9"))
+    };
+    match text.split_once("..") {
+        None => number(text).map(|at| at..=at),
+        Some((from, to)) => {
+            let (from, to) = (number(from)?, number(to.trim_start_matches('='))?);
+            if from > to {
+                return Err(format!("{from} is after {to}: swap the two"));
+            }
+            Ok(from..=to)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! `POST /accp/v1/sessions/{session}/erase`: somebody's data goes, on request.
+
+use std::collections::BTreeSet;
+
+use accp_store::{EraseError, Plan, Wanted};
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::{Value as Json_, json};
+
+use crate::answer::Refused;
+use crate::app::{App, Caller, Shared};
+use crate::metrics::add;
+
+/// What to erase. Positions are pairs, the first and the last.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    from: Option<String>,
+    #[serde(default)]
+    positions: Vec<[u64; 2]>,
+    #[serde(default)]
+    keys: BTreeSet<String>,
+    /// True to let frames lapse that wait for a handler.
+    #[serde(default)]
+    lapse: bool,
+    /// True to say only what would go.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+pub(crate) async fn erase(
+    State(app): State<Shared>,
+    Path(session): Path<String>,
+    caller: Caller,
+    body: Bytes,
+) -> Response {
+    match take(&app, &session, &caller, &body).await {
+        Ok(told) => Json(told).into_response(),
+        Err(refused) => {
+            add(&app.metrics.denied);
+            refused.response(&app.config.agent)
+        }
+    }
+}
+
+async fn take(app: &App, session: &str, caller: &Caller, body: &[u8]) -> Result<Json_, Refused> {
+    caller.check(session, None)?;
+    caller.identity.check_admin()?;
+    let asked: Asked = serde_json::from_slice(body).map_err(|error| {
+        let expected = "an object of `from`, `positions`, `keys`, `lapse` and `dry_run`";
+        Refused::invalid(format!(
+            "{expected}, as /openapi.json says (line {}, column {})",
+            error.line(),
+            error.column()
+        ))
+    })?;
+    let wanted = Wanted {
+        from: asked.from,
+        positions: asked
+            .positions
+            .iter()
+            .map(|[from, to]| *from..=*to)
+            .collect(),
+        keys: asked.keys,
+        lapses: asked.lapse,
+    };
+    let plan = app.sessions.erase(session, wanted, asked.dry_run).await?;
+    let entries: usize = plan.sides().iter().map(|part| part.entries.len()).sum();
+    tracing::info!(
+        session,
+        entries,
+        dry_run = asked.dry_run,
+        "data is erased on request"
+    );
+    Ok(describe(session, &plan, !asked.dry_run))
+}
+
+fn describe(session: &str, plan: &Plan, erased: bool) -> Json_ {
+    let sides = plan.sides().iter().map(|part| {
+        let positions = part.entries.iter().map(|entry| entry.position);
+        let bytes: u64 = part.entries.iter().map(|entry| entry.bytes).sum();
+        json!({
+            "side": part.side.agent(), "host": part.host, "bytes": bytes,
+            "positions": positions.collect::<Vec<_>>(), "keys": part.keys,
+        })
+    });
+    json!({ "session": session, "erased": erased, "sides": sides.collect::<Json_>() })
+}
+
+impl From<EraseError> for Refused {
+    fn from(error: EraseError) -> Self {
+        let code = accp_runtime::ErrorCode::REF_NOT_FOUND;
+        match error {
+            EraseError::Session(_) => Self::unknown_session(),
+            EraseError::Agent { .. } | EraseError::Key(_) => {
+                Self::not_found(code, error.to_string())
+            }
+            EraseError::Nothing | EraseError::Position { .. } => Self::invalid(error.to_string()),
+            EraseError::Due(..) | EraseError::Outbox(_) => Self::conflict(error.to_string()),
+            error => Self::store(&error),
+        }
+    }
+}

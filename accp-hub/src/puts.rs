@@ -1,0 +1,82 @@
+//! `PUT /accp/v1/sessions/{session}/values/{key}`: the bytes of a value in cold state.
+
+use accp_client::Supplied;
+use accp_registry::Hash;
+use accp_session::read_value;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+
+use crate::answer::Refused;
+use crate::app::{App, Caller, Shared};
+use crate::metrics::add;
+use crate::pieces::Pieces;
+
+/// The query of a PUT.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct By {
+    /// The agent that has announced the value; that of the token by default.
+    agent: Option<String>,
+}
+
+pub(crate) async fn put(
+    State(app): State<Shared>,
+    Path((session, key)): Path<(String, String)>,
+    Query(by): Query<By>,
+    caller: Caller,
+    body: Body,
+) -> Response {
+    match take(&app, &session, &key, by, &caller, body).await {
+        Ok(status) => status.into_response(),
+        Err(refused) => {
+            add(&app.metrics.denied);
+            refused.response(&app.config.agent)
+        }
+    }
+}
+
+async fn take(
+    app: &App,
+    session: &str,
+    key: &str,
+    by: By,
+    caller: &Caller,
+    body: Body,
+) -> Result<StatusCode, Refused> {
+    let agent = by.agent.as_deref().or(caller.identity.name());
+    let agent = agent.ok_or_else(|| Refused::invalid("?agent=, the agent that puts the value"))?;
+    caller.check(session, Some(agent))?;
+    let hub = app.sessions.existing(session).await?;
+    let key = key.strip_prefix("cold.").unwrap_or(key);
+    let unknown = || {
+        let code = accp_runtime::ErrorCode::REF_NOT_FOUND;
+        let expected = "a key that this agent has announced by `sync:put`";
+        Refused::not_found(code, expected)
+    };
+    // Nobody sends more than was announced: the host has bounded that.
+    let announced = app.sessions.announced(session, key).await?;
+    let announced = announced.ok_or_else(unknown)?;
+    let limit = usize::try_from(announced.length).unwrap_or(usize::MAX);
+    let bytes = Pieces::new(body, limit).whole(Vec::new()).await?;
+    if (Hash::of(&bytes), bytes.len()) != (announced.digest, limit) {
+        return Err(Refused::conflict(
+            "the bytes that `sync:put` has announced under this key, by SHA-256 and length",
+        ));
+    }
+    // A reader of the value would fail otherwise, and its sender would not hear of it.
+    read_value(&bytes)?;
+    let supplied = hub.supply(agent, key, bytes).await;
+    match supplied.map_err(|error| Refused::client(&error))? {
+        Supplied::Kept => Ok(StatusCode::CREATED),
+        Supplied::Here => Ok(StatusCode::NO_CONTENT),
+        Supplied::Expired => {
+            let code = accp_runtime::ErrorCode::REF_EXPIRED;
+            Err(Refused::not_found(code, "a value that has not expired"))
+        }
+        Supplied::Unknown => Err(unknown()),
+        _ => Err(Refused::busy("a session that goes on")),
+    }
+}

@@ -1,0 +1,91 @@
+//! Values come by PUT.
+mod common;
+
+use accp_hub::Config;
+use common::{Running, frame};
+use reqwest::StatusCode;
+use sha2::{Digest as _, Sha256};
+
+const VALUE: &str = "\"a_text_that_is_longer_than_a_frame_should_have_it_in_one_of_its_fields";
+
+async fn put(hub: &Running, key: &str, query: &str, value: &str) -> (StatusCode, String) {
+    let url = hub.url(&format!("/accp/v1/sessions/lunch/values/{key}{query}"));
+    let request = hub.http.put(url).body(value.to_owned());
+    let answer = request.send().await.expect("an answer");
+    (answer.status(), answer.text().await.expect("text"))
+}
+
+async fn announce(hub: &Running, seq: u64, key: &str, value: &str) {
+    let digest = hex::encode(Sha256::digest(value));
+    let head = format!("@me>sync:put{{keys:[[{key},\"{digest},{}]]}}", value.len());
+    let mid = format!("c{seq:011}");
+    let (status, said) = hub.post(&frame(&head, &mid, seq, "sid:lunch")).await;
+    assert_eq!(status, StatusCode::OK, "{said}");
+}
+
+#[tokio::test]
+async fn a_value_that_was_announced_comes_by_put_and_is_read() {
+    let hub = Running::start(Config::default()).await;
+    announce(&hub, 1, "k101_1", VALUE).await;
+    let (status, said) = put(&hub, "k101_1", "?agent=me", VALUE).await;
+    assert_eq!((status, &*said), (StatusCode::CREATED, ""));
+    let (status, _) = put(&hub, "cold.k101_1", "?agent=me", VALUE).await;
+    assert_eq!(status, StatusCode::NO_CONTENT, "it is there already");
+    let text = "@me>req:plan{goal:$cold.k101_1}";
+    let (status, said) = hub.post(&frame(text, "c00000000002", 2, "sid:lunch")).await;
+    assert_eq!(status, StatusCode::OK, "{said}");
+    let url = hub.url("/accp/v1/sessions/lunch/values/cold.k101_1");
+    let read = hub.http.get(url).send().await.expect("an answer");
+    let read = read.text().await.expect("text");
+    assert!(read.contains("longer than a frame"), "{read}");
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn other_bytes_and_other_peoples_keys_are_refused() {
+    let hub = Running::start(Config::default()).await;
+    announce(&hub, 1, "k101_1", VALUE).await;
+    announce(&hub, 2, "k101_2", "[not a value").await;
+    let other = VALUE.replace("longer", "larger");
+    let longer = VALUE.repeat(2);
+    for (key, query, value, status, says) in [
+        (
+            "k101_1",
+            "?agent=me",
+            &*other,
+            StatusCode::CONFLICT,
+            "announced",
+        ),
+        (
+            "k101_1",
+            "?agent=me",
+            &*longer,
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "E1001",
+        ),
+        (
+            "k101_1",
+            "?agent=eve",
+            VALUE,
+            StatusCode::NOT_FOUND,
+            "E2001",
+        ),
+        ("k101_9", "?agent=me", VALUE, StatusCode::NOT_FOUND, "E2001"),
+        ("k101_1", "", VALUE, StatusCode::BAD_REQUEST, "agent"),
+        (
+            "k101_2",
+            "?agent=me",
+            "[not a value",
+            StatusCode::BAD_REQUEST,
+            "E1001",
+        ),
+    ] {
+        let (found, said) = put(&hub, key, query, value).await;
+        assert_eq!(found, status, "{key}{query}: {said}");
+        assert!(said.contains(says), "{key}{query}: {said}");
+    }
+    // Nothing of that was kept.
+    let (status, said) = put(&hub, "k101_1", "?agent=me", VALUE).await;
+    assert_eq!(status, StatusCode::CREATED, "{said}");
+    hub.stop().await;
+}

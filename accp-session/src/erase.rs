@@ -1,0 +1,280 @@
+//! What goes with frames that a store erases, and the fold of a side without all that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+use accp_context::Checkpoint;
+use accp_frame::Intent;
+use accp_registry::Hash;
+
+use crate::host::Host;
+use crate::log::shared::StateUpdate;
+use crate::member::Member;
+use crate::refs::reference::{ColdKey, Reference, Target, references};
+use crate::side::Side;
+use crate::wire::control::put_key;
+use crate::wire::scan::Scanned;
+use crate::{
+    Entry, EntryKind, MemberId, Mid, Options, Part, RestoreError, Rules, Session, Snapshot, Stored,
+    Time,
+};
+
+/// Which data of a session to erase.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// The frames at these positions. What the session says of itself is passed over.
+    pub positions: Vec<RangeInclusive<u64>>,
+    /// All frames and values of this member.
+    pub sender: Option<MemberId>,
+    /// The agents for whom that member speaks.
+    pub agents: Vec<String>,
+    /// The values under these keys, without their tier: `k101_7`.
+    pub keys: BTreeSet<String>,
+}
+
+/// What has to be erased from a side, so that nothing of a selection is left in its log.
+#[derive(Debug, Clone, Default)]
+pub struct Erased {
+    /// The entries, ascending, with their texts.
+    pub entries: Vec<Entry>,
+    /// The keys of values, without their tier.
+    pub keys: BTreeSet<String>,
+    /// The checkpoints whose facts may stem from these entries.
+    checkpoints: BTreeSet<u64>,
+}
+
+/// Finds what has to be erased, as it reads the log of a side.
+///
+/// A frame that goes takes with it
+/// - its parts, and the copies of it that the host has made for requests that came again;
+/// - the values that its sender has put for it, unless a frame that stays refers to them;
+/// - the text of each checkpoint that was taken while the frame was in hot state, because the
+///   checkpoint may state facts of the frame.
+#[derive(Debug, Default)]
+pub struct Erasing {
+    selection: Selection,
+    found: Erased,
+    /// Parts that may still turn out to be of a frame that goes.
+    parts: BTreeMap<(MemberId, Mid), Vec<Entry>>,
+    /// Frames in parts that go.
+    wholes: BTreeSet<(MemberId, Mid)>,
+    /// The digests of the frames that go, without their metadata.
+    heads: BTreeSet<Hash>,
+    /// The positions of frames that go and may still be in hot state.
+    hot: BTreeSet<u64>,
+    /// Keys that frames that go refer to, and keys that frames that stay refer to.
+    used: BTreeSet<String>,
+    needed: BTreeSet<String>,
+}
+
+impl Erasing {
+    /// Begins to read a log for what a selection names.
+    pub fn new(selection: Selection) -> Self {
+        Self {
+            selection,
+            ..Self::default()
+        }
+    }
+
+    /// Takes the next entry of the log that has a text.
+    pub fn read(&mut self, entry: &Entry) {
+        match entry.kind {
+            EntryKind::Control => self.control(entry),
+            EntryKind::Part => self.part(entry),
+            EntryKind::Frame => self.frame(entry),
+            EntryKind::Repeat => self.repeat(entry),
+            _ if self.names(entry) => self.found.entries.push(entry.clone()),
+            _ => {}
+        }
+    }
+
+    /// Returns what has to be erased. `keys` are all keys of the side, without their tier.
+    pub fn finish(self, keys: &[String]) -> Erased {
+        let Self {
+            selection,
+            mut found,
+            used,
+            needed,
+            ..
+        } = self;
+        let owner = |key: &str| put_key(key).map(|(owner, _)| owner);
+        let is_chosen = |key: &&String| {
+            let is_sender_s = selection.sender.is_some() && owner(key) == selection.sender;
+            let is_alone = used.contains(*key) && !needed.contains(*key);
+            is_sender_s || is_alone || selection.keys.contains(*key)
+        };
+        found.keys = keys.iter().filter(is_chosen).cloned().collect();
+        found.entries.sort_by_key(|entry| entry.position);
+        found
+    }
+
+    /// Returns whether the selection itself names an entry.
+    fn names(&self, entry: &Entry) -> bool {
+        let mut ranges = self.selection.positions.iter();
+        self.selection.sender == Some(entry.sender)
+            || ranges.any(|range| range.contains(&entry.position))
+    }
+
+    fn frame(&mut self, entry: &Entry) {
+        let whole = (entry.sender, entry.mid.clone());
+        let parts = self.parts.remove(&whole);
+        if !self.names(entry) && !self.wholes.contains(&whole) {
+            self.needed.extend(keys_in(entry).map(|(_, key)| key));
+            return;
+        }
+        self.found.entries.extend(parts.into_iter().flatten());
+        self.wholes.insert(whole);
+        if let Ok(frame) = Scanned::of_entry(&entry.text) {
+            self.heads.insert(Hash::of(frame.head().as_bytes()));
+        }
+        let own = keys_in(entry).filter(|(owner, _)| *owner == entry.sender);
+        self.used.extend(own.map(|(_, key)| key));
+        self.hot.insert(entry.position);
+        self.found.entries.push(entry.clone());
+    }
+
+    fn part(&mut self, entry: &Entry) {
+        let frame = Scanned::of_entry(&entry.text).ok();
+        let part = frame.and_then(|frame| Part::read(&frame.envelope, frame.end).ok().flatten());
+        let is_named = self.names(entry);
+        let Some(part) = part else {
+            if is_named {
+                self.found.entries.push(entry.clone());
+            }
+            return;
+        };
+        let whole = (entry.sender, part.of);
+        if is_named {
+            self.wholes.insert(whole.clone());
+        }
+        let parts = self.parts.entry(whole.clone()).or_default();
+        parts.push(entry.clone());
+        if self.wholes.contains(&whole) {
+            self.found.entries.append(parts);
+        }
+    }
+
+    /// Chooses a request that came again as any frame of its sender, and the copy of an answer with
+    /// the answer: its entry has the one who asked as its sender.
+    fn repeat(&mut self, entry: &Entry) {
+        let Ok(frame) = Scanned::of_entry(&entry.text) else {
+            return;
+        };
+        let mut ranges = self.selection.positions.iter();
+        let mut agents = self.selection.agents.iter();
+        let is_chosen = ranges.any(|range| range.contains(&entry.position))
+            || self.heads.contains(&Hash::of(frame.head().as_bytes()))
+            || agents.any(|agent| agent == frame.header.agent)
+            || frame.intent == Intent::REQ && self.names(entry);
+        if is_chosen {
+            self.found.entries.push(entry.clone());
+        }
+    }
+
+    fn control(&mut self, entry: &Entry) {
+        let is_checkpoint = Scanned::of_entry(&entry.text)
+            .is_ok_and(|frame| frame.header.operation == "checkpoint");
+        if !is_checkpoint {
+            return;
+        }
+        let Ok(checkpoint) = Checkpoint::decode(&entry.text) else {
+            if !self.hot.is_empty() {
+                self.found.entries.push(entry.clone());
+            }
+            return;
+        };
+        let before = &self.found.checkpoints;
+        let merges = checkpoint.merged().is_some_and(|(through, _)| {
+            let oldest = before.first();
+            oldest.is_some_and(|oldest| *oldest <= through)
+        });
+        let late = checkpoint.digest().and_then(|digest| digest.late());
+        let tells_late = late.is_some_and(|(id, _)| before.contains(&id));
+        let draws = !self.hot.is_empty();
+        if draws {
+            self.found.checkpoints.insert(checkpoint.id());
+        }
+        if draws || merges || tells_late {
+            self.found.entries.push(entry.clone());
+        }
+        let left = checkpoint.left();
+        let has_left = |at: &u64| left.iter().any(|(from, to)| (from..=to).contains(&at));
+        self.hot.retain(|at| !has_left(at));
+    }
+}
+
+/// Returns the keys of values to which a frame refers, each with the member that has put the value.
+fn keys_in(entry: &Entry) -> impl Iterator<Item = (MemberId, String)> {
+    let all = references(&entry.text);
+    all.filter_map(|key| match Reference::parse(key)?.target {
+        Target::Cold(ColdKey::Value { member, number }) => {
+            Some((member, format!("k{member}_{number}")))
+        }
+        _ => None,
+    })
+}
+
+impl Session {
+    /// Returns the fold of a stored side up to the end of its log, without what is to be erased: the
+    /// store keeps it as its snapshot from then on. The frames leave hot state, facts and summaries
+    /// that may stem from them leave warm state, and values that they have set leave the shared state,
+    /// unless somebody has changed them since.
+    ///
+    /// Members have folds of their own, which this does not reach.
+    ///
+    /// # Errors
+    /// When the stored data cannot be read.
+    pub fn fold_without(
+        options: Options,
+        rules: Rules,
+        stored: &Stored,
+        erased: &Erased,
+    ) -> Result<Snapshot, RestoreError> {
+        let now = Time::default();
+        let snapshot = if stored.host {
+            let mut host = Host::folded(options, rules, stored, now)?;
+            forget(&mut host.side, erased);
+            let numbers = &mut host.gate.numbers;
+            for entry in &erased.entries {
+                if let Some(wanted) = &mut numbers.summary {
+                    wanted.frames.retain(|(at, _)| *at != entry.position);
+                }
+                if let Some(part) = part_of(entry) {
+                    numbers.groups.forget(entry.sender, &part.of);
+                }
+            }
+            // A member would send the bytes again.
+            numbers.missing.retain(|key, _| !erased.keys.contains(key));
+            host.side.take_snapshot(&host.gate.numbers);
+            host.side.batch.get().snapshot.take()
+        } else {
+            let mut member = Member::restore(options, stored, now)?;
+            forget(&mut member.side, erased);
+            member.side.take_snapshot(&());
+            member.side.batch.get().snapshot.take()
+        };
+        snapshot.ok_or_else(|| RestoreError::new(stored.last, &"the fold cannot be written"))
+    }
+}
+
+fn forget(side: &mut Side, erased: &Erased) {
+    let state = &mut side.state;
+    for entry in &erased.entries {
+        state.hot.erase(entry.position);
+        if entry.kind == EntryKind::Frame
+            && let Ok(update) = StateUpdate::decode(&entry.text)
+        {
+            state.shared.erase(&update);
+        }
+    }
+    state.warm.erase(&erased.checkpoints);
+    state.expired.extend(erased.keys.iter().cloned());
+}
+
+fn part_of(entry: &Entry) -> Option<Part> {
+    if entry.kind != EntryKind::Part {
+        return None;
+    }
+    let frame = Scanned::of_entry(&entry.text).ok()?;
+    Part::read(&frame.envelope, frame.end).ok().flatten()
+}

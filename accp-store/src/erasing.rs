@@ -1,0 +1,364 @@
+//! Erases data of a session from every side of it that a store has.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use accp_runtime::AgentId;
+use accp_runtime::session::{MemberId, Mid, Options, Rules, Session, State, Time};
+use accp_session::{EntryKind, Erased, Erasing, RestoreError, Selection, Stored};
+
+use crate::{Erasure, Freed, Log, SideId, Store, StoreError};
+
+/// Which data of a session to erase. All that is named goes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// All frames of this agent, and all values that it has put.
+    pub from: Option<String>,
+    /// The frames at these positions. What the session says of itself is passed over.
+    pub positions: Vec<RangeInclusive<u64>>,
+    /// The values under these keys, without their tier: `k101_7`.
+    pub keys: BTreeSet<String>,
+    /// True to let frames lapse that wait for a handler. Otherwise nothing is erased then.
+    pub lapses: bool,
+}
+
+/// An erasure that is ready: all that has to go from each side of a session in a store.
+///
+/// The frames take with them what [`Erasing`] says: their parts and copies, their values, and the
+/// checkpoints that may state facts of them. The fold of each side is made anew without them. What
+/// other agents have said of them stays, and so do copies in other stores: those of agents that are
+/// elsewhere, and backups.
+///
+/// While a side is open, its session holds the data in memory. So close it first, or let
+/// [`Committer::interrupt`](crate::Committer::interrupt) do so.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use accp_runtime::profiles::ScheduleReq;
+/// use accp_runtime::session::{Options, Outbound, Rules, Time};
+/// use accp_runtime::{AgentId, Registry};
+/// use accp_store::{Driver, MemoryStore, Plan, Store, Wanted};
+///
+/// let registry = Arc::new(Registry::standard());
+/// let options = Options::new("launch", AgentId::new("hub")?, registry);
+/// let (mut store, now) = (MemoryStore::new(), Time::from_secs(1_714_000_000));
+/// let mut host = Driver::open_host(&mut store, Vec::new(), options.clone(), Rules::default(), now)?;
+/// let task = ScheduleReq::new(AgentId::new("dev")?, "buy_the_ring");
+/// host.send(&Outbound::frame(&task), now)?;
+/// host.carry_out(now)?;
+/// let (at, side) = (host.session().position(), host.side().clone());
+/// drop(host);
+///
+/// let wanted = Wanted { positions: vec![at..=at], ..Wanted::default() };
+/// let plan = Plan::make(&mut store, "launch", &wanted, &options, &Rules::default())?;
+/// assert_eq!(plan.sides()[0].entries[0].position, at);
+/// assert_eq!(plan.carry_out(&mut store)?.entries, 1);
+/// assert_eq!(&*store.entry(&side, at)?.expect("its place stays").text, "");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Plan {
+    sides: Vec<SidePlan>,
+}
+
+/// What goes from one side.
+#[derive(Debug)]
+pub struct SidePlan {
+    /// The side.
+    pub side: SideId,
+    /// True when it is the host's.
+    pub host: bool,
+    /// The entries, ascending.
+    pub entries: Vec<PlannedEntry>,
+    /// The keys of values.
+    pub keys: BTreeSet<String>,
+    erasure: Erasure,
+}
+
+/// An entry that goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedEntry {
+    /// The position.
+    pub position: u64,
+    /// The kind.
+    pub kind: EntryKind,
+    /// The member that sent it.
+    pub sender: MemberId,
+    /// The number of bytes of the text.
+    pub bytes: u64,
+}
+
+/// Why nothing was erased.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum EraseError {
+    /// The store failed.
+    Store(StoreError),
+    /// A side cannot be folded.
+    Restore(SideId, RestoreError),
+    /// The name of a side is not that of an agent.
+    Name(SideId),
+    /// Nothing was named.
+    Nothing,
+    /// The store has no session of this name.
+    Session(String),
+    /// No agent of this name is in the session.
+    Agent {
+        /// The name.
+        agent: String,
+        /// The agents that are or were in the session.
+        known: Vec<String>,
+    },
+    /// A position is beyond the log, or is 0.
+    Position {
+        /// The positions that were named.
+        named: RangeInclusive<u64>,
+        /// The last position of the log.
+        last: u64,
+    },
+    /// No side has a value under this key.
+    Key(String),
+    /// A frame waits for its handler.
+    Due(SideId, u64),
+    /// A frame stands in the outbox of its sender, which has not heard yet that the host took it, or
+    /// has not sent it.
+    Outbox(SideId),
+}
+
+impl Plan {
+    /// Finds all that has to go from the sides of a session. Changes nothing.
+    ///
+    /// `options` and `rules` are those under which the session runs, or the defaults: the names of
+    /// session and agent are replaced.
+    ///
+    /// # Errors
+    /// As [`EraseError`] says.
+    pub fn make<S: Store + ?Sized>(
+        store: &mut S,
+        session: &str,
+        wanted: &Wanted,
+        options: &Options,
+        rules: &Rules,
+    ) -> Result<Self, EraseError> {
+        if wanted.from.is_none() && wanted.positions.is_empty() && wanted.keys.is_empty() {
+            return Err(EraseError::Nothing);
+        }
+        let all = store.sides(session)?;
+        let last = all.iter().map(|summary| summary.last).max();
+        let last = last.ok_or_else(|| EraseError::Session(session.to_owned()))?;
+        let mut named = wanted.positions.iter();
+        if let Some(named) =
+            named.find(|named| *named.start() == 0 || *named.start() > last || named.is_empty())
+        {
+            let named = named.clone();
+            return Err(EraseError::Position { named, last });
+        }
+        let mut plan = Self { sides: Vec::new() };
+        let (mut known, mut is_known) = (BTreeSet::new(), wanted.from.is_none());
+        let mut unknown = wanted.keys.clone();
+        for summary in &all {
+            let side = &summary.side;
+            let Some(stored) = store.load(side)? else {
+                continue;
+            };
+            let mut fold = Fold::of(side, stored, options, rules)?;
+            let mut selection = Selection {
+                positions: wanted.positions.clone(),
+                keys: wanted.keys.clone(),
+                ..Selection::default()
+            };
+            if let Some(from) = &wanted.from {
+                let state = fold.state()?;
+                let mut members = state.members();
+                let found = members.find(|(_, party)| party.agents.contains(from));
+                if let Some((number, party)) = found {
+                    selection.sender = Some(number);
+                    selection.agents.clone_from(&party.agents);
+                    is_known = true;
+                }
+                known.extend(state.members().flat_map(|(_, party)| party.agents.clone()));
+            }
+            let keys = store.cold_keys(side)?;
+            let mut erasing = Erasing::new(selection);
+            for entry in Log::new(&mut *store, side, 1) {
+                erasing.read(&entry?);
+            }
+            for key in &keys {
+                unknown.remove(key);
+            }
+            let erased = erasing.finish(&keys);
+            fold.check(&erased, wanted)?;
+            if let Some(part) = fold.part(erased, wanted)? {
+                plan.sides.push(part);
+            }
+        }
+        if let Some(agent) = wanted.from.clone().filter(|_| !is_known) {
+            let known = known.into_iter().collect();
+            return Err(EraseError::Agent { agent, known });
+        }
+        match unknown.pop_first() {
+            Some(key) => Err(EraseError::Key(key)),
+            None => Ok(plan),
+        }
+    }
+
+    /// Returns what goes from each side; sides from which nothing goes are left out.
+    pub fn sides(&self) -> &[SidePlan] {
+        &self.sides
+    }
+
+    /// Erases everything, or nothing. An empty plan has the store scrub its files all the same, where
+    /// an erasure was not completed.
+    ///
+    /// # Errors
+    /// As [`Store::erase`].
+    pub fn carry_out<S: Store + ?Sized>(&self, store: &mut S) -> Result<Freed, StoreError> {
+        let group = self.sides.iter().map(|part| (&part.side, &part.erasure));
+        store.erase(&group.collect::<Vec<_>>())
+    }
+}
+
+/// A side as its store has it.
+struct Fold<'f> {
+    side: &'f SideId,
+    stored: Stored,
+    options: Options,
+    rules: &'f Rules,
+}
+
+impl<'f> Fold<'f> {
+    fn of(
+        side: &'f SideId,
+        stored: Stored,
+        options: &Options,
+        rules: &'f Rules,
+    ) -> Result<Self, EraseError> {
+        let agent = AgentId::new(side.agent().to_owned());
+        let options = Options {
+            session: side.session().to_owned(),
+            agent: agent.map_err(|_| EraseError::Name(side.clone()))?,
+            ..options.clone()
+        };
+        Ok(Self {
+            side,
+            stored,
+            options,
+            rules,
+        })
+    }
+
+    fn restore_error(&self) -> impl Fn(RestoreError) -> EraseError + '_ {
+        |error| EraseError::Restore(self.side.clone(), error)
+    }
+
+    fn state(&mut self) -> Result<State, EraseError> {
+        let (options, now) = (self.options.clone(), Time::default());
+        let restored = if self.stored.host {
+            Session::restore_host(options, self.rules.clone(), &self.stored, now)
+        } else {
+            Session::restore_member(options, &self.stored, now)
+        };
+        let session = restored.map_err(self.restore_error())?;
+        Ok(session.state().clone())
+    }
+
+    /// Checks that nobody needs what goes.
+    fn check(&self, erased: &Erased, wanted: &Wanted) -> Result<(), EraseError> {
+        let outbox = &self.stored.outbox;
+        let is_own = wanted.from.as_deref() == Some(self.side.agent());
+        let mut mids = erased.entries.iter().map(|entry| &entry.mid);
+        let stands = |mid: &Mid| outbox.iter().any(|frame| frame.mid == *mid);
+        if is_own && !outbox.is_empty() || mids.any(stands) {
+            return Err(EraseError::Outbox(self.side.clone()));
+        }
+        let mut entries = erased.entries.iter();
+        match entries.find(|entry| entry.is_due() && !wanted.lapses) {
+            Some(due) => Err(EraseError::Due(self.side.clone(), due.position)),
+            None => Ok(()),
+        }
+    }
+
+    fn part(self, erased: Erased, wanted: &Wanted) -> Result<Option<SidePlan>, EraseError> {
+        if erased.entries.is_empty() && erased.keys.is_empty() {
+            return Ok(None);
+        }
+        let (options, rules) = (self.options.clone(), self.rules.clone());
+        let snapshot = Session::fold_without(options, rules, &self.stored, &erased);
+        let snapshot = snapshot.map_err(self.restore_error())?;
+        let entries = erased.entries.iter().map(|entry| PlannedEntry {
+            position: entry.position,
+            kind: entry.kind,
+            sender: entry.sender,
+            bytes: entry.text.len() as u64,
+        });
+        let entries: Vec<_> = entries.collect();
+        let erasure = Erasure {
+            positions: entries.iter().map(|entry| entry.position).collect(),
+            keys: erased.keys.clone(),
+            snapshot: Some(snapshot),
+            lapses: wanted.lapses,
+        };
+        Ok(Some(SidePlan {
+            side: self.side.clone(),
+            host: self.stored.host,
+            entries,
+            keys: erased.keys,
+            erasure,
+        }))
+    }
+}
+
+impl From<StoreError> for EraseError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl fmt::Display for EraseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Store(error) => write!(f, "{error}"),
+            Self::Restore(side, error) => write!(f, "side `{side}`: {error}"),
+            Self::Name(side) => write!(f, "side `{side}` is not named after an agent"),
+            Self::Nothing => f.write_str("name an agent, positions or keys to erase"),
+            Self::Session(session) => write!(f, "there is no session `{session}`"),
+            Self::Agent { agent, known } => write!(
+                f,
+                "no agent `{agent}` is or was in the session: it has {}",
+                known.join(", ")
+            ),
+            Self::Position { named, last } => write!(
+                f,
+                "{}..{} are not positions of the log: they go from 1 to {last}, the first before the \
+                 last",
+                named.start(),
+                named.end()
+            ),
+            Self::Key(key) => write!(
+                f,
+                "there is no value under `{key}`: a key is written without its tier, as k101_7"
+            ),
+            Self::Due(side, position) => write!(
+                f,
+                "position {position} waits for a handler of `{side}`: have it handled, or let it lapse"
+            ),
+            Self::Outbox(side) => write!(
+                f,
+                "`{side}` has frames in its outbox whose fate it does not know yet: let it speak with \
+                 its host first, or delete the side"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for EraseError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Store(error) => Some(error),
+            Self::Restore(_, error) => Some(error),
+            _ => None,
+        }
+    }
+}

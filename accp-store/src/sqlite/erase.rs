@@ -1,0 +1,103 @@
+//! Erasure: texts and values that are gone from the file, and not only from its tables.
+
+use std::collections::BTreeSet;
+
+use accp_registry::Hash;
+use accp_session::Due;
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::commit::Rows;
+use super::fault::Fault;
+use super::row::write;
+use super::side::Side;
+use crate::table::{Cell, Conflict, State, Tables, integer, text};
+use crate::{Erasure, Freed, SideId, conflict};
+
+/// Erases texts and values of a side, inside a transaction.
+pub(super) fn side(conn: &Connection, id: &SideId, erasure: &Erasure) -> Result<Freed, Fault> {
+    let mut freed = Freed::default();
+    let Some(mut side) = Side::find(conn, id)? else {
+        return Ok(freed);
+    };
+    let mut rows = Rows {
+        conn,
+        side: side.number,
+    };
+    if let Some(snapshot) = &erasure.snapshot {
+        let kept = side.row.covered.unwrap_or(0);
+        if snapshot.position < kept {
+            return Err(Conflict(conflict::snapshot(snapshot.position, kept)).into());
+        }
+        rows.save_snapshot(snapshot)?;
+        side.row.covered = Some(snapshot.position);
+    }
+    let covered = side.row.covered.unwrap_or(0);
+    for &position in &erasure.positions {
+        let Some(mut entry) = rows.entry(position)? else {
+            continue;
+        };
+        let place = integer(position)?;
+        let bytes = bytes_at(conn, side.number, position)?;
+        if bytes == 0 {
+            continue;
+        }
+        conflict::check_erasable(&entry, covered, erasure.lapses).map_err(Conflict)?;
+        if entry.is_due() {
+            entry.due = Due::Lapsed;
+            rows.mark(&entry)?;
+            side.row.due = side.row.due.saturating_sub(1);
+        }
+        let sql = "UPDATE frame SET text = ?3, crc = ?4 WHERE side = ?1 AND position = ?2";
+        write(conn, sql, &[Cell::Integer(side.number), place, text("")])?;
+        side.row.bytes = side.row.bytes.saturating_sub(bytes);
+        freed.entries += 1;
+        freed.bytes += bytes;
+    }
+    let mut digests = BTreeSet::new();
+    for name in &erasure.keys {
+        if let Some(mut key) = rows.key(name)? {
+            key.state = State::Expired;
+            rows.save_key(name, &key)?;
+            digests.insert(*key.digest.as_bytes());
+        }
+    }
+    for digest in digests {
+        freed.bytes += drop_bytes(conn, side.number, &Hash::from(digest))?;
+    }
+    side.save(conn)?;
+    Ok(freed)
+}
+
+/// Writes the whole file anew and empties the write-ahead log. Free pages, and the free room in pages,
+/// may still hold what was deleted: also copies that were left behind when a page was split.
+pub(super) fn scrub(conn: &Connection) -> Result<(), Fault> {
+    // The copy of the database, which this makes, may be larger than the memory.
+    conn.pragma_update(None, "temp_store", "FILE")?;
+    let copied = conn.execute_batch("VACUUM");
+    conn.pragma_update(None, "temp_store", "MEMORY")?;
+    copied?;
+    let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+    let is_busy: bool = conn.query_row(sql, (), |row| row.get(0))?;
+    if is_busy {
+        return Err(Fault::Unscrubbed);
+    }
+    Ok(())
+}
+
+/// Returns how many bytes the text at a position has; 0 when it has none any more.
+fn bytes_at(conn: &Connection, side: i64, position: u64) -> Result<u64, Fault> {
+    let sql = "SELECT octet_length(text) FROM frame WHERE side = ?1 AND position = ?2";
+    let mut statement = conn.prepare_cached(sql)?;
+    let found = statement.query_row((side, position), |row| row.get(0));
+    Ok(found.optional()?.unwrap_or(0))
+}
+
+/// Deletes the bytes under a digest, unless a key needs them. Returns how many bytes it deleted.
+fn drop_bytes(conn: &Connection, side: i64, digest: &Hash) -> Result<u64, Fault> {
+    let sql = "DELETE FROM blob WHERE side = ?1 AND digest = ?2 AND NOT EXISTS
+        (SELECT 1 FROM cold WHERE side = ?1 AND digest = ?2 AND state < 2)
+        RETURNING octet_length(bytes)";
+    let mut statement = conn.prepare_cached(sql)?;
+    let deleted = statement.query_row((side, digest.as_bytes()), |row| row.get(0));
+    Ok(deleted.optional()?.unwrap_or(0))
+}

@@ -1,0 +1,226 @@
+//! What is erased is gone: from every file of the store, from searches, and for every other process.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use accp_session::{Batch, Entry, EntryKind, Snapshot};
+use accp_store::{Erasure, SideId, SqliteStore, Store, StoreErrorKind};
+use common::{cold, entry, launch};
+
+const SECRET: &str = "Zitronenfalter";
+
+/// Returns an entry that says something of somebody.
+fn telling(position: u64, what: &str) -> Entry {
+    let plain = entry(position);
+    Entry {
+        kind: EntryKind::Frame,
+        due: accp_session::Due::No,
+        text: Arc::from(plain.text.replace("impl_", &format!("{what}_"))),
+        ..plain
+    }
+}
+
+/// Returns the names of the files in a folder that have these bytes.
+fn files_with(folder: &Path, what: &str) -> Vec<String> {
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap());
+    let has = |path: &Path| {
+        let bytes = fs::read(path).unwrap();
+        let mut windows = bytes.windows(what.len());
+        windows.any(|window| window == what.as_bytes())
+    };
+    let found = files.filter(|file| has(&file.path()));
+    found
+        .map(|file| file.file_name().into_string().unwrap())
+        .collect()
+}
+
+/// Fills a side with a log, values and a snapshot, all of which name somebody. Every second frame is
+/// long, so that it has pages of its own, and rows move when others come between them.
+fn fill(store: &mut SqliteStore, side: &SideId) {
+    for round in 0..12 {
+        let positions = round * 20 + 1..=round * 20 + 20;
+        let entries = positions.map(|position| {
+            let what = match position % 4 {
+                0 => SECRET.to_owned(),
+                1 => format!("{SECRET}_{}", "long_".repeat(900)),
+                2 => "plain".to_owned(),
+                _ => "long_".repeat(200),
+            };
+            telling(position, &what)
+        });
+        let text = format!("{{\"hot\":\"{SECRET} {round}\"}}");
+        let batch = Batch {
+            entries: entries.collect(),
+            cold: vec![
+                cold(
+                    &format!("k101_{round}"),
+                    format!("{SECRET} {round}").as_bytes(),
+                ),
+                cold(
+                    &format!("k102_{round}"),
+                    format!("somebody else {round}").as_bytes(),
+                ),
+            ],
+            snapshot: Some(Snapshot {
+                position: round * 20 + 20,
+                text: text.repeat(200),
+            }),
+            ..Batch::default()
+        };
+        store.commit(&[(side, &batch)]).unwrap();
+    }
+}
+
+/// Returns what takes all that names somebody out of such a side.
+fn all() -> Erasure {
+    Erasure {
+        positions: (1..=240).filter(|position| position % 4 < 2).collect(),
+        keys: (0..12).map(|round| format!("k101_{round}")).collect(),
+        snapshot: Some(Snapshot {
+            position: 240,
+            text: "{}".into(),
+        }),
+        lapses: false,
+    }
+}
+
+#[test]
+fn no_file_of_the_store_has_what_was_erased() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = SqliteStore::open(folder.path().join("s.accp")).unwrap();
+    fill(&mut store, &launch());
+    assert!(!files_with(folder.path(), SECRET).is_empty());
+    assert_eq!(store.search(&launch(), SECRET, 9).unwrap().len(), 9);
+    let freed = store.erase(&[(&launch(), &all())]).unwrap();
+    assert_eq!(freed.entries, 120);
+
+    let none: Vec<String> = Vec::new();
+    assert_eq!(
+        files_with(folder.path(), SECRET),
+        none,
+        "while the store is open"
+    );
+    assert_eq!(store.search(&launch(), SECRET, 9).unwrap(), []);
+    store.check_file().unwrap();
+    store.verify(&launch()).unwrap();
+    drop(store);
+    assert_eq!(
+        files_with(folder.path(), SECRET),
+        none,
+        "after it is closed"
+    );
+    assert_ne!(files_with(folder.path(), "somebody else 3"), none);
+
+    // What stays: places, ids and digests, and the rest of the log.
+    let mut store = SqliteStore::open(folder.path().join("s.accp")).unwrap();
+    let gone = store.entry(&launch(), 1).unwrap().unwrap();
+    assert_eq!(
+        (&*gone.text, gone.mid, gone.sequence),
+        ("", entry(1).mid, 1)
+    );
+    assert_eq!(store.entries(&launch(), 1, 2).unwrap()[0].position, 2);
+    let kept = store.cold(&launch(), "k101_3").unwrap().unwrap();
+    assert_eq!((kept.expired, kept.value.bytes), (true, None));
+    let again = Batch {
+        entries: vec![Entry {
+            position: 241,
+            ..entry(1)
+        }],
+        ..Batch::default()
+    };
+    let error = store.commit(&[(&launch(), &again)]).unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Conflict, "a late duplicate");
+}
+
+#[test]
+fn the_same_bytes_under_two_keys_stay_until_both_are_erased() {
+    let mut store = SqliteStore::open_in_memory().unwrap();
+    let batch = Batch {
+        cold: vec![cold("k101_1", b"shared"), cold("k102_1", b"shared")],
+        ..Batch::default()
+    };
+    store.commit(&[(&launch(), &batch)]).unwrap();
+    let mut erase = |key: &str| {
+        let erasure = Erasure {
+            keys: [key.to_owned()].into(),
+            ..Erasure::default()
+        };
+        let freed = store.erase(&[(&launch(), &erasure)]).unwrap();
+        let mut bytes = |key| store.cold(&launch(), key).unwrap().unwrap().value.bytes;
+        (freed.bytes, bytes("k101_1"), bytes("k102_1"))
+    };
+    assert_eq!(erase("k101_1"), (0, None, Some(Arc::from(*b"shared"))));
+    assert_eq!(erase("k102_1"), (6, None, None));
+}
+
+#[test]
+fn what_is_needed_is_not_erased() {
+    let mut store = SqliteStore::open_in_memory().unwrap();
+    common::fill(&mut store).unwrap();
+    let mut refusal = |positions: &[u64]| {
+        let erasure = Erasure {
+            positions: positions.iter().copied().collect(),
+            ..Erasure::default()
+        };
+        store
+            .erase(&[(&launch(), &erasure)])
+            .unwrap_err()
+            .to_string()
+    };
+    insta::assert_snapshot!(refusal(&[8, 12]), @"memory, side `launch@planner`: the text of position 12 is to be erased, and the entry waits for its handler: have it handled, or let it lapse");
+    insta::assert_snapshot!(refusal(&[15]), @"memory, side `launch@planner`: the text of position 15 is to be erased, and the snapshot covers the log up to 14: bring a snapshot of the end of the log, because the side is restored from it");
+}
+
+#[test]
+fn a_reader_that_holds_the_old_pages_is_said_and_erasing_again_completes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.accp");
+    let mut store = SqliteStore::open(&path).unwrap();
+    fill(&mut store, &launch());
+    let reader = rusqlite::Connection::open(&path).unwrap();
+    reader
+        .execute_batch("BEGIN; SELECT count(*) FROM frame")
+        .unwrap();
+    store.set_patience(std::time::Duration::ZERO).unwrap();
+    let error = store.erase(&[(&launch(), &all())]).unwrap_err();
+    insta::assert_snapshot!(error.to_string().replace(&path.display().to_string(), "s.accp"), @"s.accp: the data is erased from the tables, and its bytes are still in the files, because another process reads them: end that process, then erase again");
+    assert_eq!(error.kind(), StoreErrorKind::Busy);
+    reader.execute_batch("COMMIT").unwrap();
+    let freed = store.erase(&[(&launch(), &all())]).unwrap();
+    assert_eq!((freed.entries, freed.bytes), (0, 0));
+    assert_eq!(files_with(folder.path(), SECRET), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_that_is_in_use_is_not_taken_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.accp");
+    assert_eq!(
+        SqliteStore::open_alone(&path).unwrap_err().kind(),
+        StoreErrorKind::Io
+    );
+    let mut store = SqliteStore::open(&path).unwrap();
+    store.list().unwrap();
+    let error = SqliteStore::open_alone(&path).unwrap_err();
+    insta::assert_snapshot!(error.to_string().replace(&path.display().to_string(), "s.accp"), @"s.accp: another process has the file open: end that process, or have it do the work");
+    assert_eq!(error.kind(), StoreErrorKind::Busy);
+    common::fill(&mut store).unwrap();
+    drop(store);
+
+    let mut alone = SqliteStore::open_alone(&path).unwrap();
+    common::lapse(&mut alone).unwrap();
+    let other = SqliteStore::open_read_only(&path);
+    assert!(other.is_err() || other.unwrap().list().is_err());
+    drop(alone);
+    let mut store = SqliteStore::open(&path).unwrap();
+    assert_eq!(store.list().unwrap().len(), 2);
+    assert!(
+        path.with_extension("accp-wal").exists(),
+        "it is in WAL again"
+    );
+}
