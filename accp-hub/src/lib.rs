@@ -47,6 +47,7 @@ mod access;
 mod answer;
 mod app;
 mod config;
+mod files;
 mod listen;
 mod metrics;
 mod pieces;
@@ -60,6 +61,7 @@ mod tokens;
 
 pub use access::{Access, Denied, Identified, Identity, Open};
 pub use config::{Config, Limits, Numbering, Tls};
+pub use files::make_room;
 pub use listen::{Agents, ListenError, Server};
 pub use sessions::Sessions;
 pub use tokens::{Tokens, TokensError};
