@@ -15,6 +15,7 @@
 //! With `--plant memory` the hub keeps nothing, and the run has to fail.
 
 mod agents;
+#[allow(dead_code, reason = "only `floods` looks at the process")]
 mod process;
 mod tally;
 
@@ -90,7 +91,7 @@ fn run(args: &Args) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let store = (!args.in_memory).then(|| folder.path().join("hub.accp"));
     runtime.block_on(async {
-        let mut hub = Process::start(&args.accp, store)?;
+        let mut hub = Process::start(&args.accp, store, None)?;
         let tally = Arc::new(Tally::new(SESSIONS));
         let (stop, stops) = watch::channel(false);
         let agents = agents::start(hub.url(), SESSIONS, &tally, &stops).await?;

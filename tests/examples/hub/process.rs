@@ -8,19 +8,26 @@ use std::process::{Child, Command, Stdio};
 pub(crate) struct Process {
     accp: PathBuf,
     store: Option<PathBuf>,
+    settings: Option<PathBuf>,
     address: String,
     child: Child,
 }
 
 impl Process {
-    /// Starts a hub on a free port, which it keeps. Without a store it keeps its sessions in memory.
-    pub(crate) fn start(accp: &Path, store: Option<PathBuf>) -> Result<Self, String> {
+    /// Starts a hub on a free port, which it keeps. Without a store it keeps its sessions in memory. Its
+    /// settings are those of a file, or the defaults.
+    pub(crate) fn start(
+        accp: &Path,
+        store: Option<PathBuf>,
+        settings: Option<PathBuf>,
+    ) -> Result<Self, String> {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let address = free.map_err(|error| error.to_string())?.to_string();
-        let child = spawn(accp, store.as_deref(), &address)?;
+        let child = spawn(accp, store.as_deref(), settings.as_deref(), &address)?;
         Ok(Self {
             accp: accp.to_owned(),
             store,
+            settings,
             address,
             child,
         })
@@ -30,10 +37,16 @@ impl Process {
         format!("http://{}", self.address)
     }
 
+    /// Returns the number of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills the hub (SIGKILL), and starts it again.
     pub(crate) fn kill_and_start(&mut self) -> Result<(), String> {
         self.kill();
-        self.child = spawn(&self.accp, self.store.as_deref(), &self.address)?;
+        let (store, settings) = (self.store.as_deref(), self.settings.as_deref());
+        self.child = spawn(&self.accp, store, settings, &self.address)?;
         Ok(())
     }
 
@@ -63,9 +76,17 @@ impl Drop for Process {
 }
 
 /// Starts a hub, and waits until it listens.
-fn spawn(accp: &Path, store: Option<&Path>, address: &str) -> Result<Child, String> {
+fn spawn(
+    accp: &Path,
+    store: Option<&Path>,
+    settings: Option<&Path>,
+    address: &str,
+) -> Result<Child, String> {
     let mut command = Command::new(accp);
     command.args(["serve", "--listen", address]);
+    if let Some(settings) = settings {
+        command.arg("--config").arg(settings);
+    }
     match store {
         Some(store) => command.arg(store),
         None => command.arg("--memory"),
