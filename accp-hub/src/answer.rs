@@ -1,6 +1,7 @@
 //! Answers that are errors: a frame of the schema ER in the body of a response.
 
 use std::fmt;
+use std::time::Duration;
 
 use accp_runtime::profiles::ErrorFail;
 use accp_runtime::{AgentId, EncodeOptions, Envelope, ErrorCode, Typed, Value};
@@ -57,6 +58,11 @@ impl Refused {
             ErrorCode::PARSE_ERROR,
             expected,
         )
+    }
+
+    pub(crate) fn too_slow(patience: Duration) -> Self {
+        let expected = format!("a whole frame within {} seconds", patience.as_secs());
+        Self::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::TIMEOUT, expected)
     }
 
     pub(crate) fn unknown_session() -> Self {

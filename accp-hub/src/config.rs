@@ -99,8 +99,12 @@ pub struct Limits {
     pub frame: usize,
     /// Bytes of the headers of a request: 16,384.
     pub headers: usize,
-    /// Seconds in which the headers of a request have to be there: 10.
+    /// Seconds in which the headers of a request, and the first frame of a WebSocket, have to be
+    /// there: 10.
     pub header_seconds: u64,
+    /// Seconds in which a frame in a body has to be there as a whole: 30. A slower one is refused
+    /// with 408. Between two frames of a stream there may be 300 seconds.
+    pub body_seconds: u64,
     /// Connections at a time: 20,000. Others wait to be accepted.
     pub connections: usize,
     /// Sessions in memory at a time: 20,000. The frame that would open another one is refused with 503.
@@ -165,6 +169,7 @@ impl Default for Limits {
             frame: 64 * 1024,
             headers: 16 * 1024,
             header_seconds: 10,
+            body_seconds: 30,
             connections: 20_000,
             sessions: 20_000,
             frames_per_second: 1_000,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use accp_store::{EraseError, Plan, Wanted};
 use axum::Json;
-use axum::body::Bytes;
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -13,6 +13,7 @@ use serde_json::{Value as Json_, json};
 use crate::answer::Refused;
 use crate::app::{App, Caller, Shared};
 use crate::metrics::add;
+use crate::pieces::Pieces;
 
 /// What to erase. Positions are pairs, the first and the last.
 #[derive(Debug, Deserialize)]
@@ -35,9 +36,9 @@ pub(crate) async fn erase(
     State(app): State<Shared>,
     Path(session): Path<String>,
     caller: Caller,
-    body: Bytes,
+    body: Body,
 ) -> Response {
-    match take(&app, &session, &caller, &body).await {
+    match take(&app, &session, &caller, body).await {
         Ok(told) => Json(told).into_response(),
         Err(refused) => {
             add(&app.metrics.denied);
@@ -46,10 +47,13 @@ pub(crate) async fn erase(
     }
 }
 
-async fn take(app: &App, session: &str, caller: &Caller, body: &[u8]) -> Result<Json_, Refused> {
+async fn take(app: &App, session: &str, caller: &Caller, body: Body) -> Result<Json_, Refused> {
     caller.check(session, None)?;
     caller.identity.check_admin()?;
-    let asked: Asked = serde_json::from_slice(body).map_err(|error| {
+    let body = Pieces::new(body, &app.config.limits)
+        .whole(Vec::new())
+        .await?;
+    let asked: Asked = serde_json::from_slice(&body).map_err(|error| {
         let expected = "an object of `from`, `positions`, `keys`, `lapse` and `dry_run`";
         Refused::invalid(format!(
             "{expected}, as /openapi.json says (line {}, column {})",

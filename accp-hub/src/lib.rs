@@ -53,6 +53,7 @@ mod certificates;
 mod config;
 mod entry;
 mod erase;
+mod files;
 mod forward;
 mod jwt;
 mod listen;
@@ -73,6 +74,7 @@ mod ui;
 
 pub use access::{Access, AnyOf, Denied, Identified, Identity, Open};
 pub use config::{Config, Limits, Numbering, Replica, Tls};
+pub use files::make_room;
 pub use jwt::Jwt;
 pub use listen::{Agents, ListenError, Server};
 pub use reread::AccessFileError;

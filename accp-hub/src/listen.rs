@@ -20,7 +20,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
-use tokio::time::{sleep, timeout};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
@@ -201,15 +201,20 @@ impl Server {
             .header_read_timeout(Duration::from_secs(limits.header_seconds))
             .max_buf_size(limits.headers.max(8 * 1024))
             .half_close(false);
-        let connections = Arc::new(Semaphore::new(limits.connections));
+        let connections = Arc::new(Semaphore::new(
+            limits.connections.min(Semaphore::MAX_PERMITS),
+        ));
         let routes = routes::router(Arc::clone(&app), mounts);
         let idle = Duration::from_secs(app.config.idle);
         tokio::spawn(renew(Arc::clone(&app)));
         let mut shutdown = std::pin::pin!(shutdown);
+        // Connections that come all the time must not put this off.
+        let mut rests = interval(idle / 4 + Duration::from_secs(1));
+        rests.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let accepted = tokio::select! {
                 () = &mut shutdown => break,
-                () = sleep(idle / 4 + Duration::from_secs(1)) => {
+                _ = rests.tick() => {
                     let app = Arc::clone(&app);
                     tokio::spawn(async move { app.sessions.rest(idle).await });
                     continue;

@@ -1,9 +1,19 @@
 //! Frames of a body that comes in chunks.
 
+use std::time::Duration;
+
 use axum::body::{Body, BodyDataStream, Bytes};
 use futures_util::{StreamExt as _, stream};
+use tokio::time::{Instant, timeout_at};
 
 use crate::answer::Refused;
+use crate::config::Limits;
+
+/// The longest pause between two frames of a stream.
+const PAUSE: Duration = Duration::from_secs(300);
+/// Places within one frame at which a chunk ends with `]` and may be the end of the frame. Beyond
+/// them a frame ends with its line, before the next frame, or with the body.
+const TRIES: u32 = 64;
 
 /// Takes a body apart into frames: one a chunk, or one a line. A server hears a long chunk in several
 /// pieces and two short ones in one, so a frame ends where its text ends: before the `@` of the next
@@ -11,23 +21,65 @@ use crate::answer::Refused;
 pub(crate) struct Pieces {
     body: BodyDataStream,
     held: Vec<u8>,
+    /// The bytes of `held` that have no end of a frame.
+    seen: usize,
+    /// How often these bytes could have been a whole frame, and were not.
+    tries: u32,
     limit: usize,
+    /// The time for a frame.
+    patience: Duration,
+    /// When the next frame has to be there.
+    due: Instant,
+    is_first: bool,
     has_ended: bool,
 }
 
 impl Pieces {
-    /// Takes a body whose frames have `limit` bytes at most.
-    pub(crate) fn new(body: Body, limit: usize) -> Self {
+    /// Takes a body of frames, within the limits for each and for its time.
+    pub(crate) fn new(body: Body, limits: &Limits) -> Self {
+        Self::within(body, limits.frame, Duration::from_secs(limits.body_seconds))
+    }
+
+    /// Takes a body that is no longer than this, and comes in time for each MiB that it may have.
+    pub(crate) fn value(body: Body, length: usize, limits: &Limits) -> Self {
+        let share = u32::try_from(length >> 20)
+            .unwrap_or(u32::MAX)
+            .saturating_add(1);
+        let time = Duration::from_secs(limits.body_seconds).saturating_mul(share);
+        Self::within(body, length, time)
+    }
+
+    fn within(body: Body, limit: usize, patience: Duration) -> Self {
         Self {
             body: body.into_data_stream(),
             held: Vec::new(),
+            seen: 0,
+            tries: 0,
             limit,
+            patience,
+            due: Instant::now() + patience,
+            is_first: true,
             has_ended: false,
         }
     }
 
+    /// Takes no more of the body.
+    pub(crate) fn end(&mut self) {
+        self.body = Body::empty().into_data_stream();
+        self.held.clear();
+        self.has_ended = true;
+    }
+
     /// Returns the next frame; `None` at the end of the body.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Refused> {
+        if !std::mem::take(&mut self.is_first) {
+            let time = if self.held.is_empty() {
+                PAUSE
+            } else {
+                self.patience
+            };
+            self.due = Instant::now() + time;
+        }
         loop {
             if let Some(frame) = self.take() {
                 return Ok(Some(frame));
@@ -38,7 +90,12 @@ impl Pieces {
             if self.has_ended {
                 return Ok(None);
             }
+            let was_empty = self.held.is_empty();
             self.more().await?;
+            if was_empty && !self.held.is_empty() {
+                // A pause is over, and the frame has its own time.
+                self.due = self.due.min(Instant::now() + self.patience);
+            }
         }
     }
 
@@ -64,7 +121,8 @@ impl Pieces {
     }
 
     async fn more(&mut self) -> Result<(), Refused> {
-        match self.body.next().await {
+        let piece = timeout_at(self.due, self.body.next()).await;
+        match piece.map_err(|_| Refused::too_slow(self.patience))? {
             Some(Ok(piece)) => self.held.extend_from_slice(&piece),
             Some(Err(_)) => return Err(Refused::invalid("a body that ends")),
             None => self.has_ended = true,
@@ -77,35 +135,45 @@ impl Pieces {
         let start = self
             .held
             .iter()
-            .position(|byte| !byte.is_ascii_whitespace())?;
-        self.held.drain(..start);
-        let lines = self
-            .held
-            .iter()
-            .position(|byte| matches!(byte, b'\n' | b'\r'));
-        let next = self
-            .held
+            .position(|byte| !byte.is_ascii_whitespace());
+        self.held.drain(..start.unwrap_or(self.held.len()));
+        start?;
+        // A body may come byte by byte, so each byte is looked at once.
+        let from = self.seen.saturating_sub(1);
+        let new = &self.held[from..];
+        let lines = new.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+        let next = new
             .windows(2)
             .position(|pair| pair == b"]@")
             .map(|at| at + 1);
         let end = match (lines, next) {
-            (Some(line), Some(next)) => line.min(next),
-            (line, next) => line
-                .or(next)
-                .or_else(|| self.is_whole().then_some(self.held.len()))?,
+            (Some(line), Some(next)) => Some(line.min(next)),
+            (line, next) => line.or(next),
         };
+        self.seen = self.held.len();
+        let end = end.map(|end| from + end);
+        let end = end.or_else(|| self.is_whole().then_some(self.held.len()))?;
+        (self.seen, self.tries) = (0, 0);
         Some(self.held.drain(..end).collect())
     }
 
     /// Returns whether what is here is a frame to its end. Only then can the next chunk begin a new one.
-    fn is_whole(&self) -> bool {
-        self.has_ended
-            || self.held.ends_with(b"]") && accp_runtime::Frame::parse_bytes(&self.held).is_ok()
+    fn is_whole(&mut self) -> bool {
+        if self.has_ended {
+            return true;
+        }
+        if !self.held.ends_with(b"]") || self.tries == TRIES {
+            return false;
+        }
+        self.tries += 1;
+        accp_runtime::Frame::parse_bytes(&self.held).is_ok()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     async fn split(pieces: &[&str], limit: usize) -> Result<Vec<String>, Refused> {
@@ -113,7 +181,11 @@ mod tests {
             .iter()
             .map(|piece| Ok::<_, std::io::Error>(Bytes::from(piece.to_string())));
         let body = Body::from_stream(stream::iter(chunks.collect::<Vec<_>>()));
-        let mut pieces = Pieces::new(body, limit);
+        let limits = Limits {
+            frame: limit,
+            ..Limits::default()
+        };
+        let mut pieces = Pieces::new(body, &limits);
         let mut frames = Vec::new();
         while let Some(frame) = pieces.next().await? {
             frames.push(String::from_utf8(frame).expect("text"));
@@ -153,5 +225,43 @@ mod tests {
                 .await
                 .is_err()
         );
+    }
+
+    #[tokio::test]
+    async fn a_frame_that_stops_halfway_is_given_up_and_a_pause_between_frames_is_not() {
+        let whole = "@s>stream:infer{idx:0|d:x|schema:ST}[mid:100000001001,seq:1]";
+        let limits = Limits {
+            body_seconds: 0,
+            ..Limits::default()
+        };
+        let stops = |text: String| {
+            let first = stream::iter([Ok::<_, std::io::Error>(Bytes::from(text))]);
+            Pieces::new(Body::from_stream(first.chain(stream::pending())), &limits)
+        };
+        let refused = stops(whole[..20].to_owned()).next().await;
+        assert_eq!(refused.expect_err("half of a frame").status.as_u16(), 408);
+
+        let mut pause = stops(whole.to_owned());
+        assert_eq!(pause.next().await.expect("a frame"), Some(whole.into()));
+        assert!(pause.next().now_or_never().is_none(), "the sender may rest");
+
+        let mut half = stops(format!("{whole}\n@s>"));
+        assert_eq!(half.next().await.expect("a frame"), Some(whole.into()));
+        let refused = half.next().await;
+        assert_eq!(refused.expect_err("half of a frame").status.as_u16(), 408);
+    }
+
+    #[tokio::test]
+    async fn a_body_of_single_bytes_is_parsed_a_bounded_number_of_times() {
+        let text = format!("@s>stream:infer{{d:{}", "]".repeat(1000));
+        let mut pieces = Pieces::new(Body::empty(), &Limits::default());
+        for byte in text.bytes() {
+            pieces.held.push(byte);
+            assert_eq!(pieces.take(), None);
+        }
+        assert_eq!((pieces.tries, pieces.seen), (TRIES, text.len()));
+        pieces.held.extend_from_slice(b"\n@s>");
+        assert_eq!(pieces.take(), Some(text.into_bytes()));
+        assert_eq!((pieces.tries, pieces.seen), (0, 0));
     }
 }

@@ -56,7 +56,7 @@ async fn take(
 ) -> Result<Response, Refused> {
     check_type(headers)?;
     let limit = app.config.limits.frame;
-    let mut pieces = Pieces::new(body, limit);
+    let mut pieces = Pieces::new(body, &app.config.limits);
     let first = pieces.next().await?.unwrap_or_default();
     // Only a stream has more than one frame.
     if first.len() <= limit && is_stream(&first) {
@@ -301,17 +301,15 @@ fn stream(app: &Shared, within: In, caller: Caller, pieces: Pieces, first: Vec<u
                     },
                     Err(refused) => (refused.frame(&app.config.agent), false),
                 };
-                let rest = if goes_on {
-                    pieces
-                } else {
-                    Pieces::new(Body::empty(), 0)
-                };
+                if !goes_on {
+                    pieces.end();
+                }
                 let line = if text.is_empty() {
                     Bytes::new()
                 } else {
                     line(&text)
                 };
-                Some((line, (app, within, caller, rest, None)))
+                Some((line, (app, within, caller, pieces, None)))
             },
         ),
     )

@@ -60,7 +60,8 @@ async fn take(
     let announced = app.sessions.announced(session, key).await?;
     let announced = announced.ok_or_else(unknown)?;
     let limit = usize::try_from(announced.length).unwrap_or(usize::MAX);
-    let bytes = Pieces::new(body, limit).whole(Vec::new()).await?;
+    let bytes = Pieces::value(body, limit, &app.config.limits);
+    let bytes = bytes.whole(Vec::new()).await?;
     if (Hash::of(&bytes), bytes.len()) != (announced.digest, limit) {
         return Err(Refused::conflict(
             "the bytes that `sync:put` has announced under this key, by SHA-256 and length",

@@ -1,5 +1,6 @@
 //! `GET /accp/v1/ws`: frames over a WebSocket (draft section 11.2).
 
+use std::pin::pin;
 use std::time::Duration;
 
 use accp_client::Link;
@@ -21,7 +22,7 @@ use crate::forward::{self, There};
 use crate::metrics::{Up, add};
 use crate::spans;
 
-/// The time in which the first frame has to be there, and a peer has to take a frame.
+/// The time in which a peer has to take a frame.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes that a socket reads and writes at a time. Most sockets are idle.
 const BUFFER: usize = 4 * 1024;
@@ -102,7 +103,8 @@ struct Peer<'a> {
 impl Peer<'_> {
     /// Waits for the first frame, which has to be `sync:registry`, and opens the session.
     async fn greet(&mut self, within: &In, caller: &Caller) -> Result<(Link, Hello, String), End> {
-        let first = timeout(PATIENCE, self.socket.recv()).await;
+        let patience = Duration::from_secs(self.app.config.limits.header_seconds);
+        let first = timeout(patience, self.socket.recv()).await;
         let first = match first.map_err(|_| End::Silent)? {
             Some(Ok(Message::Text(text))) => text.to_string(),
             Some(Ok(Message::Binary(_))) => return Err(End::NotText),
@@ -184,8 +186,10 @@ impl Peer<'_> {
         let heartbeat = Duration::from_secs(self.app.config.heartbeat.max(1));
         let agent = &hello.agent;
         let mut heard = Instant::now();
-        let mut beat = heard + heartbeat;
         let mut ends = self.app.ends.clone();
+        // One timer and one watch for all turns.
+        let mut ends = pin!(over(&mut ends));
+        let mut beat = pin!(sleep_until(heard + heartbeat));
         if !link.send(first).await {
             return End::Restart;
         }
@@ -212,11 +216,14 @@ impl Peer<'_> {
                             }
                         }
                         Some(Ok(Message::Binary(_))) => return End::NotText,
-                        Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                        // A ping is answered, so it counts as a frame does.
+                        Some(Ok(Message::Ping(_) | Message::Pong(_))) => {
+                            self.app.rates.wait(agent).await;
+                        }
                         Some(Ok(Message::Close(_)) | Err(_)) | None => return End::Gone,
                     }
                 }
-                () = sleep_until(beat) => {
+                () = beat.as_mut() => {
                     let now = Instant::now();
                     if now.duration_since(heard) >= 2 * heartbeat {
                         return End::Silent;
@@ -231,9 +238,9 @@ impl Peer<'_> {
                     if now.duration_since(heard) >= heartbeat {
                         link.ping();
                     }
-                    beat = now + heartbeat;
+                    beat.as_mut().reset(now + heartbeat);
                 }
-                () = over(&mut ends) => return End::Restart,
+                () = ends.as_mut() => return End::Restart,
             }
         }
     }

@@ -37,8 +37,11 @@ async fn http_01_accepts_one_frame_a_request() {
 
     // Expired, and of a cancelled chain: the same silence.
     let old = "@dev>req:plan{goal:x}[mid:abc101000002,seq:2,ts:1000,ttl:5,sid:lunch]";
-    let (status, body) = hub.post(old).await;
-    assert_eq!((status, body.as_str()), (StatusCode::ACCEPTED, ""));
+    // Its answer may be lost, so it may come again.
+    for _ in 0..2 {
+        let (status, body) = hub.post(old).await;
+        assert_eq!((status, body.as_str()), (StatusCode::ACCEPTED, ""));
+    }
     let cancel = frame(
         "@dev>cancel:task{}",
         "abc101000004",

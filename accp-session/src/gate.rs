@@ -78,8 +78,10 @@ impl Gate {
             return Err(Ruling::Ignore);
         }
         let expired = frame.has_expired(rules.skew, now);
-        let cancelled = side.state.chains.is_cancelled(frame);
+        let chains = &side.state.chains;
+        let (cancelled, looks) = chains.look_up(frame);
         if expired | cancelled {
+            chains.look_on(frame, looks);
             return Err(Ruling::Drop);
         }
         Ok((mid, sequence))
@@ -236,7 +238,7 @@ impl Gate {
 /// learn nothing. One that has left since learns what became of its frames.
 fn again(place: Place) -> Ruling {
     if place.dropped {
-        Ruling::Ignore
+        Ruling::Again
     } else {
         Ruling::Refuse(Refusal::duplicate(place))
     }

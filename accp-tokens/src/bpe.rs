@@ -6,8 +6,9 @@ use std::fmt;
 
 /// A BPE encoding that counts tokens exactly as `tiktoken` does (its `encode_ordinary`).
 ///
-/// A `Bpe` is a handle to tables that the process shares: copy it freely. The first handle to an
-/// encoding unpacks its tables, which takes tens of milliseconds in an optimised build.
+/// A `Bpe` is a handle to tables that the process shares: copy it freely. The first count in an
+/// encoding unpacks its tables, which takes tens of milliseconds in an optimised build;
+/// [`load`](Self::load) does so before.
 ///
 /// ```
 /// use accp_tokens::{Bpe, TokenCounter};
@@ -19,7 +20,7 @@ use std::fmt;
 #[derive(Clone, Copy)]
 pub struct Bpe {
     name: &'static str,
-    tokenizer: &'static Tokenizer,
+    tables: fn() -> &'static Tokenizer,
 }
 
 impl Bpe {
@@ -43,7 +44,7 @@ impl Bpe {
     pub fn o200k_base() -> Self {
         Self {
             name: "o200k_base",
-            tokenizer: bpe_openai::o200k_base(),
+            tables: bpe_openai::o200k_base,
         }
     }
 
@@ -57,7 +58,7 @@ impl Bpe {
     pub fn cl100k_base() -> Self {
         Self {
             name: "cl100k_base",
-            tokenizer: bpe_openai::cl100k_base(),
+            tables: bpe_openai::cl100k_base,
         }
     }
 
@@ -78,6 +79,18 @@ impl Bpe {
         }
     }
 
+    /// Unpacks the tables, unless that has been done.
+    ///
+    /// ```
+    /// use accp_tokens::Bpe;
+    ///
+    /// // While the program does something else.
+    /// std::thread::spawn(|| Bpe::o200k_base().load());
+    /// ```
+    pub fn load(&self) {
+        (self.tables)();
+    }
+
     /// Returns the tokens of a text, as many as [`count`](TokenCounter::count) counts.
     ///
     /// ```
@@ -87,7 +100,7 @@ impl Bpe {
     /// assert_eq!(bpe.tokens("two words").len(), bpe.count("two words"));
     /// ```
     pub fn tokens(&self, text: &str) -> Vec<u32> {
-        self.tokenizer.encode(text)
+        (self.tables)().encode(text)
     }
 
     /// Returns the byte at which each token of a text ends. A token may end within a character.
@@ -98,9 +111,10 @@ impl Bpe {
     /// assert_eq!(Bpe::o200k_base().ends("two words"), [3, 9]);
     /// ```
     pub fn ends(&self, text: &str) -> Vec<usize> {
-        let tokens = self.tokenizer.encode(text).into_iter();
+        let tokenizer = (self.tables)();
+        let tokens = tokenizer.encode(text).into_iter();
         let ends = tokens.scan(0, |end, token| {
-            *end += self.tokenizer.bpe.token_len(token);
+            *end += tokenizer.bpe.token_len(token);
             Some(*end)
         });
         ends.collect()
@@ -119,7 +133,7 @@ impl TokenCounter for Bpe {
     }
 
     fn count(&self, text: &str) -> usize {
-        self.tokenizer.count(text)
+        (self.tables)().count(text)
     }
 }
 

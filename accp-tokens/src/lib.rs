@@ -41,7 +41,7 @@
 //!
 //! Counting takes time and memory linear in the length of every text: a million spaces are no worse
 //! than prose. The tables are part of the binary (32 MB for `o200k_base`, 15 MB for `cl100k_base`)
-//! and are unpacked once per process, at first use. Link this crate only if you need counts; the
+//! and are unpacked once per process, at the first count. Link this crate only if you need counts; the
 //! runtime does not link it.
 
 mod bpe;

@@ -115,13 +115,14 @@ impl fmt::Display for Place {
 
 /// Runs the command, until it is interrupted.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let config = settings(args)?;
+    let mut config = settings(args)?;
     if args.print_config {
         Output::print(config.to_toml().as_bytes())?;
         return Ok(Verdict::Fine);
     }
     let traces = args.traces.open()?;
     args.log.start(traces.layer());
+    let few = accp_hub::make_room(&mut config);
     let agent = AgentId::new(config.agent.clone());
     let agent =
         agent.map_err(|error| Failure::Input(format!("agent = {:?}: {error}", config.agent)))?;
@@ -148,6 +149,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "hub at {}, sessions {place}; Ctrl-C ends it",
             server.url()
         ));
+        few.into_iter().for_each(note);
+        // The first frame need not wait for the tables.
+        std::thread::spawn(|| accp_tokens::Bpe::o200k_base().load());
         let server = with_others(
             server,
             args.admission.is_asked_for(),

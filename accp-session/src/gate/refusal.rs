@@ -31,8 +31,10 @@ pub(crate) struct Refusal {
 pub(crate) enum Ruling {
     /// The frame takes its place, silently.
     Drop,
-    /// Nothing changes, and the host says nothing.
+    /// Nothing changes, and the host says nothing. The sender may send the frame again.
     Ignore,
+    /// Nothing changes, and the host says nothing: it has dropped the frame before.
+    Again,
     Refuse(Refusal),
 }
 

@@ -25,7 +25,7 @@ use accp_frame::{DecodeError, Envelope, Map};
 enum Taken {
     /// It has a place in the log: its id, and the `seq` that it took.
     Accepted(Mid, u64),
-    /// It has a place in the log, and nobody is told (draft section 3.7).
+    /// It has a place in the log, from now or before, and nobody is told (draft section 3.7).
     Dropped,
     Refused,
     /// It was about the link.
@@ -142,6 +142,8 @@ impl Host {
                 Taken::Refused
             }
             Err(Ruling::Ignore) => Taken::Not,
+            // Over HTTP its answer may have been lost, so it gets the same one.
+            Err(Ruling::Again) => Taken::Dropped,
         };
         if shares {
             self.call_next(now);

@@ -1,6 +1,7 @@
 //! Request chains: their frames and their cancellation.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::hint::black_box;
 
 use serde::{Deserialize, Serialize};
 
@@ -68,12 +69,31 @@ pub(crate) fn of<'f>(frame: &'f Scanned<'_>) -> Option<&'f Mid> {
 impl Chains {
     /// Returns whether the frame of an application belongs to a cancelled chain, or one below it.
     pub(crate) fn is_cancelled(&self, frame: &Scanned<'_>) -> bool {
-        !self.cancelled.is_empty()
+        self.look_up(frame).0
+    }
+
+    /// As [`is_cancelled`](Self::is_cancelled), and how many chains were looked at.
+    pub(crate) fn look_up(&self, frame: &Scanned<'_>) -> (bool, usize) {
+        let mut looks = 0;
+        let is_cancelled = !self.cancelled.is_empty()
             && !Control::is(frame)
-            && (of(frame).is_some_and(|chain| self.reaches(chain))
+            && (of(frame).is_some_and(|chain| self.climb(chain, &mut looks))
                 || frame
                     .aid()
-                    .is_some_and(|aid| self.reaches(self.chain_of(&aid))))
+                    .is_some_and(|aid| self.climb(self.chain_of(&aid), &mut looks)));
+        (is_cancelled, looks)
+    }
+
+    /// Looks at chains until as many were looked at as for any frame. So the time in which a frame is
+    /// dropped does not tell why it was (draft section 3.7).
+    pub(crate) fn look_on(&self, frame: &Scanned<'_>, looks: usize) {
+        // One key again and again would be found faster than many.
+        let others = self.open.keys().rev().cycle();
+        let own = of(frame).into_iter().cycle();
+        for any in others.chain(own).take((2 * DEPTH).saturating_sub(looks)) {
+            black_box(self.cancelled.owner(black_box(any)));
+            black_box(self.open.get(black_box(any)));
+        }
     }
 
     /// Returns the chain of the frame with this id; an unknown frame is its own chain.
@@ -89,8 +109,13 @@ impl Chains {
 
     /// Returns whether this chain, or a chain above it, is cancelled.
     pub(crate) fn reaches(&self, chain: &Mid) -> bool {
+        self.climb(chain, &mut 0)
+    }
+
+    fn climb(&self, chain: &Mid, looks: &mut usize) -> bool {
         let mut at = chain;
         for _ in 0..DEPTH {
+            *looks += 1;
             if self.cancelled.owner(at).is_some() {
                 return true;
             }

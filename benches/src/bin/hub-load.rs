@@ -7,7 +7,11 @@
 //!
 //! ```sh
 //! cargo run --release --manifest-path benches/Cargo.toml --bin hub-load -- 3     # seconds for each row
+//! cargo run --release --manifest-path benches/Cargo.toml --bin hub-load -- 3 SQLite 100
 //! ```
+//!
+//! `cpu us` is the time of all processors for a message, of the clients too. Unlike the rate, it says
+//! little of what else the machine does, and nothing of the ways between threads.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -45,18 +49,21 @@ fn main() -> Result<(), AnyError> {
         .build()?;
     runtime.block_on(async {
         println!(
-            "{:8} {:>8}  {:>10} {:>8} {:>8}  {:>10} {:>8} {:>8}  {:>5}",
+            "{:8} {:>8}  {:>10} {:>8} {:>8} {:>6}  {:>10} {:>8} {:>8} {:>6}  {:>5}",
             "store",
             "sessions",
             "axum /s",
             "p50 us",
             "p99 us",
+            "cpu us",
             "hub /s",
             "p50 us",
             "p99 us",
+            "cpu us",
             "ratio"
         );
         let only = std::env::args().nth(2);
+        let only_sessions = std::env::args().nth(3);
         for durable in [false, true] {
             if only
                 .as_deref()
@@ -65,6 +72,10 @@ fn main() -> Result<(), AnyError> {
                 continue;
             }
             for sessions in SESSIONS {
+                let is_wanted = |only: &String| *only == sessions.to_string();
+                if !only_sessions.as_ref().is_none_or(is_wanted) {
+                    continue;
+                }
                 // The two alternate, so that what else the machine does is shared.
                 let (mut plain, mut ours) = (Load::default(), Load::default());
                 for _ in 0..3 {
@@ -73,14 +84,16 @@ fn main() -> Result<(), AnyError> {
                 }
                 let ratio = ours.rate() / plain.rate();
                 println!(
-                    "{:8} {sessions:8}  {:10.0} {:8} {:8}  {:10.0} {:8} {:8}  {ratio:5.2}",
+                    "{:8} {sessions:8}  {:10.0} {:8} {:8} {:6.1}  {:10.0} {:8} {:8} {:6.1}  {ratio:5.2}",
                     if durable { "SQLite" } else { "none" },
                     plain.rate(),
                     plain.at(0.5),
                     plain.at(0.99),
+                    plain.cpu_each(),
                     ours.rate(),
                     ours.at(0.5),
                     ours.at(0.99),
+                    ours.cpu_each(),
                 );
             }
         }
@@ -93,16 +106,24 @@ fn main() -> Result<(), AnyError> {
 struct Load {
     micros: Vec<u64>,
     seconds: f64,
+    /// Seconds of processors.
+    cpu: f64,
 }
 
 impl Load {
     fn add(&mut self, other: Self) {
         self.micros.extend(other.micros);
         self.seconds += other.seconds;
+        self.cpu += other.cpu;
     }
 
     fn rate(&self) -> f64 {
         self.micros.len() as f64 / self.seconds
+    }
+
+    /// Returns the microseconds of processors for a message.
+    fn cpu_each(&self) -> f64 {
+        self.cpu * 1e6 / self.micros.len() as f64
     }
 
     fn at(&mut self, share: f64) -> u64 {
@@ -123,7 +144,7 @@ trait Pair: Send + 'static {
 
 async fn load<P: Pair>(pairs: Vec<P>, seconds: u64) -> Result<Load, AnyError> {
     let stop = Arc::new(AtomicBool::new(false));
-    let start = Instant::now();
+    let (start, cpu) = (Instant::now(), cpu()?);
     let tasks: Vec<_> = pairs
         .into_iter()
         .map(|mut pair| {
@@ -148,7 +169,18 @@ async fn load<P: Pair>(pairs: Vec<P>, seconds: u64) -> Result<Load, AnyError> {
         load.micros.extend(task.await??);
     }
     load.seconds = start.elapsed().as_secs_f64();
+    load.cpu = self::cpu()? - cpu;
     Ok(load)
+}
+
+/// Returns the seconds of processors that this process has had.
+fn cpu() -> Result<f64, AnyError> {
+    let text = std::fs::read_to_string("/proc/self/stat")?;
+    let (_, rest) = text.rsplit_once(')').ok_or("no name")?;
+    let ticks = rest.split_whitespace().skip(11).take(2);
+    let ticks: Vec<u64> = ticks.map(str::parse).collect::<Result<_, _>>()?;
+    // Linux counts 100 ticks a second here, whatever its own clock is.
+    Ok(ticks.iter().sum::<u64>() as f64 / 100.0)
 }
 
 async fn next(socket: &mut Socket) -> Result<String, AnyError> {

@@ -19,6 +19,7 @@
 
 mod accidents;
 mod agents;
+#[allow(dead_code, reason = "only `floods` looks at the process")]
 mod process;
 mod relay;
 mod tally;

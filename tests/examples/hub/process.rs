@@ -39,6 +39,11 @@ impl Process {
         &self.address
     }
 
+    /// Returns the number of the process; 0 when it does not run.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.as_ref().map_or(0, Child::id)
+    }
+
     /// Starts the hub that was killed.
     pub(crate) fn again(&mut self) -> Result<(), String> {
         self.child = Some(spawn(&self.start, &self.address)?);

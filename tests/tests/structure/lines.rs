@@ -31,13 +31,13 @@ const BUDGETS: [Budget; 2] = [
         of: "the command",
         counts: |file| file.starts_with("accp-cli/src/"),
         goal: 8_700,
-        until_then: 9_550,
+        until_then: 9_560,
     },
     Budget {
         of: "sessions and their context",
         counts: is_of_sessions,
         goal: 10_000,
-        until_then: 20_290,
+        until_then: 20_320,
     },
 ];
 
