@@ -148,7 +148,7 @@ impl Server {
     }
 
     /// Lets a service answer requests to `path/{session}/{agent}` and below, of callers who may speak as that
-    /// agent in that session. The service sees the whole path.
+    /// agent in that session. The service sees the whole path, and no extensions of the request.
     pub fn mount<S>(mut self, path: &str, service: S) -> Self
     where
         S: tower_service::Service<Request, Error = Infallible> + Clone + Send + Sync + 'static,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, RawPathParams, Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{Extensions, HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any_service, get, post};
@@ -54,7 +54,7 @@ async fn admit(
     match caller.check(&session, Some(&agent)) {
         Ok(()) => {
             spans::goes_to(&session, Some(&agent));
-            follow(&app, &session, request, next).await
+            follow(&app, &session, plain(request), next).await
         }
         Err(refused) => {
             add(&app.metrics.denied);
@@ -62,6 +62,14 @@ async fn admit(
             refused.response(&app.config.agent)
         }
     }
+}
+
+/// Returns a request without what the routes of the hub have found in it: a router that is mounted would
+/// count the parts of the path among its own.
+fn plain(request: Request) -> Request {
+    let (mut parts, body) = request.into_parts();
+    parts.extensions = Extensions::new();
+    Request::from_parts(parts, body)
 }
 
 /// Refuses callers who may not enter the session of the path, if there is one.

@@ -62,10 +62,10 @@ pub(crate) async fn open(
         let mut peer = Peer { app: &app, socket };
         let end = match peer.greet(&within, &caller).await {
             Ok((link, hello, first)) => peer.carry(&caller, link, &hello, first).await,
-            Err(End::Elsewhere(session, there, first)) => {
-                let there = forward::socket(&app, &session, &there, &uri, &headers).await;
+            Err(End::Elsewhere(hello, there, first)) => {
+                let there = forward::socket(&app, &hello.session, &there, &uri, &headers).await;
                 match there {
-                    Ok(there) => peer.hand_on(there, first).await,
+                    Ok(there) => peer.hand_on(&hello.agent, there, first).await,
                     Err(refused) => End::Refused(refused),
                 }
             }
@@ -84,7 +84,7 @@ enum End {
     /// The peer is refused, with an error frame and this reason.
     Refused(Refused),
     /// The hub at this address runs this session; the first frame is for that hub.
-    Elsewhere(String, String, String),
+    Elsewhere(Hello, String, String),
     /// Another link of the agent has opened.
     Replaced,
     /// Another hub has closed the socket in this way.
@@ -122,14 +122,14 @@ impl Peer<'_> {
             Ok(link) => Ok((link, hello, first)),
             Err(Refused {
                 there: Some(there), ..
-            }) => Err(End::Elsewhere(hello.session, there, first)),
+            }) => Err(End::Elsewhere(hello, there, first)),
             Err(refused) => Err(End::Refused(refused)),
         }
     }
 
     /// Carries messages to another hub and back. That hub asks for signs of life, checks the token and
-    /// counts frames.
-    async fn hand_on(&mut self, mut there: There, first: String) -> End {
+    /// counts frames; pings of the protocol below do not reach it.
+    async fn hand_on(&mut self, agent: &str, mut there: There, first: String) -> End {
         let silence = 3 * Duration::from_secs(self.app.config.heartbeat.max(1));
         let mut ends = self.app.ends.clone();
         let mut silent = Instant::now() + silence;
@@ -145,7 +145,9 @@ impl Peer<'_> {
                 message = self.socket.recv() => match message {
                     Some(Ok(Message::Text(text))) => next = Some(text.to_string()),
                     Some(Ok(Message::Binary(_))) => return End::NotText,
-                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {
+                        self.app.rates.wait(agent).await;
+                    }
                     Some(Ok(Message::Close(_)) | Err(_)) | None => {
                         let _ = timeout(PATIENCE, there.close(None)).await;
                         return End::Gone;

@@ -77,6 +77,9 @@ pub(crate) struct Args {
     registry: RegistryArgs,
 }
 
+/// The connections that everybody expects of a hub.
+const FEW: usize = 4_096;
+
 /// Where the sessions are.
 #[derive(Debug, Clone)]
 enum Place {
@@ -123,6 +126,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let traces = args.traces.open()?;
     args.log.start(traces.layer());
     let few = accp_hub::make_room(&mut config);
+    // Nobody who has not asked for so many misses the last of them.
+    let is_tight = args.config.is_some() || config.limits.connections < FEW;
     let agent = AgentId::new(config.agent.clone());
     let agent =
         agent.map_err(|error| Failure::Input(format!("agent = {:?}: {error}", config.agent)))?;
@@ -149,7 +154,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "hub at {}, sessions {place}; Ctrl-C ends it",
             server.url()
         ));
-        few.into_iter().for_each(note);
+        few.filter(|_| is_tight).into_iter().for_each(note);
         // The first frame need not wait for the tables.
         std::thread::spawn(|| accp_tokens::Bpe::o200k_base().load());
         let server = with_others(
@@ -199,6 +204,10 @@ fn settings(args: &Args) -> Result<Config, Failure> {
                 .map_err(|error| Failure::Input(format!("{}: {error}", file.display())))?
         }
     };
+    if matches!(&args.store, Place::File(file) if file.as_os_str().is_empty()) {
+        let why = "the store has no name: name a file or a database, or take ACCP_STORE away";
+        return Err(Failure::Misuse(why.to_owned()));
+    }
     config.listen = args.listen.unwrap_or(config.listen);
     config.anybody_from_anywhere |= args.anybody_from_anywhere;
     if !args.memory && matches!(args.store, Place::Postgres(_)) {

@@ -267,6 +267,9 @@ fn a_hub_that_cannot_start_says_why() {
     let open = run(&["serve", "--memory", "--listen", "0.0.0.0:0"]);
     assert_eq!(open.code, Some(2));
     assert!(open.stderr.contains("--tokens FILE"), "{}", open.stderr);
+    let unnamed = run(&["serve", "", "--listen", "127.0.0.1:0"]);
+    assert_eq!(unnamed.code, Some(2));
+    assert!(unnamed.stderr.contains("ACCP_STORE"), "{}", unnamed.stderr);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("hub.toml");
     std::fs::write(&file, "listen = \"127.0.0.1:0\"\nhartbeat = 3\n").unwrap();
@@ -326,4 +329,33 @@ fn a_model_that_speaks_mcp_is_an_agent_of_the_hub() {
     // It is a member of the session like any other.
     let log = run(&["tail", "--hub", &url, "--no-follow"]);
     assert!(log.stdout.contains("agents:[model]"), "{}", log.stdout);
+}
+
+#[test]
+fn a_client_of_a2a_is_an_agent_of_the_hub() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let mut cook = Running::start(
+        &["agent", "cook", "--hub", &url, "--", "echo", "Soup"],
+        folder.path(),
+    );
+    assert!(cook.line().starts_with("cook is in session main"));
+    let guest = format!("{url}/a2a/main/guest");
+    let card = ureq::get(format!("{guest}/.well-known/agent-card.json")).call();
+    let card = card.unwrap().body_mut().read_to_string().unwrap();
+    assert!(card.contains(&format!("\"url\":\"{guest}\"")), "{card}");
+    let message = r#"{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"Lunch?"}]}"#;
+    let asked = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{{"message":{message}}}}}"#
+    );
+    let answer = ureq::post(&guest)
+        .content_type("application/json")
+        .header("A2A-Version", "1.0")
+        .send(&asked);
+    let said = answer.unwrap().body_mut().read_to_string().unwrap();
+    assert!(said.contains("TASK_STATE_COMPLETED"), "{said}");
+    assert!(said.contains("\"text\":\"Soup\""), "{said}");
+    let log = run(&["tail", "--hub", &url, "--no-follow"]);
+    let asked = "@guest>req:chat{role:user|content:Lunch?|schema:CH}";
+    assert!(log.stdout.contains(asked), "{}", log.stdout);
 }
