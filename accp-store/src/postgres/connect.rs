@@ -21,7 +21,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// PostgreSQL have other settings.
 ///
 /// The tables are reached by their keys alone. A plan that was made while a table was small must not
-/// read the whole table once it is large, and the compilation of such plans takes longer than they do.
+/// read the whole table once it is large, and the compilation of such plans takes longer than they do. A
+/// plan for one session in particular would be made from what the planner believes of that session.
 const SETTINGS: &str = "SELECT set_config(name, value, false)
     FROM (VALUES ('statement_timeout', '30s', '0'),
         ('lock_timeout', '5s', '0'),
@@ -30,6 +31,7 @@ const SETTINGS: &str = "SELECT set_config(name, value, false)
         ('enable_seqscan', 'off', ''),
         ('enable_hashjoin', 'off', ''),
         ('enable_mergejoin', 'off', ''),
+        ('plan_cache_mode', 'force_generic_plan', ''),
         ('jit', 'off', ''),
         ('client_min_messages', 'warning', '')) s (name, value, was)
     JOIN pg_settings USING (name) WHERE was = '' OR setting = was";

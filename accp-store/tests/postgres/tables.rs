@@ -2,7 +2,7 @@
 
 use accp_store::{PostgresStore, Store, StoreErrorKind};
 
-use crate::server::{Schema, entry, launch, with};
+use crate::server::{Schema, entry, full, launch, with};
 
 fn version(schema: &Schema) -> i64 {
     schema.sql().rows("SELECT version FROM accp_schema")[0].get(0)
@@ -21,7 +21,7 @@ fn processes_that_start_at_once_make_the_tables_once() {
             });
         }
     });
-    assert_eq!(version(&schema), 2);
+    assert_eq!(version(&schema), 3);
     assert_eq!(schema.open().list().unwrap().len(), 6);
 }
 
@@ -48,7 +48,7 @@ fn tables_of_an_earlier_version_are_migrated() {
         "CREATE TABLE accp_schema (version bigint NOT NULL); INSERT INTO accp_schema VALUES (0)",
     );
     let mut store = schema.open();
-    assert_eq!(version(&schema), 2);
+    assert_eq!(version(&schema), 3);
     store.commit(&[(&launch(), &entry(1))]).unwrap();
     schema.sql().run("UPDATE accp_schema SET version = -1");
     let error = PostgresStore::open(&schema.url).unwrap_err();
@@ -215,4 +215,55 @@ fn the_docs_have_the_tables() {
         all.map(|row| row.get(0)).collect::<Vec<String>>()
     });
     assert_eq!(documented, made);
+}
+
+/// The planner of a new database knows nothing of its tables. It must not read a whole session for each row.
+#[test]
+fn rows_are_found_by_their_whole_key_although_nothing_is_known_of_the_tables() {
+    const COMMITS: u64 = 300;
+    let schema = Schema::new();
+    drop(schema.open());
+    let tables = schema
+        .sql()
+        .rows("SELECT relname FROM pg_stat_user_tables WHERE schemaname = current_schema()");
+    for row in &tables {
+        let table: String = row.get(0);
+        schema.sql().run(&format!(
+            "ALTER TABLE {table} SET (autovacuum_enabled = false)"
+        ));
+    }
+    let side = launch();
+    let mut store =
+        PostgresStore::open(&with(&schema.url, "application_name", Some(&schema.name))).unwrap();
+    store.open(&side).unwrap();
+    for position in 1..=COMMITS {
+        store.commit(&[(&side, &full(position))]).unwrap();
+    }
+    for _ in 0..10 {
+        assert!(store.load(&side).unwrap().is_some());
+    }
+    for position in 1..=COMMITS {
+        store.cold(&side, &format!("k101_{position}")).unwrap();
+    }
+    store.entries(&side, 1, 200).unwrap();
+    store
+        .retain(&side, accp_store::Retention::default())
+        .unwrap();
+    drop(store);
+    // A connection counts what it has read when it ends.
+    let of_store = format!(
+        "SELECT 1 FROM pg_stat_activity WHERE application_name = '{}'",
+        schema.name
+    );
+    while !schema.sql().rows(&of_store).is_empty() {}
+    let read = schema.sql().rows(
+        "SELECT indexrelname, idx_tup_read FROM pg_stat_user_indexes WHERE schemaname = current_schema()",
+    );
+    let most: i64 = 30 * COMMITS as i64;
+    for row in &read {
+        let (index, count): (String, i64) = (row.get(0), row.get(1));
+        assert!(count < most, "{index}: {count} rows");
+    }
+    let all: i64 = read.iter().map(|row| row.get::<_, i64>(1)).sum();
+    assert!(all > COMMITS as i64, "{all} rows");
 }
