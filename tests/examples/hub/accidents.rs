@@ -9,7 +9,7 @@ use crate::process::Process;
 use crate::relay::Relay;
 
 /// The lease of each hub.
-pub(crate) const LEASE: Duration = Duration::from_secs(2);
+pub(crate) const LEASE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Accident {

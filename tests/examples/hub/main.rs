@@ -144,9 +144,9 @@ fn run(args: &Args) -> Result<String, String> {
         let all = args.plan.shuffled(&mut random);
         let started = Instant::now();
         for (at, accident) in all.iter().enumerate() {
-            // One accident of four comes at any time. The others wait until every agent is back: a hub that
-            // is killed as soon as some agents are back leaves the rest in longer and longer pauses.
-            let is_early = at > 0 && random.below(4) == 0;
+            // Some accidents come at any time. The others wait until every agent is back: a hub that is killed
+            // as soon as some agents are back leaves the rest in longer and longer pauses.
+            let is_early = at > 0 && random.below(5) < 2;
             let after = tally.handled() + random.below(400);
             let back = match tally.reach(after, PATIENCE).await {
                 Ok(()) if !is_early => tally.reach_each(&agents::SENDERS, PATIENCE).await,

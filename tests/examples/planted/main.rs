@@ -4,6 +4,7 @@
 //! ```sh
 //! cargo run --release -p accp-tests --example planted
 //! cargo run --release -p accp-tests --example planted -- no_mid_check ack_over_a_gap
+//! cargo run --release -p accp-tests --example planted -- 0/2     # every second bug; 1/2 are the others
 //! ```
 //!
 //! It fails if a bug is not found within 2,000 seeds, or if the simulation fails without a planted
@@ -39,12 +40,30 @@ fn main() -> ExitCode {
     }
 }
 
+/// Returns each bug whose number has the rest `k` when it is divided by `n`, for a share of `k/n`.
+fn part(bugs: Vec<Bug>, share: &str) -> Result<Vec<Bug>, String> {
+    let read = |text: &str| text.parse::<usize>().ok();
+    let parsed = share
+        .split_once('/')
+        .and_then(|(rest, of)| Some((read(rest)?, read(of)?)));
+    let Some((rest, of)) = parsed.filter(|(rest, of)| rest < of) else {
+        return Err(format!("{share}: a share is 0/2 or 1/2, for example"));
+    };
+    let bugs = bugs.into_iter().enumerate();
+    Ok(bugs
+        .filter(|(at, _)| at % of == rest)
+        .map(|(_, bug)| bug)
+        .collect())
+}
+
 /// Returns whether all planted bugs were found, and no other bug.
 fn run(names: &[String]) -> Result<bool, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut bugs = Bug::read_all(&root.join("tests/planted"))?;
-    if !names.is_empty() {
-        bugs.retain(|bug| names.contains(&bug.name));
+    match names {
+        [] => {}
+        [share] if share.contains('/') => bugs = part(bugs, share)?,
+        names => bugs.retain(|bug| names.contains(&bug.name)),
     }
     let copy = Copy::of(&root, "planted")?;
     // A bug that does not fit should stop the program now, not after an hour.
