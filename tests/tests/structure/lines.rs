@@ -31,7 +31,7 @@ const BUDGETS: [Budget; 2] = [
         of: "the command",
         counts: |file| file.starts_with("accp-cli/src/"),
         goal: 8_700,
-        until_then: 9_560,
+        until_then: 9_580,
     },
     Budget {
         of: "sessions and their context",
