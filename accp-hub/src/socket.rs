@@ -1,5 +1,6 @@
 //! `GET /accp/v1/ws`: frames over a WebSocket (draft section 11.2).
 
+use std::future::{Future, ready};
 use std::pin::pin;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde::Deserialize;
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_tungstenite::tungstenite;
 use tracing::Instrument as _;
@@ -95,6 +97,20 @@ enum End {
     Restart,
 }
 
+/// What has come while a socket is handed on.
+enum Came {
+    Peer(Option<Result<Message, axum::Error>>),
+    /// From the other hub, if it was not silent for too long.
+    There(Result<Option<Result<tungstenite::Message, tungstenite::Error>>, Elapsed>),
+    /// Nothing more, for now.
+    Nothing,
+}
+
+/// Returns whether a peer takes something in time.
+async fn takes<E>(sending: impl Future<Output = Result<(), E>>) -> bool {
+    matches!(timeout(PATIENCE, sending).await, Ok(Ok(())))
+}
+
 struct Peer<'a> {
     app: &'a App,
     socket: WebSocket,
@@ -132,47 +148,67 @@ impl Peer<'_> {
     async fn hand_on(&mut self, agent: &str, mut there: There, first: String) -> End {
         let silence = 3 * Duration::from_secs(self.app.config.heartbeat.max(1));
         let mut ends = self.app.ends.clone();
+        let mut ends = pin!(over(&mut ends));
         let mut silent = Instant::now() + silence;
-        let mut next = Some(first);
+        if !takes(there.send(tungstenite::Message::text(first))).await {
+            return End::Restart;
+        }
+        // Whether messages wait until nothing more is there, to go out in one piece.
+        let (mut down, mut up) = (false, false);
         loop {
-            if let Some(text) = next.take() {
-                let sent = timeout(PATIENCE, there.send(tungstenite::Message::text(text))).await;
-                if !matches!(sent, Ok(Ok(()))) {
-                    return End::Restart;
+            let from = async {
+                tokio::select! {
+                    message = self.socket.recv() => Came::Peer(message),
+                    message = timeout_at(silent, there.next()) => Came::There(message),
                 }
-            }
-            tokio::select! {
-                message = self.socket.recv() => match message {
-                    Some(Ok(Message::Text(text))) => next = Some(text.to_string()),
-                    Some(Ok(Message::Binary(_))) => return End::NotText,
-                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {
-                        self.app.rates.wait(agent).await;
+            };
+            let came = tokio::select! {
+                biased;
+                () = ends.as_mut() => return End::Restart,
+                came = from => came,
+                () = ready(()), if down || up => Came::Nothing,
+            };
+            match came {
+                Came::Peer(Some(Ok(Message::Text(text)))) => {
+                    let message = tungstenite::Message::text(text.as_str());
+                    if !takes(there.feed(message)).await {
+                        return End::Restart;
                     }
-                    Some(Ok(Message::Close(_)) | Err(_)) | None => {
-                        let _ = timeout(PATIENCE, there.close(None)).await;
-                        return End::Gone;
+                    up = true;
+                }
+                Came::Peer(Some(Ok(Message::Binary(_)))) => return End::NotText,
+                Came::Peer(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => {
+                    self.app.rates.wait(agent).await;
+                }
+                Came::Peer(Some(Ok(Message::Close(_)) | Err(_)) | None) => {
+                    let _ = timeout(PATIENCE, there.close(None)).await;
+                    return End::Gone;
+                }
+                Came::There(Ok(Some(Ok(tungstenite::Message::Text(text))))) => {
+                    silent = Instant::now() + silence;
+                    let message = Message::Text(text.as_str().into());
+                    if !takes(self.socket.feed(message)).await {
+                        return End::Silent;
                     }
-                },
-                message = timeout_at(silent, there.next()) => match message {
-                    Ok(Some(Ok(tungstenite::Message::Text(text)))) => {
-                        silent = Instant::now() + silence;
-                        let message = Message::Text(text.as_str().into());
-                        let sent = timeout(PATIENCE, self.socket.send(message)).await;
-                        if !matches!(sent, Ok(Ok(()))) {
-                            return End::Silent;
-                        }
+                    down = true;
+                }
+                Came::There(Ok(Some(Ok(tungstenite::Message::Close(Some(close)))))) => {
+                    return End::There(CloseFrame {
+                        code: close.code.into(),
+                        reason: close.reason.as_str().into(),
+                    });
+                }
+                Came::There(Ok(Some(Ok(_)))) => silent = Instant::now() + silence,
+                // The other hub is gone.
+                Came::There(Ok(Some(Err(_)) | None) | Err(_)) => return End::Restart,
+                Came::Nothing => {
+                    if std::mem::take(&mut up) && !takes(there.flush()).await {
+                        return End::Restart;
                     }
-                    Ok(Some(Ok(tungstenite::Message::Close(Some(close))))) => {
-                        return End::There(CloseFrame {
-                            code: close.code.into(),
-                            reason: close.reason.as_str().into(),
-                        });
+                    if std::mem::take(&mut down) && !takes(self.socket.flush()).await {
+                        return End::Silent;
                     }
-                    Ok(Some(Ok(_))) => silent = Instant::now() + silence,
-                    // The other hub is gone.
-                    Ok(Some(Err(_)) | None) | Err(_) => return End::Restart,
-                },
-                () = over(&mut ends) => return End::Restart,
+                }
             }
         }
     }
@@ -251,14 +287,13 @@ impl Peer<'_> {
     async fn send(&mut self, frame: String, link: &mut Link) -> bool {
         let mut next = Some(frame);
         while let Some(frame) = next {
-            let sent = timeout(PATIENCE, self.socket.feed(Message::Text(frame.into()))).await;
-            if !matches!(sent, Ok(Ok(()))) {
+            if !takes(self.socket.feed(Message::Text(frame.into()))).await {
                 return false;
             }
             add(&self.app.metrics.sent);
             next = link.try_recv();
         }
-        matches!(timeout(PATIENCE, self.socket.flush()).await, Ok(Ok(())))
+        takes(self.socket.flush()).await
     }
 
     async fn close(mut self, end: End) {

@@ -28,6 +28,9 @@ pub(crate) const SENDERS: [&str; 4] = ["a", "b", "asker", "poster"];
 /// How many of its tasks a sender is ahead of the worker at most. Without a bound, what the worker has not
 /// had yet grows with each accident, and a question waits behind all of it.
 const AHEAD: u64 = 100;
+/// The tasks that a sender may send for each question of the asker. Every agent has the whole log, so an
+/// asker with a slow way would be further and further behind.
+const EACH: u64 = 200;
 
 /// Starts the agents of all sessions, each at one of the hubs.
 pub(crate) async fn start(
@@ -112,11 +115,15 @@ async fn send(
     let mut count: u64 = 0;
     while !*stops.borrow() {
         let least = count.saturating_sub(AHEAD);
-        let near = tally.reach_of(session, agent.name(), least);
+        let near = async {
+            tally.reach_of(session, agent.name(), least).await;
+            tally.reach_of(session, "asker", count / EACH).await;
+        };
         if timeout(PATIENCE, near).await.is_err() {
-            let name = agent.name();
             return Err(format!(
-                "{name}: the worker has not had task {least} within {PATIENCE:?}"
+                "{}: after {count} tasks the worker has not had task {least}, or the asker is behind, for \
+                 {PATIENCE:?}",
+                agent.name()
             ));
         }
         let sent = agent.send(task(agent.name(), count)?).await;
