@@ -31,6 +31,9 @@ pub(crate) const EXTENSIONS: [&str; 5] = ["marks", "log", "bytes", "parts", PROO
 /// The extension by which a host vouches for its log.
 pub(crate) const PROOF: &str = "proof";
 
+/// Cancel tokens that are looked at in each turn.
+const FEW: usize = 64;
+
 /// The next batch. It takes no room until there is something in it.
 #[derive(Debug, Default)]
 pub(crate) struct Pending(Option<Box<Batch>>);
@@ -74,6 +77,8 @@ pub(crate) struct Side {
     due: BTreeSet<u64>,
     /// Cancel tokens, by the chain of their frame and the chain of its cause.
     tokens: BTreeMap<[Option<Mid>; 2], CancelToken>,
+    /// The number of tokens that were held when somebody looked last.
+    held_tokens: usize,
     schedule: Schedule,
 }
 
@@ -99,6 +104,7 @@ impl Side {
             last_put: 0,
             due: BTreeSet::new(),
             tokens: BTreeMap::new(),
+            held_tokens: 0,
             schedule: Schedule::default(),
             mids,
         };
@@ -150,8 +156,12 @@ impl Side {
         if self.due.is_empty() {
             self.due = BTreeSet::new();
         }
-        // A token that no handler holds is made again when it is needed.
-        self.tokens.retain(|_, token| !token.is_alone());
+        // A token that no handler holds is made again when it is needed. Many frames may wait for a handler
+        // for long, so their tokens are looked at when there are twice as many.
+        if self.due.is_empty() || self.tokens.len() > FEW.max(2 * self.held_tokens) {
+            self.tokens.retain(|_, token| !token.is_alone());
+            self.held_tokens = self.tokens.len();
+        }
         if self.tokens.is_empty() {
             self.tokens = BTreeMap::new();
         }
