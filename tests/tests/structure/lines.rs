@@ -37,7 +37,7 @@ const BUDGETS: [Budget; 2] = [
         of: "sessions and their context",
         counts: is_of_sessions,
         goal: 10_000,
-        until_then: 20_320,
+        until_then: 20_330,
     },
 ];
 
