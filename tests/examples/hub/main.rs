@@ -159,7 +159,10 @@ fn run(args: &Args) -> Result<String, String> {
                 }
                 Err(why) => Err(why),
             };
-            happened.map_err(|why| format!("accident {}, {accident:?}: {why}", at + 1))?;
+            if let Err(why) = happened {
+                let ended = agents.ended().await;
+                return Err(format!("accident {}, {accident:?}: {why}{ended}", at + 1));
+            }
             eprintln!(
                 "{} of {}: {accident:?}, {:.1} s, {} tasks",
                 at + 1,
