@@ -77,8 +77,6 @@ pub(crate) struct Side {
     due: BTreeSet<u64>,
     /// Cancel tokens, by the chain of their frame and the chain of its cause.
     tokens: BTreeMap<[Option<Mid>; 2], CancelToken>,
-    /// The number of tokens that were held when somebody looked last.
-    held_tokens: usize,
     schedule: Schedule,
 }
 
@@ -104,7 +102,6 @@ impl Side {
             last_put: 0,
             due: BTreeSet::new(),
             tokens: BTreeMap::new(),
-            held_tokens: 0,
             schedule: Schedule::default(),
             mids,
         };
@@ -158,9 +155,9 @@ impl Side {
         }
         // A token that no handler holds is made again when it is needed. Many frames may wait for a handler
         // for long, so their tokens are looked at when there are twice as many.
-        if self.due.is_empty() || self.tokens.len() > FEW.max(2 * self.held_tokens) {
+        let count = self.tokens.len();
+        if self.due.is_empty() || count <= FEW || count.is_power_of_two() {
             self.tokens.retain(|_, token| !token.is_alone());
-            self.held_tokens = self.tokens.len();
         }
         if self.tokens.is_empty() {
             self.tokens = BTreeMap::new();

@@ -80,14 +80,14 @@ pub(crate) async fn start(
 impl Agents {
     /// Says why workers have ended, if any has.
     pub(crate) async fn ended(&self) -> String {
-        let mut said = String::new();
+        let mut said = Vec::new();
         for (at, worker) in self.workers.iter().enumerate() {
             let state = timeout(Duration::from_secs(1), worker.budget()).await;
             if let Ok(Err(why)) = state {
-                said += &format!("; the worker of session {at} has ended: {why}");
+                said.push(format!("; the worker of session {at} has ended: {why}"));
             }
         }
-        said
+        said.concat()
     }
 
     /// Waits for the senders to end. Returns how many tasks each has sent, by session.
