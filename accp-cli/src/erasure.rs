@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use accp_store::{Plan, Wanted};
-use serde_json::{Value as Json, json};
+use accp_store::Wanted;
+use serde_json::Value as Json;
 
 use crate::choices::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
@@ -99,19 +99,6 @@ impl Data {
         }
         Ok(Verdict::Fine)
     }
-}
-
-/// Returns what goes as JSON.
-pub(crate) fn to_json(session: &str, plan: &Plan, erased: bool) -> Json {
-    let sides = plan.sides().iter().map(|part| {
-        let positions = part.entries.iter().map(|entry| entry.position);
-        let bytes: u64 = part.entries.iter().map(|entry| entry.bytes).sum();
-        json!({
-            "side": part.side.agent(), "host": part.host, "bytes": bytes,
-            "positions": positions.collect::<Vec<_>>(), "keys": part.keys,
-        })
-    });
-    json!({ "session": session, "erased": erased, "sides": sides.collect::<Json>() })
 }
 
 /// Returns ascending positions as ranges.

@@ -79,10 +79,11 @@ async fn take(app: &App, session: &str, caller: &Caller, body: Body) -> Result<J
         dry_run = asked.dry_run,
         "data is erased on request"
     );
-    Ok(describe(session, &plan, !asked.dry_run))
+    Ok(describe_erasure(session, &plan, !asked.dry_run))
 }
 
-fn describe(session: &str, plan: &Plan, erased: bool) -> Json_ {
+/// Returns what an erasure takes, or has taken, as the answer to `POST .../erase` says it.
+pub fn describe_erasure(session: &str, plan: &Plan, erased: bool) -> Json_ {
     let sides = plan.sides().iter().map(|part| {
         let positions = part.entries.iter().map(|entry| entry.position);
         let bytes: u64 = part.entries.iter().map(|entry| entry.bytes).sum();

@@ -74,6 +74,7 @@ mod ui;
 
 pub use access::{Access, AnyOf, Denied, Identified, Identity, Open};
 pub use config::{Config, Limits, Numbering, Replica, Tls};
+pub use erase::describe_erasure;
 pub use files::make_room;
 pub use jwt::Jwt;
 pub use listen::{Agents, ListenError, Server};

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use accp_hub::describe_erasure;
 use accp_runtime::session::Rules;
 use accp_store::{EraseError, Plan, SqliteStore, StoreErrorKind};
 
-use crate::erasure::{Data, to_json};
+use crate::erasure::Data;
 use crate::outcome::{Failure, Outcome};
 use crate::store_file;
 
@@ -50,7 +51,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if !args.data.dry_run {
         plan.carry_out(&mut store)?;
     }
-    args.data.tell(&to_json(session, &plan, !args.data.dry_run))
+    args.data
+        .tell(&describe_erasure(session, &plan, !args.data.dry_run))
 }
 
 /// Opens the file, and keeps other processes out.
