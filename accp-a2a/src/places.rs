@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accp_client::{Agent, Agents, Error};
+use accp_runtime::Registry;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -33,6 +34,23 @@ impl<A: Agents> Places<A> {
             idle,
             open: Mutex::default(),
         }
+    }
+
+    /// Returns the registry of a session, without opening an agent if that can be.
+    pub(crate) async fn registry(&self, session: &str, name: &str) -> Result<Arc<Registry>, Error> {
+        let key = (session.to_owned(), name.to_owned());
+        let open = self
+            .open
+            .lock()
+            .await
+            .get(&key)
+            .map(|place| place.agent.clone());
+        if let Some(agent) = open
+            && let Ok(registry) = agent.registry().await
+        {
+            return Ok(registry);
+        }
+        self.agents.registry(session, name).await
     }
 
     /// Returns an agent with its tasks, and opens the agent if it is not open.

@@ -56,8 +56,7 @@ pub fn router<A: Agents>(config: Config, agents: A) -> Router {
 impl<A: Agents> App<A> {
     async fn desk(&self, session: &str, name: &str) -> Result<Desk, Refused> {
         let (agent, board) = self.places.get(session, name).await.map_err(Refused)?;
-        let registry = agent.look(|session| Arc::clone(&session.options().registry));
-        let registry = registry.await.map_err(Refused)?;
+        let registry = agent.registry().await.map_err(Refused)?;
         Ok(Desk {
             board,
             shown: Shown {
@@ -75,9 +74,9 @@ async fn show<A: Agents>(
     Path((session, agent)): Path<(String, String)>,
 ) -> Response {
     let url = app.config.of(&session, &agent);
-    match app.desk(&session, &agent).await {
-        Ok(desk) => Json(card(&url, &session, &agent, &desk.shown.registry)).into_response(),
-        Err(refused) => refused.response(JsonRpcId::Null),
+    match app.places.registry(&session, &agent).await {
+        Ok(registry) => Json(card(&url, &session, &agent, &registry)).into_response(),
+        Err(error) => Refused(error).response(JsonRpcId::Null),
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use accp_runtime::context::TokenBudget;
 use accp_runtime::session::{Outbound, Session};
-use accp_runtime::{EncodeFrame, FrameFamily, IntoOwned, Value};
+use accp_runtime::{EncodeFrame, FrameFamily, IntoOwned, Registry, Value};
 use accp_store::Match;
 use futures_util::{Stream, StreamExt as _};
 
@@ -144,6 +144,14 @@ impl Agent {
     /// [`Error::Ended`].
     pub async fn budget(&self) -> Result<TokenBudget, Error> {
         self.handle.look(Session::budget).await
+    }
+
+    /// Returns the registry of the session: the schemas by which its frames are read now.
+    ///
+    /// # Errors
+    /// [`Error::Ended`].
+    pub async fn registry(&self) -> Result<Arc<Registry>, Error> {
+        self.handle.registry().await
     }
 
     /// Calls `look` with the session of this agent, and returns its answer.

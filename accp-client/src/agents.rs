@@ -1,6 +1,9 @@
 //! The agents of many sessions, for servers of other protocols.
 
 use std::future::Future;
+use std::sync::Arc;
+
+use accp_runtime::Registry;
 
 use crate::agent::Agent;
 use crate::error::Error;
@@ -21,6 +24,19 @@ pub trait Agents: Send + Sync + 'static {
         session: &str,
         agent: &str,
     ) -> impl Future<Output = Result<Agent, Error>> + Send;
+
+    /// Returns the registry of a session, for who only looks. This opens the agent unless you say how to do
+    /// without.
+    ///
+    /// # Errors
+    /// As [`agent`](Self::agent).
+    fn registry(
+        &self,
+        session: &str,
+        agent: &str,
+    ) -> impl Future<Output = Result<Arc<Registry>, Error>> + Send {
+        async { self.agent(session, agent).await?.registry().await }
+    }
 }
 
 impl<F, R> Agents for F

@@ -22,6 +22,7 @@ use crate::handle::Handle;
 use crate::hub::agent_id;
 use crate::side::{self, Side};
 use crate::wire::wire;
+pub use socket::REPLACED;
 use socket::{Carrier, Target};
 
 /// The time without a frame of the log after which an agent that joins gives up. A long log may take more
@@ -43,7 +44,8 @@ pub struct Connect {
 impl Agent {
     /// Connects to a hub as an agent of a session: `ws://127.0.0.1:7337`, or `wss://` over TLS. When
     /// the link breaks, the agent connects again, at first after a tenth of a second and later after
-    /// 15 seconds at most, and goes on where it was.
+    /// 15 seconds at most, and goes on where it was. It ends when another program connects as the same
+    /// agent of the session.
     ///
     /// ```no_run
     /// # use accp_client::{Agent, Error};

@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use accp_runtime::Value;
 use accp_runtime::session::Session;
+use accp_runtime::{Registry, Value};
 use accp_store::{Committer, Match, SideId};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};
@@ -79,6 +79,11 @@ impl Handle {
             let _ = done.send(look(session));
         })))?;
         answer.await.map_err(|_| Error::ended())
+    }
+
+    pub(crate) async fn registry(&self) -> Result<Arc<Registry>, Error> {
+        self.look(|session| Arc::clone(&session.options().registry))
+            .await
     }
 
     pub(crate) async fn expand(&self, reference: &str) -> Result<Value<'static>, Error> {

@@ -221,6 +221,14 @@ impl Hub {
         self.shared.host.log.from(from)
     }
 
+    /// Returns the registry of the session: the schemas by which its frames are read now.
+    ///
+    /// # Errors
+    /// [`Error::Ended`].
+    pub async fn registry(&self) -> Result<Arc<Registry>, Error> {
+        self.shared.host.registry().await
+    }
+
     /// Calls `look` with the session, and returns its answer.
     ///
     /// # Errors

@@ -52,7 +52,7 @@ pub use accp_session::Supplied;
 pub use agent::Agent;
 pub use agents::Agents;
 pub use ask::Ask;
-pub use connect::Connect;
+pub use connect::{Connect, REPLACED};
 pub use context::Cx;
 pub use error::Error;
 pub use frames::Frames;

@@ -36,7 +36,7 @@ impl Form {
             kind.trim().eq_ignore_ascii_case(LINES)
         });
         if is_lines {
-            Ok(Self::Lines(registry(hub).await?))
+            Ok(Self::Lines(hub.registry().await?))
         } else {
             Ok(Self::Frames)
         }
@@ -56,17 +56,12 @@ impl Form {
             Self::Lines(known) => {
                 // An entry of the session itself may bring schemas.
                 if entry.kind == EntryKind::Control {
-                    *known = registry(hub).await?;
+                    *known = hub.registry().await?;
                 }
                 Ok(line(&describe(entry, known).to_string()))
             }
         }
     }
-}
-
-async fn registry(hub: &Hub) -> Result<Arc<Registry>, Error> {
-    hub.look(|session| Arc::clone(&session.options().registry))
-        .await
 }
 
 /// Returns an entry that members get, with its frame in plain words.

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use accp_client::Agent;
+use accp_runtime::Registry;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderMap, Uri};
@@ -25,6 +26,7 @@ use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
 use crate::access::Access;
+use crate::answer::Refused;
 use crate::app::{App, Room, Shared, over};
 use crate::certificates;
 use crate::config::Config;
@@ -54,11 +56,23 @@ impl accp_client::Agents for Agents {
     /// Opens a session, and lets an agent in. An agent that was opened before under this name ends.
     async fn agent(&self, session: &str, agent: &str) -> Result<Agent, accp_client::Error> {
         let hub = self.app.sessions.get(session, false).await;
-        let refused = |refused: crate::answer::Refused| {
-            accp_client::Error::Denied(session.to_owned(), refused.expected)
-        };
-        hub.map_err(refused)?.agent(agent)
+        hub.map_err(|refused| denied(session, refused))?
+            .agent(agent)
     }
+
+    /// A session that has not begun has the registry of the hub. It does not begin by this.
+    async fn registry(
+        &self,
+        session: &str,
+        _agent: &str,
+    ) -> Result<Arc<Registry>, accp_client::Error> {
+        let registry = self.app.sessions.registry(session).await;
+        registry.map_err(|refused| denied(session, refused))
+    }
+}
+
+fn denied(session: &str, refused: Refused) -> accp_client::Error {
+    accp_client::Error::Denied(session.to_owned(), refused.expected)
 }
 
 impl fmt::Debug for Agents {

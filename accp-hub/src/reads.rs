@@ -172,11 +172,9 @@ pub(crate) async fn registry(
 ) -> Response {
     let read = async {
         let hub = enter(&app, &caller, &session).await?;
-        let text = hub
-            .look(|session| session.options().registry.to_json())
-            .await;
-        let text = text.map_err(|error| Refused::client(&error))?;
-        Ok(Json(text).into_response())
+        let registry = hub.registry().await;
+        let registry = registry.map_err(|error| Refused::client(&error))?;
+        Ok(Json(registry.to_json()).into_response())
     };
     answer(&app, read.await)
 }

@@ -113,6 +113,17 @@ impl Sessions {
         self.get(session, false).await
     }
 
+    /// Returns the registry of a session, or the one that it would begin with.
+    pub(crate) async fn registry(&self, session: &str) -> Result<Arc<Registry>, Refused> {
+        check_name(session)?;
+        if self.is_open(session).is_none() && !self.is_stored(session).await? {
+            return Ok(Arc::clone(&self.options.registry));
+        }
+        let hub = self.get(session, false).await?;
+        let registry = hub.registry().await;
+        registry.map_err(|error| Refused::client(&error))
+    }
+
     /// Returns the hub that runs a session of the store, if that is another.
     pub(crate) async fn elsewhere(&self, session: &str) -> Result<Option<String>, Refused> {
         if self.leases.is_none() || self.is_open(session) == Some(true) {

@@ -1,12 +1,14 @@
 //! `GET /accp/v1/ws`: frames over a WebSocket (draft section 11.2).
 
+use std::collections::VecDeque;
 use std::future::{Future, ready};
 use std::pin::pin;
 use std::time::Duration;
 
-use accp_client::Link;
+use accp_client::{Link, REPLACED};
 use accp_runtime::Frame;
 use axum::Extension;
+use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Uri};
@@ -14,7 +16,7 @@ use axum::response::Response;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde::Deserialize;
 use tokio::time::error::Elapsed;
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, interval_at, sleep_until, timeout, timeout_at};
 use tokio_tungstenite::tungstenite;
 use tracing::Instrument as _;
 
@@ -28,6 +30,8 @@ use crate::spans;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes that a socket reads and writes at a time. Most sockets are idle.
 const BUFFER: usize = 4 * 1024;
+/// Messages that a peer may send while its session is opened. What comes after them waits in the network.
+const EARLY: usize = 4;
 
 /// The query of a socket.
 #[derive(Debug, Deserialize)]
@@ -61,14 +65,19 @@ pub(crate) async fn open(
         .max_write_buffer_size(4 * app.config.limits.frame);
     upgrade.on_upgrade(move |socket| async move {
         let (_up, _room) = (Up::new(&app.metrics.sockets), room);
-        let mut peer = Peer { app: &app, socket };
+        let mut peer = Peer {
+            app: &app,
+            socket,
+            early: VecDeque::new(),
+        };
         let end = match peer.greet(&within, &caller).await {
             Ok((link, hello, first)) => peer.carry(&caller, link, &hello, first).await,
             Err(End::Elsewhere(hello, there, first)) => {
-                let there = forward::socket(&app, &hello.session, &there, &uri, &headers).await;
-                match there {
-                    Ok(there) => peer.hand_on(&hello.agent, there, first).await,
-                    Err(refused) => End::Refused(refused),
+                let there = forward::socket(&app, &hello.session, &there, &uri, &headers);
+                match peer.during(there).await {
+                    Ok(Ok(there)) => peer.hand_on(&hello.agent, there, first).await,
+                    Ok(Err(refused)) => End::Refused(refused),
+                    Err(end) => end,
                 }
             }
             Err(end) => end,
@@ -114,6 +123,8 @@ async fn takes<E>(sending: impl Future<Output = Result<(), E>>) -> bool {
 struct Peer<'a> {
     app: &'a App,
     socket: WebSocket,
+    /// What the peer has sent while its session was opened.
+    early: VecDeque<Message>,
 }
 
 impl Peer<'_> {
@@ -129,17 +140,62 @@ impl Peer<'_> {
         let hello = Hello::read(&first, within).map_err(End::Refused)?;
         let Hello { session, agent, .. } = &hello;
         caller.check(session, Some(agent)).map_err(End::Refused)?;
-        let opened = async {
-            let hub = self.app.sessions.get(session, hello.is_plain).await?;
-            let link = hub.link(agent).await;
-            link.map_err(|error| Refused::client(&error))
+        let app = self.app;
+        let hub = self.during(app.sessions.get(session, hello.is_plain));
+        let linked = match hub.await? {
+            Ok(hub) => hub
+                .link(agent)
+                .await
+                .map_err(|error| Refused::client(&error)),
+            Err(refused) => Err(refused),
         };
-        match opened.await {
+        match linked {
             Ok(link) => Ok((link, hello, first)),
             Err(Refused {
                 there: Some(there), ..
             }) => Err(End::Elsewhere(hello, there, first)),
             Err(refused) => Err(End::Refused(refused)),
+        }
+    }
+
+    /// Does something for the peer that may take long, and gives signs of life meanwhile. What is begun is
+    /// finished even if the peer goes away; then this is an error, because a link that opens for a socket
+    /// that is gone would take the place of the next one.
+    async fn during<T>(&mut self, work: impl Future<Output = T>) -> Result<T, End> {
+        let heartbeat = Duration::from_secs(self.app.config.heartbeat.max(1));
+        let mut beats = interval_at(Instant::now() + heartbeat, heartbeat);
+        let mut work = pin!(work);
+        let (mut end, mut asked) = (None, 0_usize);
+        loop {
+            tokio::select! {
+                // What the peer has said is known before the work is done.
+                biased;
+                message = self.socket.recv(), if end.is_none() && self.early.len() < EARLY => {
+                    match message {
+                        Some(Ok(Message::Pong(_))) if asked > 0 => asked -= 1,
+                        Some(Ok(Message::Close(_)) | Err(_)) | None => end = Some(End::Gone),
+                        Some(Ok(message)) => self.early.push_back(message),
+                    }
+                }
+                done = work.as_mut() => return match end {
+                    Some(end) => Err(end),
+                    None => Ok(done),
+                },
+                _ = beats.tick(), if end.is_none() => {
+                    asked += 1;
+                    if !takes(self.socket.send(Message::Ping(Bytes::new()))).await {
+                        end = Some(End::Silent);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the next message. Nothing is lost if this future is dropped.
+    async fn recv(&mut self) -> Option<Result<Message, axum::Error>> {
+        match self.early.pop_front() {
+            Some(message) => Some(Ok(message)),
+            None => self.socket.recv().await,
         }
     }
 
@@ -158,7 +214,7 @@ impl Peer<'_> {
         loop {
             let from = async {
                 tokio::select! {
-                    message = self.socket.recv() => Came::Peer(message),
+                    message = self.recv() => Came::Peer(message),
                     message = timeout_at(silent, there.next()) => Came::There(message),
                 }
             };
@@ -242,7 +298,7 @@ impl Peer<'_> {
                         return End::Silent;
                     }
                 }
-                message = self.socket.recv() => {
+                message = self.recv() => {
                     heard = Instant::now();
                     match message {
                         Some(Ok(Message::Text(text))) => {
@@ -317,7 +373,7 @@ impl Peer<'_> {
                 )
             }
             End::Replaced => (
-                close_code::POLICY,
+                REPLACED,
                 "another connection of this agent has opened".to_owned(),
             ),
             End::NotText => (

@@ -167,7 +167,7 @@ async fn a_socket_that_names_its_session_in_a_frame_is_handed_on() {
     };
     assert_eq!(
         end,
-        "close 1008 another connection of this agent has opened"
+        "close 4000 another connection of this agent has opened"
     );
     a.stop().await;
     b.stop().await;

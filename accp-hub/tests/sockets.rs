@@ -9,7 +9,8 @@ use accp_client::Agent;
 use accp_hub::Config;
 use accp_runtime::AgentId;
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
-use common::Running;
+use common::database::Database;
+use common::{Running, frame};
 use tokio::sync::mpsc;
 
 fn task(number: usize) -> ScheduleReq<'static> {
@@ -90,6 +91,81 @@ async fn a_second_connection_of_an_agent_ends_the_first() {
     );
     let said = first.send(task(3)).await.expect_err("ended").to_string();
     assert!(said.contains("another connection"), "{said}");
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn an_agent_comes_back_whose_place_was_taken_once() {
+    let hub = Running::start(Config::default()).await;
+    let agent = Agent::connect(hub.ws(), "lunch", "cook")
+        .await
+        .expect("a hub");
+    let mut other = hub.socket("?session=lunch&agent=cook").await;
+    other
+        .say("@cook>sync:registry{v:1|hash:abc123|pos:0}[mid:1,seq:0]")
+        .await;
+    let end = loop {
+        let said = other.hear().await.expect("a close");
+        if said.starts_with("close") {
+            break said;
+        }
+    };
+    assert_eq!(
+        end,
+        "close 4000 another connection of this agent has opened"
+    );
+    let mut log = agent.frames(1);
+    agent.send(task(1)).await.expect("it is sent");
+    while !log
+        .next()
+        .await
+        .expect("a store")
+        .expect("it goes on")
+        .text
+        .contains("task:task_1")
+    {}
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_peer_that_is_gone_before_its_session_is_open_does_not_join() {
+    let database = Database::default();
+    let store = database.clone();
+    let config = Config {
+        heartbeat: 1,
+        ..Config::default()
+    };
+    let hub = Running::on(config, move || Ok(store.connect_apart())).await;
+    database.is_slow(true);
+    let hello = |agent: &str| format!("@{agent}>sync:registry{{v:1|hash:abc123}}[mid:1,seq:0]");
+    let (mut gone, mut cook) = (
+        hub.socket("?session=lunch&agent=waiter").await,
+        hub.socket("?session=lunch&agent=cook").await,
+    );
+    gone.say(&hello("waiter")).await;
+    cook.say(&hello("cook")).await;
+    let task = "@cook>req:schedule{agent:dev|task:soup}";
+    cook.say(&frame(task, "abc101000001", 1, "sid:lunch")).await;
+    // Who waits gets a sign of life.
+    gone.is_pinged().await;
+    cook.is_pinged().await;
+    drop(gone);
+    cook.is_pinged().await;
+    database.is_slow(false);
+    let taken = loop {
+        let said = cook.hear().await.expect("it is open");
+        if said.contains("of:abc101000001") {
+            break said;
+        }
+    };
+    assert!(taken.starts_with("@hub>ack:frame{}"), "{taken}");
+    let state = hub.url("/accp/v1/sessions/lunch/state");
+    let state = hub.http.get(state).send().await.expect("an answer");
+    let state = state.text().await.expect("text");
+    assert!(
+        state.contains("cook") && !state.contains("waiter"),
+        "{state}"
+    );
     hub.stop().await;
 }
 

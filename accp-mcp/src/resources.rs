@@ -87,8 +87,8 @@ pub(crate) fn templates(desk: &Desk) -> Vec<ResourceTemplate> {
 pub(crate) async fn read(desk: &Desk, uri: &str) -> Result<ResourceContents, Missing> {
     let text = |text: String, kind: &str| ResourceContents::text(text, uri).with_mime_type(kind);
     if uri == REGISTRY {
-        let look = |session: &Session| session.options().registry.to_json().to_string();
-        return Ok(text(desk.agent.look(look).await?, JSON));
+        let registry = desk.agent.registry().await?;
+        return Ok(text(registry.to_json().to_string(), JSON));
     }
     let unknown = || Missing::Unknown(format!("there is no resource {uri}"));
     let base = base(desk);

@@ -344,6 +344,17 @@ fn a_client_of_a2a_is_an_agent_of_the_hub() {
     let card = ureq::get(format!("{guest}/.well-known/agent-card.json")).call();
     let card = card.unwrap().body_mut().read_to_string().unwrap();
     assert!(card.contains(&format!("\"url\":\"{guest}\"")), "{card}");
+    let elsewhere = format!("{url}/a2a/dinner/guest/.well-known/agent-card.json");
+    assert_eq!(ureq::get(elsewhere).call().unwrap().status(), 200);
+    for (session, is_there) in [("main", true), ("dinner", false)] {
+        let state = ureq::get(format!("{url}/accp/v1/sessions/{session}/state")).call();
+        let state = state.map(|mut state| state.body_mut().read_to_string().unwrap());
+        assert_eq!(state.is_ok(), is_there, "{state:?}");
+        assert!(
+            !state.is_ok_and(|state| state.contains("guest")),
+            "a look is no visit"
+        );
+    }
     let message = r#"{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"Lunch?"}]}"#;
     let asked = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{{"message":{message}}}}}"#

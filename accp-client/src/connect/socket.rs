@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
@@ -35,6 +36,12 @@ const GATHERED: u32 = 16;
 /// The time before the first attempt to connect again; it doubles up to [`LATEST`].
 const FIRST: Duration = Duration::from_millis(100);
 const LATEST: Duration = Duration::from_secs(10);
+/// The time in which an agent whose place another socket has taken twice comes back no more.
+const TWICE: Duration = Duration::from_secs(60);
+
+/// The code with which a hub closes the socket of an agent when another socket of that agent has taken its
+/// place. RFC 6455 leaves the codes from 4000 on to applications (section 7.4.2).
+pub const REPLACED: u16 = 4000;
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -120,6 +127,8 @@ pub(super) struct Carrier {
     /// To the side, and from it.
     side: Wire,
     frames: mpsc::Receiver<Frame>,
+    /// When another socket of the agent took the place of this one.
+    replaced: Option<Instant>,
 }
 
 /// Why a socket is not used any more.
@@ -144,6 +153,7 @@ impl Carrier {
             handle,
             side,
             frames,
+            replaced: None,
         }
     }
 
@@ -234,14 +244,32 @@ impl Carrier {
                                 return Broken::Over;
                             }
                         }
-                        Ok(Some(Ok(Message::Close(Some(close))))) if close.code == CloseCode::Policy => {
-                            return Broken::Denied(close.reason.to_string());
-                        }
+                        Ok(Some(Ok(Message::Close(Some(close))))) => return self.closed(&close),
                         Ok(Some(Ok(_))) => {}
                         Ok(Some(Err(_)) | None) | Err(_) => return Broken::Lost,
                     }
                 }
             }
+        }
+    }
+
+    /// Says what a hub means that closes the socket.
+    fn closed(&mut self, close: &CloseFrame) -> Broken {
+        tracing::debug!(code = u16::from(close.code), reason = %close.reason, "the hub closes the socket");
+        let is_over = match u16::from(close.code) {
+            // The other socket may be an earlier one of this agent, which a hub on the way has passed on too
+            // late. Whoever is another program comes back at once.
+            REPLACED => {
+                let now = Instant::now();
+                let before = self.replaced.replace(now);
+                before.is_some_and(|before| now.duration_since(before) < TWICE)
+            }
+            code => code == u16::from(CloseCode::Policy),
+        };
+        if is_over {
+            Broken::Denied(close.reason.to_string())
+        } else {
+            Broken::Lost
         }
     }
 

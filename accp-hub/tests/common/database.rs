@@ -2,7 +2,7 @@
 //! the test sets.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use accp_session::{Batch, Entry, Stored};
@@ -12,7 +12,7 @@ use accp_store::{
 };
 
 #[derive(Clone, Default)]
-pub(crate) struct Database(Arc<Mutex<Shared>>);
+pub(crate) struct Database(Arc<(Mutex<Shared>, Condvar)>);
 
 #[derive(Default)]
 struct Shared {
@@ -20,15 +20,32 @@ struct Shared {
     fences: BTreeMap<SideId, u64>,
     leases: BTreeMap<SideId, (String, Duration)>,
     now: Duration,
+    /// Whether sides wait to be opened.
+    is_slow: bool,
 }
 
 impl Database {
     /// Connects one more hub.
     pub(crate) fn connect(&self) -> Committer {
-        Committer::inline(Connection {
+        Committer::inline(self.connection())
+    }
+
+    /// Connects one more hub, which does not wait itself for what is slow.
+    pub(crate) fn connect_apart(&self) -> Committer {
+        Committer::new(self.connection()).expect("a thread")
+    }
+
+    fn connection(&self) -> Connection {
+        Connection {
             database: self.clone(),
             held: BTreeMap::new(),
-        })
+        }
+    }
+
+    /// Opens no side from now on, until this is said again with `false`.
+    pub(crate) fn is_slow(&self, is_slow: bool) {
+        self.lock().is_slow = is_slow;
+        self.0.1.notify_all();
     }
 
     /// Lets time pass for the leases.
@@ -43,7 +60,7 @@ impl Database {
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.0.lock().expect("no test panics in it")
+        self.0.0.lock().expect("no test panics in it")
     }
 }
 
@@ -76,7 +93,10 @@ impl Store for Connection {
     }
 
     fn open(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
-        let mut shared = self.database.lock();
+        let (lock, waiting) = (self.database.lock(), &self.database.0.1);
+        let mut shared = waiting
+            .wait_while(lock, |shared| shared.is_slow)
+            .expect("no test panics in it");
         let fence = shared.fences.entry(side.clone()).or_default();
         *fence += 1;
         self.held.insert(side.clone(), *fence);

@@ -149,6 +149,11 @@ impl Socket {
         self.0.send(Message::text(text)).await.expect("it is sent");
     }
 
+    /// Waits for a ping of the protocol below.
+    pub(crate) async fn is_pinged(&mut self) {
+        while !matches!(self.0.next().await, Some(Ok(Message::Ping(_)))) {}
+    }
+
     /// Returns the next text, or `close` with the code and the reason.
     pub(crate) async fn hear(&mut self) -> Option<String> {
         loop {

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use accp_client::Error;
 use accp_runtime::session::Inbound;
-use accp_runtime::{ErrorCode, Intent, Registry};
+use accp_runtime::{ErrorCode, Intent};
 use rmcp::model::JsonObject;
 use serde_json::{Value as Json, json};
-use std::sync::Arc;
 
 use crate::answer::Answer;
 use crate::desk::Desk;
@@ -23,15 +22,9 @@ const FULL: usize = 64;
 /// Frames that are returned if the model does not say.
 const SOME: u64 = 10;
 
-async fn registry(desk: &Desk) -> Result<Arc<Registry>, Error> {
-    desk.agent
-        .look(|session| Arc::clone(&session.options().registry))
-        .await
-}
-
 /// Reads the frame of a call, and writes it as it will travel, to find what is wrong with it.
 async fn draft(desk: &Desk, args: &JsonObject) -> Result<(Draft, String), Fault> {
-    let registry = registry(desk).await?;
+    let registry = desk.agent.registry().await?;
     let draft = Draft::read(args, desk.agent.name(), &registry)?;
     let options = accp_runtime::EncodeOptions {
         inline: true,
@@ -91,7 +84,7 @@ pub(crate) async fn ask(desk: &Desk, args: &JsonObject) -> Result<Answer, Fault>
         }
         answered => answered?,
     };
-    let answer = show::frame(&desk.agent, &*registry(desk).await?, &inbound).await;
+    let answer = show::frame(&desk.agent, &*desk.agent.registry().await?, &inbound).await;
     let words = format!("Asked: {written}\nAnswer: {}", show::words(&answer));
     let json = json!({ "sent": written, "answer": answer });
     Ok(sent(words, json, &repairs))
@@ -101,7 +94,7 @@ pub(crate) async fn receive(desk: &Desk, args: &JsonObject) -> Result<Answer, Fa
     let limit = number(args, "limit", FRAMES)?.unwrap_or(SOME).max(1);
     let seconds = number(args, "timeout", PATIENCE)?.unwrap_or(0);
     let limit = usize::try_from(limit).unwrap_or(1);
-    let registry = registry(desk).await?;
+    let registry = desk.agent.registry().await?;
     let me = desk.agent.name();
     let wants = |inbound: &Inbound| {
         let message = inbound.message(&registry);

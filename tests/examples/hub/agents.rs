@@ -7,9 +7,10 @@ use std::time::{Duration, SystemTime};
 use accp_client::{Agent, Error};
 use accp_runtime::AgentId;
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::PATIENCE;
 use crate::tally::Tally;
@@ -20,6 +21,8 @@ type Sender = JoinHandle<Result<(String, u64), String>>;
 pub(crate) struct Agents {
     senders: Vec<Vec<Sender>>,
     workers: Vec<Agent>,
+    /// What is in their outboxes goes out as long as they are here.
+    _others: Vec<Agent>,
 }
 
 /// The senders of each session.
@@ -32,19 +35,19 @@ const AHEAD: u64 = 100;
 /// asker with a slow way would be further and further behind.
 const EACH: u64 = 200;
 
-/// Starts the agents of all sessions, each at one of the hubs.
+/// Starts the agents of all sessions, each at one of the hubs. The names of the sessions end in `end`.
 pub(crate) async fn start(
     hubs: &[String],
     sessions: usize,
+    end: &str,
     tally: &Arc<Tally>,
     stops: &watch::Receiver<bool>,
 ) -> Result<Agents, String> {
-    let (mut senders, mut workers) = (Vec::new(), Vec::new());
+    let (mut senders, mut workers, mut others) = (Vec::new(), Vec::new(), Vec::new());
     let mut next = hubs.iter().cycle().cloned();
     let mut hub = move || next.next().unwrap_or_default();
     for at in 0..sessions {
-        // A database may have sessions of an earlier run.
-        let session = format!("load{at}_{}", std::process::id());
+        let session = format!("load{at}_{end}");
         let mut connect = async |name: &str| {
             let agent = Agent::connect(hub(), &session, name).await;
             agent.map_err(|error| error.to_string())
@@ -65,38 +68,55 @@ pub(crate) async fn start(
         let mut all = Vec::new();
         for name in ["a", "b"] {
             let agent = connect(name).await?;
+            others.push(agent.clone());
             all.push(tokio::spawn(send(agent, at, tally.clone(), stops.clone())));
         }
-        all.push(tokio::spawn(ask(connect("asker").await?, stops.clone())));
+        let asker = connect("asker").await?;
+        others.push(asker.clone());
+        all.push(tokio::spawn(ask(asker, stops.clone())));
         let (hub, stops) = (hub(), stops.clone());
+        let had = Arc::clone(tally);
         all.push(tokio::task::spawn_blocking(move || {
-            post(&hub, &session, &stops)
+            let go_on = |count| {
+                let stops = stops.clone();
+                Handle::current().block_on(may_send(&had, at, "poster", count, stops))
+            };
+            post(&hub, &session, go_on)
         }));
         senders.push(all);
     }
-    Ok(Agents { senders, workers })
+    Ok(Agents {
+        senders,
+        workers,
+        _others: others,
+    })
 }
 
 impl Agents {
-    /// Says why workers have ended, if any has.
-    pub(crate) async fn ended(&self) -> String {
+    /// Says how far the workers are.
+    pub(crate) async fn state(&self) -> String {
         let mut said = Vec::new();
         for (at, worker) in self.workers.iter().enumerate() {
-            let state = timeout(Duration::from_secs(1), worker.budget()).await;
-            if let Ok(Err(why)) = state {
-                said.push(format!("; the worker of session {at} has ended: {why}"));
-            }
+            let look = worker.look(|session| {
+                format!("has {} of {} entries", session.position(), session.known())
+            });
+            let state = match timeout(Duration::from_secs(1), look).await {
+                Ok(Ok(state)) => state,
+                Ok(Err(why)) => format!("has ended: {why}"),
+                Err(_) => "does not answer".to_owned(),
+            };
+            said.push(format!("; the worker of session {at} {state}"));
         }
         said.concat()
     }
 
     /// Waits for the senders to end. Returns how many tasks each has sent, by session.
     pub(crate) async fn finish(
-        self,
+        &mut self,
         patience: Duration,
     ) -> Result<Vec<BTreeMap<String, u64>>, String> {
         let mut sent = Vec::new();
-        for senders in self.senders {
+        for senders in self.senders.drain(..) {
             let mut of_session = BTreeMap::new();
             for sender in senders {
                 let ended = timeout(patience, sender).await;
@@ -106,8 +126,6 @@ impl Agents {
             }
             sent.push(of_session);
         }
-        // The workers have to have what was sent last.
-        std::mem::forget(self.workers);
         Ok(sent)
     }
 }
@@ -115,6 +133,31 @@ impl Agents {
 fn task(sender: &str, number: u64) -> Result<ScheduleReq<'static>, String> {
     let worker = AgentId::new("worker").map_err(|error| error.to_string())?;
     Ok(ScheduleReq::new(worker, format!("{sender}_{number}")))
+}
+
+/// Waits until a sender that has sent so many tasks may send one more. Returns whether it may; it may not
+/// once all is to stop.
+async fn may_send(
+    tally: &Tally,
+    session: usize,
+    sender: &str,
+    count: u64,
+    mut stops: watch::Receiver<bool>,
+) -> Result<bool, String> {
+    let least = count.saturating_sub(AHEAD);
+    let near = async {
+        tally.reach_of(session, sender, least).await;
+        tally.reach_of(session, "asker", count / EACH).await;
+    };
+    tokio::select! {
+        biased;
+        _ = stops.wait_for(|stops| *stops) => Ok(false),
+        () = near => Ok(true),
+        () = sleep(PATIENCE) => Err(format!(
+            "{sender}: after {count} tasks the worker has not had task {least}, or the asker is behind, for \
+             {PATIENCE:?}"
+        )),
+    }
 }
 
 /// Sends tasks without waiting for answers.
@@ -125,27 +168,12 @@ async fn send(
     stops: watch::Receiver<bool>,
 ) -> Result<(String, u64), String> {
     let mut count: u64 = 0;
-    while !*stops.borrow() {
-        let least = count.saturating_sub(AHEAD);
-        let near = async {
-            tally.reach_of(session, agent.name(), least).await;
-            tally.reach_of(session, "asker", count / EACH).await;
-        };
-        if timeout(PATIENCE, near).await.is_err() {
-            return Err(format!(
-                "{}: after {count} tasks the worker has not had task {least}, or the asker is behind, for \
-                 {PATIENCE:?}",
-                agent.name()
-            ));
-        }
+    while may_send(&tally, session, agent.name(), count, stops.clone()).await? {
         let sent = agent.send(task(agent.name(), count)?).await;
         sent.map_err(|error| format!("{}: {error}", agent.name()))?;
         count += 1;
     }
-    let name = agent.name().to_owned();
-    // What is in the outbox has to go out.
-    std::mem::forget(agent);
-    Ok((name, count))
+    Ok((agent.name().to_owned(), count))
 }
 
 /// Asks, and waits for each answer.
@@ -165,14 +193,18 @@ async fn ask(agent: Agent, stops: watch::Receiver<bool>) -> Result<(String, u64)
 }
 
 /// Posts tasks over HTTP, each under one id until the hub has it.
-fn post(hub: &str, session: &str, stops: &watch::Receiver<bool>) -> Result<(String, u64), String> {
+fn post(
+    hub: &str,
+    session: &str,
+    may_send: impl Fn(u64) -> Result<bool, String>,
+) -> Result<(String, u64), String> {
     let url = format!("{hub}/accp/v1/frames?session={session}");
     let config = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .timeout_global(Some(Duration::from_secs(10)));
     let http = ureq::Agent::new_with_config(config.build());
     let mut count: u64 = 0;
-    while !*stops.borrow() {
+    while may_send(count)? {
         let head = format!("@poster>req:schedule{{asgn:worker|task:poster_{count}|schema:TA}}");
         loop {
             let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);

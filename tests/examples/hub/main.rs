@@ -4,14 +4,15 @@
 //! worker, as fast as the hub takes them. The agents live in this process, each at one of the hubs, and
 //! connect again by themselves; the one over HTTP sends a frame again under its id until a hub says that
 //! it has it. After the last accident the worker of each session must have had every task of each sender
-//! once and in order, and each asker its answers.
+//! once and in order, and each asker its answers. With `--each 20`, sessions end after 20 accidents and others
+//! begin, because a long log is slow to open.
 //!
 //! ```sh
 //! cargo build --release -p accp-cli
 //! alias accidents="cargo run --release -p accp-tests --example hub -- --accp target/release/accp"
 //! accidents --kills 200
 //! accidents --store "$(tests/postgres/server start /tmp/server)" --hubs 2 --kills 200 --pauses 20 \
-//!     --cuts 20 --stalls 20 --command "tests/postgres/server restart /tmp/server" --commands 20
+//!     --cuts 20 --stalls 20 --command "tests/postgres/server restart /tmp/server" --commands 20 --each 20
 //! accidents --kills 3 --store memory
 //! ```
 //!
@@ -62,6 +63,8 @@ struct Args {
     hubs: u64,
     plan: Plan,
     seed: u64,
+    /// After so many accidents, new sessions begin: a long log is slow to open.
+    each: u64,
 }
 
 impl Args {
@@ -72,6 +75,7 @@ impl Args {
             hubs: 1,
             plan: Plan::default(),
             seed: 1,
+            each: u64::MAX,
         };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
@@ -93,6 +97,7 @@ impl Args {
                         "--store" => args.store = Some(value.clone()),
                         "--hubs" => args.hubs = number()?.max(1),
                         "--seed" => args.seed = number()?,
+                        "--each" => args.each = number()?.max(1),
                         "--command" => args.plan.command = Some(value.clone()),
                         _ => return Err(format!("unknown: {word} {value}")),
                     }
@@ -100,6 +105,9 @@ impl Args {
                 }
             };
             args.plan.counts.push((accident, number()?));
+        }
+        if args.plan.counts.iter().all(|(_, count)| *count == 0) {
+            return Err("say how many accidents: --kills 20".to_owned());
         }
         Ok(args)
     }
@@ -136,49 +144,19 @@ fn run(args: &Args) -> Result<String, String> {
             ways.push(Relay::start(hub.address().to_owned()).await?);
             hubs.push(hub);
         }
-        let urls: Vec<String> = ways.iter().map(Relay::url).collect();
-        let tally = Arc::new(Tally::new(SESSIONS));
-        let (stop, stops) = watch::channel(false);
-        let agents = agents::start(&urls, SESSIONS, &tally, &stops).await?;
         let mut random = Random(args.seed);
         let all = args.plan.shuffled(&mut random);
-        let started = Instant::now();
-        for (at, accident) in all.iter().enumerate() {
-            // Some accidents come at any time. The others wait until every agent is back: a hub that is killed
-            // as soon as some agents are back leaves the rest in longer and longer pauses.
-            let is_early = at > 0 && random.below(5) < 2;
-            let after = tally.handled() + random.below(400);
-            let back = match tally.reach(after, PATIENCE).await {
-                Ok(()) if !is_early => tally.reach_each(&agents::SENDERS, PATIENCE).await,
-                other => other,
-            };
-            let happened = match back {
-                Ok(()) => {
-                    let plan = &args.plan;
-                    plan.happens(*accident, &mut hubs, &ways, &mut random).await
-                }
-                Err(why) => Err(why),
-            };
-            if let Err(why) = happened {
-                let ended = agents.ended().await;
-                return Err(format!("accident {}, {accident:?}: {why}{ended}", at + 1));
-            }
-            eprintln!(
-                "{} of {}: {accident:?}, {:.1} s, {} tasks",
-                at + 1,
-                all.len(),
-                started.elapsed().as_secs_f64(),
-                tally.handled()
-            );
+        let mut done = Done {
+            begun: Instant::now(),
+            all: all.len(),
+            accidents: 0,
+            tasks: 0,
+        };
+        let each = usize::try_from(args.each).unwrap_or(usize::MAX);
+        for accidents in all.chunks(each) {
+            let plan = &args.plan;
+            round(plan, accidents, &mut hubs, &ways, &mut random, &mut done).await?;
         }
-        let after = tally.handled() + 100;
-        tally
-            .reach(after, PATIENCE)
-            .await
-            .map_err(|why| format!("after the last accident: {why}"))?;
-        let _ = stop.send(true);
-        let sent = agents.finish(PATIENCE).await?;
-        let counts = tally.check(&sent, PATIENCE).await?;
         for hub in hubs {
             hub.stop()?;
         }
@@ -186,9 +164,68 @@ fn run(args: &Args) -> Result<String, String> {
         let said: Vec<String> = said
             .map(|(accident, count)| format!("{count} x {accident:?}"))
             .collect();
-        Ok(format!("{}: {counts}", said.join(", ")))
+        let (said, tasks) = (said.join(", "), done.tasks);
+        Ok(format!("{said}: {tasks} tasks, each once and in order"))
     });
     // After a failure, agents over HTTP still wait for a hub.
     runtime.shutdown_background();
     done
+}
+
+/// What has happened so far.
+struct Done {
+    begun: Instant,
+    all: usize,
+    accidents: usize,
+    tasks: u64,
+}
+
+/// Lets accidents happen to sessions of their own.
+async fn round(
+    plan: &Plan,
+    accidents: &[Accident],
+    hubs: &mut [Process],
+    ways: &[Relay],
+    random: &mut Random,
+    done: &mut Done,
+) -> Result<(), String> {
+    let urls: Vec<String> = ways.iter().map(Relay::url).collect();
+    let tally = Arc::new(Tally::new(SESSIONS));
+    let (stop, stops) = watch::channel(false);
+    // A database may have sessions of an earlier run.
+    let end = format!("{}_{}", std::process::id(), done.accidents);
+    let mut agents = agents::start(&urls, SESSIONS, &end, &tally, &stops).await?;
+    for (at, accident) in accidents.iter().enumerate() {
+        // Some accidents come at any time. The others wait until every agent is back: a hub that is killed
+        // as soon as some agents are back leaves the rest in longer and longer pauses.
+        let is_early = at > 0 && random.below(5) < 2;
+        let after = tally.handled() + random.below(400);
+        let back = match tally.reach(after, PATIENCE).await {
+            Ok(()) if !is_early => tally.reach_each(&agents::SENDERS, PATIENCE).await,
+            other => other,
+        };
+        let happened = match back {
+            Ok(()) => plan.happens(*accident, hubs, ways, random).await,
+            Err(why) => Err(why),
+        };
+        done.accidents += 1;
+        if let Err(why) = happened {
+            let (at, state) = (done.accidents, agents.state().await);
+            return Err(format!("accident {at}, {accident:?}: {why}{state}"));
+        }
+        eprintln!(
+            "{} of {}: {accident:?}, {:.1} s, {} tasks",
+            done.accidents,
+            done.all,
+            done.begun.elapsed().as_secs_f64(),
+            done.tasks + tally.handled()
+        );
+    }
+    let after = tally.handled() + 100;
+    let reached = tally.reach(after, PATIENCE).await;
+    reached.map_err(|why| format!("after the last accident: {why}"))?;
+    let _ = stop.send(true);
+    let sent = agents.finish(PATIENCE).await?;
+    done.tasks += tally.check(&sent, PATIENCE).await?;
+    Ok(())
 }
