@@ -15,8 +15,6 @@ mod server;
 mod contract;
 #[path = "postgres/fences.rs"]
 mod fences;
-#[path = "postgres/figures.rs"]
-mod figures;
 #[path = "postgres/leases.rs"]
 mod leases;
 #[path = "postgres/links.rs"]

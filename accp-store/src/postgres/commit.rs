@@ -67,31 +67,11 @@ impl Writer<'_> {
             .iter()
             .filter(|one| one.batch.is_durable() || one.rows.is_some());
         let batches: Vec<_> = writes.map(|one| (one.side, one.batch)).collect();
-        let order = || batches.iter().map(|(side, _)| *side);
-        for side in order() {
-            check_side(side)?;
-        }
-        let sides: BTreeSet<&SideId> = order().collect();
-        if let Some(lost) = self.fences.objection(order(), self.name) {
-            return Err(Failure::Lost(lost));
-        }
-        let (mut steps, readers) = gather(&batches);
-        steps.insert(0, self.fences.lock(&sides));
-        steps.insert(0, Step::Plain(BEGIN));
-        let answered = self.link().flight(&steps);
-        let rows = match answered {
-            Ok(rows) => rows,
-            Err(fault) => return self.roll_back(fault.into()),
-        };
-        let opened = match self.fences.compare(&sides, &rows[1]) {
-            Ok(opened) => opened,
-            Err(fault) => return self.roll_back(fault.into()),
-        };
-        if let Some(lost) = self.fences.objection(order(), self.name) {
-            return self.roll_back(Failure::Lost(lost));
-        }
+        let sides: Vec<&SideId> = batches.iter().map(|(side, _)| *side).collect();
+        let (steps, readers) = gather(&batches);
+        let (opened, rows) = self.lock(&sides, Fences::lock, steps)?;
         let written = readers
-            .read(&rows[2..])
+            .read(&rows)
             .map_err(Failure::from)
             .and_then(|mut works| {
                 for one in group.iter() {
@@ -126,10 +106,7 @@ impl Writer<'_> {
 
     /// Deletes a side, and returns whether there was one.
     pub(super) fn delete(&mut self, side: &SideId) -> Result<bool, Failure> {
-        check_side(side)?;
-        let sides = BTreeSet::from([side]);
-        let lock = self.fences.lock(&sides);
-        let (opened, _) = self.lock(side, lock, Vec::new())?;
+        let (opened, _) = self.lock(&[side], Fences::lock, Vec::new())?;
         let mut steps: Vec<_> = schema::DELETE
             .iter()
             .map(|sql| Step::Query(sql, fence::name(side)))
@@ -149,8 +126,11 @@ impl Writer<'_> {
         let mut freed = Freed::default();
         loop {
             // A store that has not opened the side deletes only what nobody needs.
-            let lock = Fences::lock_only(side);
-            let (_, rows) = self.lock(side, lock, retain::steps(side).into())?;
+            let (_, rows) = self.lock(
+                &[side],
+                |_, sides| Fences::lock_only(sides),
+                retain::steps(side).into(),
+            )?;
             match retain::delete(self.link(), side, &rows, keep) {
                 Ok((piece, more)) => {
                     freed.entries += piece.entries;
@@ -167,26 +147,8 @@ impl Writer<'_> {
     /// Erases from sides. A store that has not opened them opens them thereby: whoever runs them has
     /// a state in memory that still holds what is erased.
     pub(super) fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, Failure> {
-        let order = || group.iter().map(|(side, _)| *side);
-        for side in order() {
-            check_side(side)?;
-        }
-        let sides: BTreeSet<&SideId> = order().collect();
-        if let Some(lost) = self.fences.objection(order(), self.name) {
-            return Err(Failure::Lost(lost));
-        }
-        let steps = [Step::Plain(BEGIN), self.fences.lock(&sides)];
-        let rows = match self.link().flight(&steps) {
-            Ok(rows) => rows,
-            Err(fault) => return self.roll_back(fault.into()),
-        };
-        let opened = match self.fences.compare(&sides, &rows[1]) {
-            Ok(opened) => opened,
-            Err(fault) => return self.roll_back(fault.into()),
-        };
-        if let Some(lost) = self.fences.objection(order(), self.name) {
-            return self.roll_back(Failure::Lost(lost));
-        }
+        let sides: Vec<&SideId> = group.iter().map(|(side, _)| *side).collect();
+        let (opened, _) = self.lock(&sides, Fences::lock, Vec::new())?;
         let mut freed = Freed::default();
         for &(side, erasure) in group {
             match erase::side(self.link(), side, erasure) {
@@ -206,22 +168,32 @@ impl Writer<'_> {
         }
     }
 
-    /// Begins a transaction, locks a side and takes more steps. Returns their rows.
-    fn lock(&mut self, side: &SideId, lock: Step<'_>, more: Vec<Step<'_>>) -> Locked {
-        if let Some(lost) = self.fences.objection([side], self.name) {
+    /// Begins a transaction, locks sides by this step and takes more steps. Returns their rows.
+    fn lock(
+        &mut self,
+        order: &[&SideId],
+        lock: fn(&Fences, &BTreeSet<&SideId>) -> Step<'static>,
+        more: Vec<Step<'_>>,
+    ) -> Locked {
+        for side in order {
+            check_side(side)?;
+        }
+        let objection = |fences: &Fences, name| fences.objection(order.iter().copied(), name);
+        if let Some(lost) = objection(self.fences, self.name) {
             return Err(Failure::Lost(lost));
         }
-        let mut steps = vec![Step::Plain(BEGIN), lock];
+        let sides: BTreeSet<&SideId> = order.iter().copied().collect();
+        let mut steps = vec![Step::Plain(BEGIN), lock(self.fences, &sides)];
         steps.extend(more);
         let mut rows = match self.link().flight(&steps) {
             Ok(rows) => rows,
             Err(fault) => return self.roll_back(fault.into()),
         };
-        let opened = match self.fences.compare(&BTreeSet::from([side]), &rows[1]) {
+        let opened = match self.fences.compare(&sides, &rows[1]) {
             Ok(opened) => opened,
             Err(fault) => return self.roll_back(fault.into()),
         };
-        if let Some(lost) = self.fences.objection([side], self.name) {
+        if let Some(lost) = objection(self.fences, self.name) {
             return self.roll_back(Failure::Lost(lost));
         }
         Ok((opened, rows.split_off(2)))

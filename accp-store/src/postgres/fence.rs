@@ -57,9 +57,9 @@ impl Fences {
         Step::Query(RAISE, params)
     }
 
-    /// Returns the step that locks the row of one side, if there is one.
-    pub(super) fn lock_only(side: &SideId) -> Step<'static> {
-        Step::Query(LOCK, names([side].into_iter()))
+    /// Returns the step that locks the rows of sides that are there, and raises nothing.
+    pub(super) fn lock_only(sides: &BTreeSet<&SideId>) -> Step<'static> {
+        Step::Query(LOCK, names(sides.iter().copied()))
     }
 
     /// Compares the numbers of the rows that were locked, and notes all sides that are lost. Returns
