@@ -115,7 +115,8 @@ pub(crate) async fn socket(
     let connector = Connector::Rustls(Arc::clone(&forward.tls));
     let connecting =
         tokio_tungstenite::connect_async_tls_with_config(request, None, true, Some(connector));
-    match timeout(CONNECT, connecting).await {
+    // This takes much memory, which a socket should not have as long as it is open.
+    match timeout(CONNECT, Box::pin(connecting)).await {
         Ok(Ok((socket, _))) => {
             add(&app.metrics.forwarded);
             Ok(socket)

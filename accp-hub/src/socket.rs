@@ -70,19 +70,20 @@ pub(crate) async fn open(
             socket,
             early: VecDeque::new(),
         };
-        let end = match peer.greet(&within, &caller).await {
-            Ok((link, hello, first)) => peer.carry(&caller, link, &hello, first).await,
+        // A socket carries for as long as it is open, and does the rest for a moment: that has its memory
+        // apart.
+        let end = match Box::pin(peer.greet(&within, &caller)).await {
+            Ok((link, hello, first)) => {
+                drop((uri, headers, within));
+                peer.carry(&caller, link, &hello, first).await
+            }
             Err(End::Elsewhere(hello, there, first)) => {
-                let there = forward::socket(&app, &hello.session, &there, &uri, &headers);
-                match peer.during(there).await {
-                    Ok(Ok(there)) => peer.hand_on(&hello.agent, there, first).await,
-                    Ok(Err(refused)) => End::Refused(refused),
-                    Err(end) => end,
-                }
+                let way = (&*there, &uri, &headers);
+                Box::pin(peer.pass_on(&hello, way, first)).await
             }
             Err(end) => end,
         };
-        peer.close(end).await;
+        Box::pin(peer.close(end)).await;
     })
 }
 
@@ -196,6 +197,21 @@ impl Peer<'_> {
         match self.early.pop_front() {
             Some(message) => Some(Ok(message)),
             None => self.socket.recv().await,
+        }
+    }
+
+    /// Opens a socket of the hub that runs the session, and carries messages to it and back.
+    async fn pass_on(
+        &mut self,
+        hello: &Hello,
+        (there, uri, headers): (&str, &Uri, &HeaderMap),
+        first: String,
+    ) -> End {
+        let there = forward::socket(self.app, &hello.session, there, uri, headers);
+        match self.during(there).await {
+            Ok(Ok(there)) => self.hand_on(&hello.agent, there, first).await,
+            Ok(Err(refused)) => End::Refused(refused),
+            Err(end) => end,
         }
     }
 

@@ -79,8 +79,13 @@ impl Gate {
         }
         let expired = frame.has_expired(rules.skew, now);
         let chains = &side.state.chains;
-        let (cancelled, looks) = chains.look_up(frame);
-        if expired | cancelled {
+        // A frame that is late is looked up no further, or the depth of its chain would show.
+        let (is_dropped, looks) = if expired {
+            (true, 0)
+        } else {
+            chains.look_up(frame)
+        };
+        if is_dropped {
             chains.look_on(frame, looks);
             return Err(Ruling::Drop);
         }

@@ -101,7 +101,8 @@ impl Target {
         };
         let connecting =
             tokio_tungstenite::connect_async_tls_with_config(request, None, true, Some(connector));
-        match timeout(CONNECT, connecting).await {
+        // This takes much memory, which an agent should not have as long as it is there.
+        match timeout(CONNECT, Box::pin(connecting)).await {
             Err(_) => Err(failed(&format_args!("no answer within {CONNECT:?}"))),
             Ok(Ok((socket, _))) => Ok(socket),
             Ok(Err(tungstenite::Error::Http(answer))) if answer.status().is_client_error() => {

@@ -87,12 +87,18 @@ impl Chains {
     /// Looks at chains until as many were looked at as for any frame. So the time in which a frame is
     /// dropped does not tell why it was (draft section 3.7).
     pub(crate) fn look_on(&self, frame: &Scanned<'_>, looks: usize) {
-        // One key again and again would be found faster than many.
+        // One key again and again would be found faster than many, and many in a row faster than each
+        // above the last.
         let others = self.open.keys().rev().cycle();
-        let own = of(frame).into_iter().cycle();
-        for any in others.chain(own).take((2 * DEPTH).saturating_sub(looks)) {
+        let mut begins = others.chain(of(frame).into_iter().cycle());
+        let mut above = None;
+        for _ in looks..2 * DEPTH {
+            let Some(any) = above.or_else(|| begins.next()) else {
+                return;
+            };
             black_box(self.cancelled.owner(black_box(any)));
-            black_box(self.open.get(black_box(any)));
+            let chain = black_box(self.open.get(black_box(any)));
+            above = chain.and_then(|chain| chain.above.as_ref());
         }
     }
 

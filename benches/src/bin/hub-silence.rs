@@ -283,7 +283,7 @@ impl Caller {
 
     fn post(&mut self, frame: &str) -> Result<(u16, String), AnyError> {
         let request = format!(
-            "POST /accp/v1/frames?session=silence HTTP/1.1\r\nHost: hub\r\n\
+            "POST /accp/v1/frames?session=silence HTTP/1.1\r\nHost: localhost\r\n\
              Content-Type: application/accp\r\nContent-Length: {}\r\n\r\n{frame}",
             frame.len()
         );
