@@ -64,6 +64,7 @@ extern crate std;
 
 mod accp;
 mod assemble;
+pub mod checked;
 mod decimal;
 #[cfg(feature = "delta")]
 mod delta;
