@@ -300,7 +300,6 @@ impl Finding {
         }
     }
 
-    #[expect(dead_code, reason = "the validator follows")]
     pub(crate) fn warning(code: Code) -> Self {
         Self {
             severity: Severity::Warning,

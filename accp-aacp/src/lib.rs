@@ -20,7 +20,9 @@ mod owned;
 mod packet;
 mod scan;
 mod typed;
+mod validate;
 mod value;
+mod vocabulary;
 mod writer;
 
 pub use class::is_forbidden;
@@ -30,5 +32,7 @@ pub use limits::Limits;
 pub use owned::PacketBuf;
 pub use packet::Packet;
 pub use typed::{AacpPacket, DecodePacket, EncodePacket};
+pub use validate::{Report, Validator, validate};
 pub use value::{PacketValue, ValueWriter};
+pub use vocabulary::{Key, Kind, Vocabulary, Word};
 pub use writer::PacketWriter;

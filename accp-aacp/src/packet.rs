@@ -3,9 +3,9 @@
 use std::fmt;
 
 use crate::error::DecodeError;
-use crate::finding::{Code, Finding, Severity};
+use crate::finding::Severity;
 use crate::limits::Limits;
-use crate::scan::{Field, Scan};
+use crate::scan::{Field, Scan, not_utf8};
 use crate::value::PacketValue;
 
 /// A packet without errors (draft section 4), borrowed from its text. Only a text that
@@ -135,13 +135,6 @@ impl<'a> Packet<'a> {
     pub fn required<T: PacketValue<'a>>(&self, key: &str) -> Result<T, DecodeError> {
         self.value(key)?.ok_or_else(|| DecodeError::missing(key))
     }
-}
-
-/// Returns the finding for a byte outside UTF-8.
-pub(crate) fn not_utf8(bytes: &[u8], at: usize) -> Finding {
-    let before = bytes.iter().take(at);
-    let field = before.filter(|byte| **byte == b'|').count();
-    Finding::error(Code::NotUtf8).at(field, at)
 }
 
 /// Writes a packet from its parts, without the spaces that do not count.

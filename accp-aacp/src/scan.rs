@@ -38,7 +38,7 @@ impl<'a> Scan<'a> {
             space: None,
         };
         if text.len() > limits.packet_bytes {
-            scan.over_limit(limits);
+            scan.findings = too_long(text.as_bytes(), limits);
             return scan;
         }
         if trim(text).is_empty() {
@@ -78,20 +78,6 @@ impl<'a> Scan<'a> {
         let mut fields = self.fields.iter().zip(2..);
         let ((_, value), index) = fields.find(|((other, _), _)| *other == key)?;
         Some((index, value))
-    }
-
-    /// Notes what can be said of a text that is too long, from its first bytes.
-    fn over_limit(&mut self, limits: Limits) {
-        let detail = format!("{} bytes, at most {}", self.text.len(), limits.packet_bytes);
-        let mut finding = Finding::error(Code::TooLong).detail(detail);
-        finding.at = Some(limits.packet_bytes);
-        self.findings.push(finding);
-        let read = self.text.bytes().take(limits.packet_bytes).enumerate();
-        let mut separators = read.filter(|(_, byte)| *byte == b'|');
-        if let Some((at, _)) = separators.nth(limits.fields + 1) {
-            let finding = Finding::error(Code::TooManyFields).at(limits.fields + 2, at + 1);
-            self.findings.push(finding.detail(most(limits)));
-        }
     }
 
     /// Reads the task or the domain.
@@ -189,4 +175,26 @@ impl<'a> Scan<'a> {
 
 fn most(limits: Limits) -> String {
     format!("at most {}", limits.fields)
+}
+
+/// Returns what can be said of a text that is too long, from its first bytes.
+pub(crate) fn too_long(bytes: &[u8], limits: Limits) -> Vec<Finding> {
+    let mut finding = Finding::error(Code::TooLong);
+    finding.at = Some(limits.packet_bytes);
+    let detail = format!("at most {} bytes", limits.packet_bytes);
+    let mut findings = vec![finding.detail(detail)];
+    let read = bytes.iter().take(limits.packet_bytes).enumerate();
+    let mut separators = read.filter(|(_, byte)| **byte == b'|');
+    if let Some((at, _)) = separators.nth(limits.fields + 1) {
+        let finding = Finding::error(Code::TooManyFields).at(limits.fields + 2, at + 1);
+        findings.push(finding.detail(most(limits)));
+    }
+    findings
+}
+
+/// Returns the finding for a byte outside UTF-8.
+pub(crate) fn not_utf8(bytes: &[u8], at: usize) -> Finding {
+    let before = bytes.iter().take(at);
+    let field = before.filter(|byte| **byte == b'|').count();
+    Finding::error(Code::NotUtf8).at(field, at)
 }
