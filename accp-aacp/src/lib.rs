@@ -13,9 +13,11 @@
 //! ```
 
 mod class;
+mod english;
 mod error;
 mod finding;
 mod limits;
+mod lint;
 mod owned;
 mod packet;
 mod scan;
@@ -23,16 +25,19 @@ mod typed;
 mod validate;
 mod value;
 mod vocabulary;
+mod workflow;
 mod writer;
 
 pub use class::is_forbidden;
 pub use error::{DecodeError, ValueError, WriteError};
 pub use finding::{Code, Finding, Severity};
 pub use limits::Limits;
+pub use lint::{Advice, Note, lint};
 pub use owned::PacketBuf;
 pub use packet::Packet;
 pub use typed::{AacpPacket, DecodePacket, EncodePacket};
 pub use validate::{Report, Validator, validate};
 pub use value::{PacketValue, ValueWriter};
 pub use vocabulary::{Key, Kind, Vocabulary, Word};
+pub use workflow::{Hop, Keywords, Parameter, Workflow, WorkflowError};
 pub use writer::PacketWriter;

@@ -55,6 +55,21 @@ impl PacketBuf {
         })
     }
 
+    /// Checks that a text can be a value.
+    ///
+    /// # Errors
+    /// A character that cannot stand in a value, or a space at an end of it.
+    ///
+    /// ```
+    /// use accp_aacp::PacketBuf;
+    ///
+    /// assert!(PacketBuf::check("status=active").is_ok());
+    /// assert!(PacketBuf::check("a|b").is_err());
+    /// ```
+    pub fn check(value: &str) -> Result<(), WriteError> {
+        crate::writer::value(value)
+    }
+
     /// Returns the text.
     pub fn text(&self) -> &str {
         &self.text

@@ -108,16 +108,25 @@ impl PacketWriter<'_> {
         self.out.push_str(key);
         self.out.push_str(colon);
         let start = self.out.len();
-        let written = value(&mut ValueWriter::new(self.out)).and_then(|()| {
-            let value = self.out.get(start..).unwrap_or_default();
-            if trim(value).len() < value.len() {
-                return Err(WriteError::new(WriteFault::Space));
-            }
-            Ok(())
-        });
+        let written = value(&mut ValueWriter::new(self.out))
+            .and_then(|()| spaceless(self.out.get(start..).unwrap_or_default()));
         written.map_err(|error| {
             self.out.truncate(before);
             error.of(key)
         })
     }
+}
+
+/// Checks that a text can be a value.
+pub(crate) fn value(text: &str) -> Result<()> {
+    plain(text)?;
+    spaceless(text)
+}
+
+/// Refuses a space at an end, which would not come back.
+fn spaceless(value: &str) -> Result<()> {
+    if trim(value).len() < value.len() {
+        return Err(WriteError::new(WriteFault::Space));
+    }
+    Ok(())
 }
