@@ -15,6 +15,8 @@
 mod class;
 mod english;
 mod error;
+#[cfg(feature = "fallback")]
+pub mod fallback;
 mod finding;
 mod limits;
 mod lint;
