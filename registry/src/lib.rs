@@ -65,6 +65,7 @@ extern crate std;
 mod aacp;
 mod accp;
 mod assemble;
+pub mod checked;
 mod decimal;
 #[cfg(feature = "delta")]
 mod delta;
