@@ -11,6 +11,10 @@
 //! assert_eq!(Packet::parse(packet.text())?.task(), "LOG");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//!
+//! - `derive` (default): `#[derive(AacpPacket)]`.
 
 mod class;
 mod english;
@@ -30,7 +34,8 @@ mod vocabulary;
 mod workflow;
 mod writer;
 
-pub use class::is_forbidden;
+#[cfg(feature = "derive")]
+pub use accp_derive::AacpPacket;
 pub use error::{DecodeError, ValueError, WriteError};
 pub use finding::{Code, Finding, Severity};
 pub use limits::Limits;

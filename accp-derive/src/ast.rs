@@ -84,6 +84,16 @@ impl<'a> Input<'a> {
         self.original.generics.type_params().next().is_some()
     }
 
+    /// Returns whether a field is a reference, or holds references.
+    pub(crate) fn has_references(&self) -> bool {
+        let types: Vec<&Type> = match &self.body {
+            Body::Struct(fields) => fields.iter().map(|field| field.ty).collect(),
+            Body::Newtype(_, ty) => vec![ty],
+            Body::Enum(_) => Vec::new(),
+        };
+        types.into_iter().any(|ty| refers(ty.to_token_stream()))
+    }
+
     /// Returns whether a type names a type parameter of the item.
     pub(crate) fn is_generic(&self, ty: &Type) -> bool {
         self.original
@@ -91,6 +101,15 @@ impl<'a> Input<'a> {
             .type_params()
             .any(|param| mentions(ty.to_token_stream(), &param.ident))
     }
+}
+
+/// Returns whether the tokens of a type hold a reference.
+fn refers(tokens: proc_macro2::TokenStream) -> bool {
+    tokens.into_iter().any(|tree| match tree {
+        proc_macro2::TokenTree::Punct(punct) => punct.as_char() == '&',
+        proc_macro2::TokenTree::Group(group) => refers(group.stream()),
+        _ => false,
+    })
 }
 
 /// Returns whether an identifier occurs in the tokens.

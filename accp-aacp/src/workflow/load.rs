@@ -1,24 +1,16 @@
 //! Reading a workflow.
 
+use accp_registry::aacp::KEY;
 use accp_registry::checked::{self, Reader, child, suggest};
-use accp_registry::protocol::NameRule;
 use accp_registry::{Problem, Problems};
 use serde_json::{Map, Value};
 
 use super::template::{Rewrite, Template};
 use super::{Hop, Keywords, OF_EVERY_HOP, Parameter, Workflow};
-use crate::class;
 use crate::owned::PacketBuf;
 use crate::vocabulary::{Kind, Vocabulary};
 
 type Object = Map<String, Value>;
-
-/// The rule for the names of workflows, hops and parameters, which become names in Rust.
-const NAME: NameRule = NameRule {
-    fits: class::is_key,
-    words: "letters, digits and '_', a letter first",
-    list: "A-Z, a-z, 0-9 and `_`, a letter first",
-};
 
 /// Fields that every hop has; they are not among its fields.
 const OF_THE_HEAD: [&str; 3] = ["return", "p", "aacp"];
@@ -75,7 +67,7 @@ fn text_of(reader: &mut Reader<'_>, at: &str, object: &Object, key: &str) -> Str
 fn name(reader: &mut Reader<'_>, at: &str, object: &Object) -> String {
     let name = text_of(reader, at, object, "name");
     if object.get("name").is_some_and(Value::is_string) {
-        reader.fits(&child(at, "name"), "name", NAME, &name);
+        reader.fits(&child(at, "name"), "name", KEY, &name);
     }
     name
 }

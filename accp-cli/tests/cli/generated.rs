@@ -95,36 +95,40 @@ fn generate_without_anything_to_generate_is_misuse() {
 }
 
 #[test]
-fn the_grammar_in_the_repository_is_the_generated_one() {
-    let pest = workspace().join("grammar/accp.pest");
-    let run = accp(&["grammar", "--check", pest.to_str().unwrap()], "");
-    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
-    assert_eq!(
-        accp(&["grammar"], "").stdout,
-        fs::read_to_string(&pest).unwrap()
-    );
-    assert_eq!(
-        accp(&["grammar", "--pest"], "").stdout,
-        fs::read_to_string(&pest).unwrap()
-    );
-    let abnf = fs::read_to_string(workspace().join("grammar/accp.abnf")).unwrap();
-    assert_eq!(accp(&["grammar", "--abnf"], "").stdout, abnf);
+fn the_grammars_in_the_repository_are_the_generated_ones() {
+    for (name, flags) in [("accp", &["grammar"][..]), ("aacp", &["grammar", "--aacp"])] {
+        let place = |end: &str| workspace().join(format!("grammar/{name}.{end}"));
+        let [pest, abnf] = ["pest", "abnf"].map(|end| fs::read_to_string(place(end)).unwrap());
+        let with = |more: &[&str]| accp(&[flags, more].concat(), "");
+        let file = place("pest");
+        // The name of the file says which grammar it is.
+        let run = accp(&["grammar", "--check", file.to_str().unwrap()], "");
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+        assert_eq!(with(&[]).stdout, pest);
+        assert_eq!(with(&["--pest"]).stdout, pest);
+        assert_eq!(with(&["--abnf"]).stdout, abnf);
+    }
 }
 
 #[test]
 fn a_grammar_that_was_edited_is_named_with_the_command_that_repairs_it() {
-    let folder = Folder::with(&[("accp.pest", "edited\n")]);
+    let folder = Folder::with(&[("accp.pest", "edited\n"), ("aacp.pest", "edited\n")]);
     let run = folder.run(&["grammar", "--check", "accp.pest"], "");
     assert_eq!(run.code, Some(1));
     insta::assert_snapshot!(run.stderr, @"error: accp.pest:1: this is not what the ABNF and the overrides give; run `accp grammar --write accp.pest`");
-    assert_eq!(
-        folder.run(&["grammar", "--write", "accp.pest"], "").code,
-        Some(0)
-    );
-    assert_eq!(
-        folder.run(&["grammar", "--check", "accp.pest"], "").code,
-        Some(0)
-    );
+    let run = folder.run(&["grammar", "--check", "aacp.pest"], "");
+    assert_eq!(run.code, Some(1));
+    insta::assert_snapshot!(run.stderr, @"error: aacp.pest:1: this is not what the ABNF and the overrides give; run `accp grammar --aacp --write aacp.pest`");
+    for command in [
+        &["grammar", "--write", "accp.pest"][..],
+        &["grammar", "--check", "accp.pest"],
+        &["grammar", "--aacp", "--write", "packets.pest"],
+        &["grammar", "--aacp", "--check", "packets.pest"],
+    ] {
+        assert_eq!(folder.run(command, "").code, Some(0), "{command:?}");
+    }
+    let run = folder.run(&["grammar", "--check", "packets.pest"], "");
+    assert_eq!(run.code, Some(1));
     assert_eq!(
         folder.run(&["grammar", "--check", "nothing"], "").code,
         Some(2)
