@@ -41,6 +41,7 @@
 mod answer;
 mod claim;
 mod course;
+mod document;
 mod entry;
 #[cfg(feature = "http")]
 mod http;

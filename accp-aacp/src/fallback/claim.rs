@@ -1,7 +1,7 @@
 //! The right to call the model for a new instruction: one caller at a time, and the others wait.
 //!
-//! The caller holds it for the time of a lease. If the caller is killed, the lease ends, and one of
-//! those that wait takes over. This file decides; registries keep the rows.
+//! The caller holds it for the time of a lease. If the caller hangs or is killed, the lease ends, and one
+//! of those that wait takes over. This file decides; registries keep the rows.
 
 use super::model::ModelError;
 

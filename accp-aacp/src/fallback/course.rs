@@ -24,7 +24,7 @@ const PAGE: usize = 256;
 const PAUSES: [u64; 2] = [4, 64];
 
 /// What a lease is longer than the deadline of the model, in milliseconds: the time to store an answer.
-const SLACK: u64 = 5_000;
+const SLACK: u64 = 15_000;
 
 /// What requests go by.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -186,7 +186,7 @@ fn regular(word: &str) -> String {
             |rest: &&str| rest.contains(['a', 'e', 'i', 'o', 'u', 'y']) && rest.len() > 2;
         let rest = word.strip_suffix("ing").or(word.strip_suffix("ed"));
         if let Some(rest) = rest.filter(has_vowel) {
-            stem = rest.to_owned();
+            rest.clone_into(&mut stem);
             let last = stem.bytes().last();
             let is_double = stem.bytes().rev().nth(1) == last;
             if is_double && !matches!(last, Some(b'l' | b's' | b'z')) {

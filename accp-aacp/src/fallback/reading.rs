@@ -103,7 +103,7 @@ impl Reading {
             }
         }
         reading.qualifiers.sort_unstable();
-        reading.values = value::dates(values, &joined);
+        reading.values = value::dates(&values, &joined);
         reading
     }
 

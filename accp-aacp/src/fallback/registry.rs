@@ -28,7 +28,8 @@ pub trait Registry {
     ) -> Result<Vec<Entry>, RegistryError>;
 
     /// Asks for the right to call the model: [`turn`](super::turn) decides by the row of the key. If
-    /// there is an entry by now, it answers the request, and is counted.
+    /// there is an entry by now, it answers the request, and is counted. A registry that knows that
+    /// a caller is not alive may take its lease as ended.
     fn claim(&mut self, key: &EntryKey, ask: &Ask) -> Result<Claimed, RegistryError>;
 
     /// Ends a call.

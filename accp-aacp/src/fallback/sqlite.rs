@@ -1,12 +1,13 @@
 //! A registry in one SQLite file.
 
+mod call;
 mod fault;
 mod place;
 mod row;
 mod schema;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use accp_registry::Hash;
@@ -16,6 +17,7 @@ use super::claim::{Ask, Claim, Turn, turn};
 use super::entry::{Entry, EntryKey};
 use super::model::ModelError;
 use super::registry::{Claimed, Registry, RegistryError};
+use call::Call;
 use fault::Fault;
 
 /// Keeps instructions with their packets in one SQLite file.
@@ -46,6 +48,10 @@ pub struct SqliteRegistry {
     conn: Connection,
     /// The name of the file, for errors.
     file: String,
+    /// The file, by the one name that all processes have for it.
+    path: PathBuf,
+    /// The sign of the call that this registry gave the right to.
+    call: Option<Call>,
 }
 
 impl SqliteRegistry {
@@ -131,8 +137,14 @@ impl SqliteRegistry {
 
     fn new(path: &Path, opened: Result<Connection, Fault>) -> Result<Self, RegistryError> {
         let file = path.display().to_string();
-        match opened {
-            Ok(conn) => Ok(Self { conn, file }),
+        let real = path.canonicalize().map_err(Fault::from);
+        match opened.and_then(|conn| Ok((conn, real?))) {
+            Ok((conn, path)) => Ok(Self {
+                conn,
+                file,
+                path,
+                call: None,
+            }),
             Err(fault) => Err(fault.in_file(&file)),
         }
     }
@@ -200,23 +212,38 @@ impl Registry for SqliteRegistry {
     }
 
     fn claim(&mut self, key: &EntryKey, ask: &Ask) -> Result<Claimed, RegistryError> {
+        let path = self.path.clone();
+        // The row of a caller that is not alive counts as ended.
+        let row = |conn: &Connection| {
+            let mut row = row::claim(conn, key)?;
+            if let Some(row) = row.as_mut().filter(|row| row.until > 0)
+                && !Call::is_alive(&path, row.holder)
+            {
+                row.until = 0;
+            }
+            Ok::<_, Fault>(row)
+        };
         // Who has to wait needs no lock.
-        let seen = self.read(|conn| Ok((row::find(conn, key)?, row::claim(conn, key)?)))?;
+        let seen = self.read(|conn| Ok((row::find(conn, key)?, row(conn)?)))?;
         if let (None, claim) = &seen
             && let turn @ (Turn::Wait { .. } | Turn::Failed(_)) = turn(claim.as_ref(), ask)
         {
             return Ok(Claimed::Turn(turn));
         }
-        self.write(|conn| {
+        let (claimed, call) = self.write(|conn| {
             if let Some(entry) = row::count(conn, key)? {
-                return Ok(Claimed::Entry(entry));
+                return Ok((Claimed::Entry(entry), None));
             }
-            let turn = turn(row::claim(conn, key)?.as_ref(), ask);
+            let turn = turn(row(conn)?.as_ref(), ask);
+            let mut call = None;
             if let Turn::Call(claim) = &turn {
+                call = Some(Call::begin(&path, claim.holder)?);
                 row::write_claim(conn, key, claim, ask.now)?;
             }
-            Ok(Claimed::Turn(turn))
-        })
+            Ok((Claimed::Turn(turn), call))
+        })?;
+        self.call = call;
+        Ok(claimed)
     }
 
     fn settle(
@@ -225,6 +252,8 @@ impl Registry for SqliteRegistry {
         claim: &Claim,
         found: Result<&Entry, &ModelError>,
     ) -> Result<Option<Entry>, RegistryError> {
+        // The sign of the call goes when its end is stored, or cannot be.
+        let _call = self.call.take();
         self.write(|conn| {
             if let Some(entry) = row::count(conn, key)? {
                 row::remove_claim(conn, key)?;

@@ -166,7 +166,7 @@ fn numeric(word: &str) -> Option<Value> {
 /// Joins months with their years and days: "August 2024", "15 August 2024", "August 15, 2024".
 /// `joined` says for each value but the first whether nothing but "of", "the" or a comma stands before
 /// it.
-pub(super) fn dates(values: Vec<Value>, joined: &[bool]) -> Vec<Value> {
+pub(super) fn dates(values: &[Value], joined: &[bool]) -> Vec<Value> {
     let year = |value: Option<&Value>| match value {
         Some(Value::Number(text)) if text.len() == 4 => {
             text.parse().ok().filter(|year| (1900..2200).contains(year))

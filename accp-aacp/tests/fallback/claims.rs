@@ -12,9 +12,9 @@ use proptest::prelude::*;
 const ENGLISH: &str = "Collect the parking permits";
 const ANSWER: &str = "FETCH|CS|return:A|p:1|aacp:1.1|res:parking_permit";
 
-/// The deadline of the model, in milliseconds. A lease is 5,000 longer.
+/// The deadline of the model, in milliseconds. A lease is 15,000 longer.
 const DEADLINE: u64 = 1_000;
-const LEASE: u64 = DEADLINE + 5_000;
+const LEASE: u64 = DEADLINE + 15_000;
 
 /// One asker: when it begins, how long its call takes, and how the call ends.
 #[derive(Debug, Clone)]

@@ -172,6 +172,7 @@ fn the_first_answer_stays() {
         Ok(Claimed::Turn(Turn::Call(claim))) => claim,
         other => panic!("{other:?}"),
     };
+    // The lease of the first ends at 1,000.
     let (first, second) = (claim(1, 0), claim(2, 2_000));
     assert_eq!(
         registry
@@ -189,6 +190,41 @@ fn the_first_answer_stays() {
         .unwrap()
         .unwrap();
     assert_eq!((late.task(), late.times_seen), ("FETCH", 3));
+}
+
+/// A process that is gone holds no lock: whoever waits for it does not wait for its lease.
+#[test]
+fn the_call_of_a_caller_that_is_gone_is_taken_over_at_once() {
+    let folder = Folder::new();
+    let signs = || {
+        let files = fs::read_dir(folder.0.path()).unwrap().flatten();
+        files
+            .filter(|file| file.file_name().to_string_lossy().contains("-call-"))
+            .count()
+    };
+    let key = fetch("Fetch it").key();
+    let (mut one, mut other) = (folder.open(), folder.open());
+    assert!(matches!(
+        one.claim(&key, &ask(1, None, 0)),
+        Ok(Claimed::Turn(Turn::Call(_)))
+    ));
+    let waits = other.claim(&key, &ask(2, None, 1));
+    assert_eq!(
+        waits,
+        Ok(Claimed::Turn(Turn::Wait {
+            number: 1,
+            until: 1_000
+        }))
+    );
+    assert_eq!(signs(), 1);
+    drop(one);
+    let Ok(Claimed::Turn(Turn::Call(claim))) = other.claim(&key, &ask(2, Some(1), 2)) else {
+        panic!("the caller is gone");
+    };
+    assert_eq!((claim.number, signs()), (2, 1));
+    let failure = ModelError::new(ModelErrorKind::Status, "500");
+    assert_eq!(other.settle(&key, &claim, Err(&failure)), Ok(None));
+    assert_eq!(signs(), 0);
 }
 
 #[test]

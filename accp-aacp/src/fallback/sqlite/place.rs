@@ -58,7 +58,8 @@ fn is_closed(path: &Path) -> Result<(), Fault> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    if mode & 0o077 == 0 {
+    let of_others = mode & 0o077;
+    if of_others == 0 {
         return Ok(());
     }
     let file = path.display().to_string();
