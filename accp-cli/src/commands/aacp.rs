@@ -3,9 +3,11 @@
 mod bench;
 mod decode;
 mod encode;
+mod fallback;
 mod lines;
 mod lint;
 mod object;
+mod registry;
 mod report;
 mod validate;
 mod vocabulary;
@@ -24,6 +26,8 @@ pub(crate) enum Command {
     Validate(validate::Args),
     Decode(decode::Args),
     Encode(encode::Args),
+    Route(fallback::RouteArgs),
+    Registry(registry::Args),
     Workflows(workflows::Args),
     Lint(lint::Args),
     Bench(bench::Args),
@@ -35,6 +39,8 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Validate(args) => validate::run(args),
         Command::Decode(args) => decode::run(args),
         Command::Encode(args) => encode::run(args),
+        Command::Route(args) => fallback::route(args),
+        Command::Registry(args) => registry::run(args),
         Command::Workflows(args) => workflows::run(args),
         Command::Lint(args) => lint::run(args),
         Command::Bench(args) => bench::run(args),

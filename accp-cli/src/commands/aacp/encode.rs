@@ -3,6 +3,7 @@
 use accp_aacp::Vocabulary;
 use serde_json::{Value as Json, json};
 
+use super::fallback::{self, EnglishArgs};
 use super::object::Object;
 use super::vocabulary::{VocabularyArgs, workflow};
 use crate::choices::Format;
@@ -10,7 +11,7 @@ use crate::input::{InputArg, Line};
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
 
-/// Turn JSON objects into packets, or make the packets of a workflow
+/// Turn JSON objects or instructions in English into packets, or make the packets of a workflow
 ///
 /// An object has `task`, `dom` and `fields`, as pairs or as an object, one object a line, as `accp
 /// aacp decode --format json` writes it. `aacp` is added if it is missing, and nothing else. An
@@ -19,12 +20,14 @@ use crate::output::{self, Output};
 #[command(after_help = "Examples:
   accp aacp decode --format json packets.aacp | accp aacp encode
   accp aacp encode --workflow payroll --set period=2024-08
-  accp aacp encode --workflow it --hop provision_vpn --set username=j.smith --format json")]
+  accp aacp encode --workflow it --hop provision_vpn --set username=j.smith --format json
+  accp aacp encode --english \"Ask Ada for her badge\" --dom IT --return IT-Agent --registry r.aacp \\
+      --llm-url http://127.0.0.1:8080 --llm-model small")]
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArg,
     /// Make the packets of this workflow: a name of `accp aacp workflows`, or a file
-    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "instruction"])]
     workflow: Option<String>,
     /// Make the packet of this hop alone
     #[arg(long, value_name = "HOP", requires = "workflow")]
@@ -32,6 +35,8 @@ pub(crate) struct Args {
     /// Give a parameter a value; the items of a list stand between commas; may be repeated
     #[arg(long, value_name = "NAME=VALUE", requires = "workflow")]
     set: Vec<String>,
+    #[command(flatten)]
+    english: EnglishArgs,
     #[command(flatten)]
     vocabulary: VocabularyArgs,
     /// json: one object a line with `packet`, and with `workflow` and `hop` or with `line`; for an
@@ -43,6 +48,13 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
     let vocabulary = args.vocabulary.load()?;
+    if args.english.is_given() {
+        if args.input.file.is_some() {
+            let text = "a file of objects and an instruction exclude each other; leave one out";
+            return Err(Failure::Misuse(text.to_owned()));
+        }
+        return fallback::encode(&args.english, &vocabulary, args.format);
+    }
     match &args.workflow {
         Some(name) => by_rules(args, name, &vocabulary),
         None => from_objects(args),

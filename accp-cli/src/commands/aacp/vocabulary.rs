@@ -58,7 +58,7 @@ pub(super) fn workflow(name: &str, vocabulary: &Vocabulary) -> Result<Workflow, 
 }
 
 /// Reads a file as text, in bounded memory.
-fn read(path: &Path) -> Result<String, Failure> {
+pub(super) fn read(path: &Path) -> Result<String, Failure> {
     let size = fs::metadata(path).map_err(Failure::at(path))?.len();
     if size > FILE_BYTES {
         let path = path.display();
@@ -75,6 +75,6 @@ fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-fn faulty(problems: &Problems) -> Failure {
+pub(super) fn faulty(problems: &Problems) -> Failure {
     Failure::Input(problems.to_string())
 }
