@@ -11,10 +11,6 @@
 //! assert_eq!(Packet::parse(packet.text())?.task(), "LOG");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//!
-//! # Features
-//!
-//! - `derive` (default): `#[derive(AacpPacket)]`.
 
 mod class;
 mod english;
@@ -32,8 +28,6 @@ mod vocabulary;
 mod workflow;
 mod writer;
 
-#[cfg(feature = "derive")]
-pub use accp_derive::AacpPacket;
 pub use error::{DecodeError, ValueError, WriteError};
 pub use finding::{Code, Finding, Severity};
 pub use limits::Limits;
