@@ -1,4 +1,6 @@
-//! The classes of characters in a packet.
+//! The characters of a packet. The registry says which texts are words, keys and values.
+
+use accp_registry::aacp::{KEY, WORD, is_value_char};
 
 /// The separator of fields.
 pub(crate) const SEPARATOR: char = '|';
@@ -10,8 +12,7 @@ pub(crate) const SEPARATOR: char = '|';
 /// dom  = 1*( ALPHA / DIGIT / "_" / "-" )
 /// ```
 pub(crate) fn is_head(text: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    !text.is_empty() && text.bytes().all(fits)
+    (WORD.fits)(text)
 }
 
 /// Returns whether a text is a key.
@@ -20,46 +21,17 @@ pub(crate) fn is_head(text: &str) -> bool {
 /// key = ALPHA *( ALPHA / DIGIT / "_" )
 /// ```
 pub(crate) fn is_key(text: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    text.bytes()
-        .next()
-        .is_some_and(|first| first.is_ascii_alphabetic())
-        && text.bytes().all(fits)
+    (KEY.fits)(text)
 }
 
-/// Returns whether a character cannot stand in a packet: control characters, line breaks, and the
-/// characters without width or that turn the direction of the text around them.
-///
-/// A reader of a log does not see them, and a model does (draft section 15).
-///
-/// ```
-/// use accp_aacp::is_forbidden;
-///
-/// assert!(is_forbidden('\t') && is_forbidden('\u{200b}') && is_forbidden('\u{202e}'));
-/// assert!(!is_forbidden(' ') && !is_forbidden('é') && !is_forbidden(':'));
-/// ```
-pub fn is_forbidden(character: char) -> bool {
-    character.is_control()
-        || matches!(
-            character,
-            '\u{ad}'
-                | '\u{61c}'
-                | '\u{180e}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
-        )
-}
-
-/// Returns the byte of the first forbidden character.
+/// Returns the byte of the first character that cannot stand in a packet: a control character, a
+/// line break, or a character that a reader of a log does not see (draft section 15).
 pub(crate) fn forbidden_at(text: &str) -> Option<usize> {
-    // Every forbidden character is below the space, is DEL, or is outside ASCII.
+    // In ASCII, these are the characters below the space, and DEL.
     let plain = |byte: u8| (b' '..0x7f).contains(&byte);
     let from = text.bytes().position(|byte| !plain(byte))?;
     let rest = text.get(from..)?;
+    let is_forbidden = |c: char| c != SEPARATOR && !is_value_char(c);
     let found = rest.char_indices().find(|(_, c)| is_forbidden(*c))?;
     Some(from + found.0)
 }

@@ -39,7 +39,8 @@ pub enum Code {
     KeyInvalid,
     /// A key stands twice.
     KeyRepeated,
-    /// A character cannot stand in a packet: see [`is_forbidden`](crate::is_forbidden).
+    /// A character cannot stand in a packet: see
+    /// [`is_value_char`](accp_registry::aacp::is_value_char).
     ControlCharacter,
     /// The packet is longer than the limit.
     TooLong,

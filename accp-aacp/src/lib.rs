@@ -41,7 +41,6 @@ pub mod __private {
 pub use accp_derive::AacpPacket;
 #[cfg(feature = "derive")]
 pub use accp_frame::IntoOwned;
-pub use class::is_forbidden;
 pub use error::{DecodeError, ValueError, WriteError};
 pub use finding::{Code, Finding, Severity};
 pub use limits::Limits;

@@ -1,4 +1,5 @@
-//! The description of the Agent Action Compression Protocol.
+//! The description of the Agent Action Compression Protocol, and the rules for its texts, which the
+//! generator and the reader of packets share.
 
 use crate::lexical;
 use crate::limits::Limits;
@@ -7,15 +8,15 @@ use crate::protocol::{
     Values, Vocabulary,
 };
 
-/// `task` and `dom` of the grammar.
-pub(crate) const WORD: NameRule = NameRule {
+/// `task` and `dom` of the grammar (AACP draft section 4.1): one or more letters, digits, `_` and `-`.
+pub const WORD: NameRule = NameRule {
     fits: is_word,
     words: "letters, digits, '_' and '-'",
     list: "A-Z, a-z, 0-9, `_` and `-`",
 };
 
-/// `key` of the grammar.
-pub(crate) const KEY: NameRule = NameRule {
+/// `key` of the grammar (AACP draft section 4.2): a letter, then letters, digits and `_`.
+pub const KEY: NameRule = NameRule {
     fits: is_key,
     words: "a letter, then letters, digits and '_'",
     list: "A-Z, a-z, 0-9 and `_`, a letter first",
@@ -33,7 +34,14 @@ fn is_key(text: &str) -> bool {
 /// `value-char` of the grammar: no separator, no control character, no line break, no character
 /// without width, and none that turns the direction of the text around it. A person who reads a log
 /// does not see the latter, and a model does (AACP draft section 15).
-fn is_value_char(c: char) -> bool {
+///
+/// ```
+/// use accp_registry::aacp::is_value_char;
+///
+/// assert!(is_value_char(' ') && is_value_char('é') && is_value_char(':'));
+/// assert!(!is_value_char('|') && !is_value_char('\t') && !is_value_char('\u{202e}'));
+/// ```
+pub fn is_value_char(c: char) -> bool {
     let is_unseen = matches!(
         c,
         '\u{ad}'

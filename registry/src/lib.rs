@@ -62,7 +62,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-mod aacp;
+pub mod aacp;
 mod accp;
 mod assemble;
 pub mod checked;

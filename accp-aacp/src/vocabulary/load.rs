@@ -1,29 +1,15 @@
 //! Reading a vocabulary: a whole one, or a file that adds to one.
 
+use accp_registry::aacp::{KEY, WORD};
 use accp_registry::checked::{self, Reader, child, suggest};
-use accp_registry::protocol::NameRule;
 use accp_registry::{Problem, Problems};
 use serde_json::{Map, Value};
 
 use super::{Companion, Key, Kind, Vocabulary, Word};
-use crate::class::{self, forbidden_at};
+use crate::class::forbidden_at;
 use crate::finding::Code;
 
 type Object = Map<String, Value>;
-
-/// The rule for tasks and domains.
-const HEAD: NameRule = NameRule {
-    fits: class::is_head,
-    words: "letters, digits, '_' and '-'",
-    list: "A-Z, a-z, 0-9, `_` and `-`",
-};
-
-/// The rule for keys.
-const KEY: NameRule = NameRule {
-    fits: class::is_key,
-    words: "letters, digits and '_', a letter first",
-    list: "A-Z, a-z, 0-9 and `_`, a letter first",
-};
 
 /// Reads a whole vocabulary.
 pub(super) fn whole(file: &str, text: &str) -> Result<Vocabulary, Problems> {
@@ -138,7 +124,7 @@ fn twice(reader: &mut Reader<'_>, entry: &Entry<'_>) {
 /// Reads tasks, domains or priorities.
 fn words(reader: &mut Reader<'_>, object: &Object, list: &str, out: &mut Vec<Word>) {
     for entry in entries(reader, object, list, &["name", "meaning"]) {
-        reader.fits(&entry.at, "name", HEAD, &entry.name);
+        reader.fits(&entry.at, "name", WORD, &entry.name);
         if out.iter().any(|word| word.name == entry.name) {
             twice(reader, &entry);
         } else {
@@ -196,13 +182,12 @@ fn companions(reader: &mut Reader<'_>, object: &Object, keys: &[Key]) -> Vec<Com
             name
         };
         let (key, needs) = (name("key"), name("needs"));
-        match Code::named(&format!("{key}-without-{needs}")) {
-            Some(code) => found.push(Companion { key, needs, code }),
-            None => {
-                let message = format!("there is no code for `{key}` without `{needs}`");
-                let cure = "version 1.1 has two such rules: sentiment needs tone, ltv needs ccy";
-                reader.report(Problem::new(&at, message).cure(cure));
-            }
+        if let Some(code) = Code::named(&format!("{key}-without-{needs}")) {
+            found.push(Companion { key, needs, code });
+        } else {
+            let message = format!("there is no code for `{key}` without `{needs}`");
+            let cure = "version 1.1 has two such rules: sentiment needs tone, ltv needs ccy";
+            reader.report(Problem::new(&at, message).cure(cure));
         }
     }
     found

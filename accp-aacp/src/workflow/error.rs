@@ -38,6 +38,11 @@ impl WorkflowError {
         }))
     }
 
+    /// Returns whether a value is at fault, and not the name of something.
+    pub fn is_value(&self) -> bool {
+        matches!(&*self.0, Fault::Value(..) | Fault::Write(_))
+    }
+
     pub(super) fn repeated(name: &str) -> Self {
         Self(Box::new(Fault::Repeated(name.to_owned())))
     }

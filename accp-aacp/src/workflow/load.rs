@@ -1,24 +1,16 @@
 //! Reading a workflow.
 
+use accp_registry::aacp::KEY;
 use accp_registry::checked::{self, Reader, child, suggest};
-use accp_registry::protocol::NameRule;
 use accp_registry::{Problem, Problems};
 use serde_json::{Map, Value};
 
 use super::template::{Rewrite, Template};
 use super::{Hop, Keywords, OF_EVERY_HOP, Parameter, Workflow};
-use crate::class;
 use crate::owned::PacketBuf;
 use crate::vocabulary::{Kind, Vocabulary};
 
 type Object = Map<String, Value>;
-
-/// The rule for the names of workflows, hops and parameters, which become names in Rust.
-const NAME: NameRule = NameRule {
-    fits: class::is_key,
-    words: "letters, digits and '_', a letter first",
-    list: "A-Z, a-z, 0-9 and `_`, a letter first",
-};
 
 /// Fields that every hop has; they are not among its fields.
 const OF_THE_HEAD: [&str; 3] = ["return", "p", "aacp"];
@@ -75,7 +67,7 @@ fn text_of(reader: &mut Reader<'_>, at: &str, object: &Object, key: &str) -> Str
 fn name(reader: &mut Reader<'_>, at: &str, object: &Object) -> String {
     let name = text_of(reader, at, object, "name");
     if object.get("name").is_some_and(Value::is_string) {
-        reader.fits(&child(at, "name"), "name", NAME, &name);
+        reader.fits(&child(at, "name"), "name", KEY, &name);
     }
     name
 }
@@ -160,12 +152,11 @@ fn parameters(reader: &mut Reader<'_>, at: &str, object: &Object) -> Vec<Paramet
         let default = reader.string(&child(&at, "default"), object.get("default"));
         let mut rewrite = Vec::new();
         for (at, name) in reader.strings(&child(&at, "rewrite"), object.get("rewrite")) {
-            match Rewrite::named(name) {
-                Some(found) => rewrite.push(found),
-                None => {
-                    let problem = Problem::new(at, format!("`{name}` is not a rewriting"));
-                    reader.report(suggest(problem, name, "rewritings", Rewrite::names));
-                }
+            if let Some(found) = Rewrite::named(name) {
+                rewrite.push(found);
+            } else {
+                let problem = Problem::new(at, format!("`{name}` is not a rewriting"));
+                reader.report(suggest(problem, name, "rewritings", Rewrite::names));
             }
         }
         let parameter = Parameter {
@@ -339,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_document_of_another_shape_is_told() {
-        insta::assert_snapshot!(read("[]").unwrap_err().to_string(), @r#"w.json:1:1: expected an object, found an array"#);
+        insta::assert_snapshot!(read("[]").unwrap_err().to_string(), @"w.json:1:1: expected an object, found an array");
         insta::assert_snapshot!(read(r#"{ "hops": [] }"#).unwrap_err().to_string(), @r#"
         w.json:1:1: there is no `name`
             add "name": ".."
