@@ -20,6 +20,8 @@ mod limits;
 mod lint;
 mod owned;
 mod packet;
+#[cfg(feature = "derive")]
+mod private;
 mod scan;
 mod typed;
 mod validate;
@@ -28,6 +30,17 @@ mod vocabulary;
 mod workflow;
 mod writer;
 
+/// Only for the code of the derive: it changes with the derive.
+#[cfg(feature = "derive")]
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::private::*;
+}
+
+#[cfg(feature = "derive")]
+pub use accp_derive::AacpPacket;
+#[cfg(feature = "derive")]
+pub use accp_frame::IntoOwned;
 pub use error::{DecodeError, ValueError, WriteError};
 pub use finding::{Code, Finding, Severity};
 pub use limits::Limits;
