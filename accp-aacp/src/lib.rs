@@ -11,10 +11,6 @@
 //! assert_eq!(Packet::parse(packet.text())?.task(), "LOG");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//!
-//! # Features
-//!
-//! - `derive` (default): `#[derive(AacpPacket)]`.
 
 mod class;
 mod english;
@@ -26,6 +22,8 @@ mod limits;
 mod lint;
 mod owned;
 mod packet;
+#[cfg(feature = "derive")]
+mod private;
 mod scan;
 mod typed;
 mod validate;
@@ -34,8 +32,17 @@ mod vocabulary;
 mod workflow;
 mod writer;
 
+/// Only for the code of the derive: it changes with the derive.
+#[cfg(feature = "derive")]
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::private::*;
+}
+
 #[cfg(feature = "derive")]
 pub use accp_derive::AacpPacket;
+#[cfg(feature = "derive")]
+pub use accp_frame::IntoOwned;
 pub use error::{DecodeError, ValueError, WriteError};
 pub use finding::{Code, Finding, Severity};
 pub use limits::Limits;

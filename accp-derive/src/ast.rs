@@ -204,7 +204,12 @@ fn fields<'a>(cx: &Ctxt, fields: &'a Fields) -> Option<Vec<Field<'a>>> {
         Fields::Named(named) => Some(named_fields(cx, named)),
         Fields::Unit => Some(Vec::new()),
         Fields::Unnamed(unnamed) => {
-            let message = "expected named fields: a field's name is its key in the registry";
+            let place = if cx.protocol.is_text() {
+                ""
+            } else {
+                " in the registry"
+            };
+            let message = format!("expected named fields: a field's name is its key{place}");
             cx.error(unnamed, message);
             None
         }

@@ -68,7 +68,13 @@ const OF_SCHEMAS: [&str; 6] = [
 /// Returns every attribute with the places where it may stand.
 fn known(protocol: &Protocol) -> Vec<Known> {
     let mut known: Vec<Known> = Vec::new();
-    known.extend(identity(protocol).map(|name| (name, &[Container, Variant][..])));
+    // A variant is a message only where an enum can be several.
+    let places = if protocol.is_text() {
+        &[Container][..]
+    } else {
+        &[Container, Variant]
+    };
+    known.extend(identity(protocol).map(|name| (name, places)));
     known.extend([
         ("registry", &[Container][..]),
         ("crate", &[Container]),

@@ -72,7 +72,7 @@ pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Op
             {
                 Plan::Enumeration(enums::enumeration(cx, input, variants))
             } else if cx.protocol.is_text() {
-                enums::no_message(cx, input, variants);
+                enums::no_message(cx, variants);
                 return None;
             } else {
                 Plan::Frames(enums::frames(cx, input, variants, registry)?)
@@ -123,7 +123,11 @@ fn registry_without_schema(cx: &Ctxt, attrs: &Attrs) {
 fn no_frame_on_enum(cx: &Ctxt, attrs: &Attrs) {
     for text in attrs.identity() {
         let noun = cx.protocol.noun;
-        let message = format!("an enum is several {noun}s: this belongs on its variants");
+        let message = if cx.protocol.is_text() {
+            format!("an enum is not a {noun} but a value of one: this belongs on a struct")
+        } else {
+            format!("an enum is several {noun}s: this belongs on its variants")
+        };
         cx.error(text, message);
     }
     if let Some(flag) = &attrs.deny_unknown_fields {

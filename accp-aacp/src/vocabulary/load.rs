@@ -182,13 +182,12 @@ fn companions(reader: &mut Reader<'_>, object: &Object, keys: &[Key]) -> Vec<Com
             name
         };
         let (key, needs) = (name("key"), name("needs"));
-        match Code::named(&format!("{key}-without-{needs}")) {
-            Some(code) => found.push(Companion { key, needs, code }),
-            None => {
-                let message = format!("there is no code for `{key}` without `{needs}`");
-                let cure = "version 1.1 has two such rules: sentiment needs tone, ltv needs ccy";
-                reader.report(Problem::new(&at, message).cure(cure));
-            }
+        if let Some(code) = Code::named(&format!("{key}-without-{needs}")) {
+            found.push(Companion { key, needs, code });
+        } else {
+            let message = format!("there is no code for `{key}` without `{needs}`");
+            let cure = "version 1.1 has two such rules: sentiment needs tone, ltv needs ccy";
+            reader.report(Problem::new(&at, message).cure(cure));
         }
     }
     found

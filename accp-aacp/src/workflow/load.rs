@@ -152,12 +152,11 @@ fn parameters(reader: &mut Reader<'_>, at: &str, object: &Object) -> Vec<Paramet
         let default = reader.string(&child(&at, "default"), object.get("default"));
         let mut rewrite = Vec::new();
         for (at, name) in reader.strings(&child(&at, "rewrite"), object.get("rewrite")) {
-            match Rewrite::named(name) {
-                Some(found) => rewrite.push(found),
-                None => {
-                    let problem = Problem::new(at, format!("`{name}` is not a rewriting"));
-                    reader.report(suggest(problem, name, "rewritings", Rewrite::names));
-                }
+            if let Some(found) = Rewrite::named(name) {
+                rewrite.push(found);
+            } else {
+                let problem = Problem::new(at, format!("`{name}` is not a rewriting"));
+                reader.report(suggest(problem, name, "rewritings", Rewrite::names));
             }
         }
         let parameter = Parameter {
@@ -331,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_document_of_another_shape_is_told() {
-        insta::assert_snapshot!(read("[]").unwrap_err().to_string(), @r#"w.json:1:1: expected an object, found an array"#);
+        insta::assert_snapshot!(read("[]").unwrap_err().to_string(), @"w.json:1:1: expected an object, found an array");
         insta::assert_snapshot!(read(r#"{ "hops": [] }"#).unwrap_err().to_string(), @r#"
         w.json:1:1: there is no `name`
             add "name": ".."

@@ -78,14 +78,14 @@ impl Template {
             }
             let (name, rewrite) = match place.split_once(':') {
                 None => (place, None),
-                Some((name, rewrite)) => match Rewrite::named(rewrite) {
-                    Some(rewrite) => (name, Some(rewrite)),
-                    None => {
+                Some((name, rewriting)) => {
+                    let Some(rewrite) = Rewrite::named(rewriting) else {
                         let known = Rewrite::names().collect::<Vec<_>>().join(", ");
-                        let message = format!("`{rewrite}` is not a rewriting");
+                        let message = format!("`{rewriting}` is not a rewriting");
                         return Err([message, format!("the rewritings are {known}")]);
-                    }
-                },
+                    };
+                    (name, Some(rewrite))
+                }
             };
             let Some(index) = parameters.iter().position(|other| other.name == name) else {
                 let message = format!("`{name}` is not a parameter of this hop");

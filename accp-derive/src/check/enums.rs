@@ -59,15 +59,12 @@ pub(super) fn enumeration<'a>(
 }
 
 /// Refuses an enum with data for a protocol whose messages each have one type.
-pub(super) fn no_message(cx: &Ctxt, input: &Input<'_>, variants: &[Variant<'_>]) {
+pub(super) fn no_message(cx: &Ctxt, variants: &[Variant<'_>]) {
     let noun = cx.protocol.noun;
     for variant in variants {
         if !matches!(variant.content, Content::Unit) {
-            let message = format!(
-                "`{}` is not a {noun}, which is a struct, and not a value, whose variants hold nothing",
-                input.ident()
-            );
-            cx.error(variant.original, message);
+            let message = format!("a {noun} is a struct, and a variant of a value holds nothing");
+            cx.error(&variant.original.fields, message);
         }
     }
 }

@@ -305,7 +305,12 @@ fn unique(cx: &Ctxt, field: &Field<'_>, role: &Role, before: &[Member<'_>]) {
                 return cx.error(field.name_tokens(), message);
             }
             (Role::Flatten, Role::Flatten) => {
-                let message = format!("the unknown params are taken by `{}`", other.field.ident);
+                let what = if cx.protocol.is_text() {
+                    "fields"
+                } else {
+                    "params"
+                };
+                let message = format!("the unknown {what} are taken by `{}`", other.field.ident);
                 return cx.error(&field.attrs.flatten, message);
             }
             _ => {}

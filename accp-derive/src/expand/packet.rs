@@ -71,13 +71,16 @@ fn encode(fields: &Fields<'_>) -> TokenStream {
     };
     let members = wires(fields).enumerate().map(|(place, (at, ty, wire))| {
         let (before, span, key) = (filled(place), span_of(ty), &wire.key);
-        let value = Access::OfSelf.of(fields, at);
+        let of_self = Access::OfSelf.of(fields, at);
+        // The tokens of the call have one place, the type, so that an error stands there.
+        let value = Ident::new("value", span);
+        let write = quote_spanned!(span=> w.field(#key, #value)?;);
         let write = if optional(ty).is_some() {
-            quote_spanned!(span=> if let _p::Some(value) = #value { w.field(#key, value)?; })
+            quote!(if let _p::Some(#value) = #of_self { #write })
         } else if is_left_out(ty, wire) {
-            quote_spanned!(span=> if !_p::is_empty(#value) { w.field(#key, #value)?; })
+            quote!(let #value = #of_self; if !_p::is_empty(#value) { #write })
         } else {
-            quote_spanned!(span=> w.field(#key, #value)?;)
+            quote!(let #value = #of_self; #write)
         };
         quote!(#before #write)
     });

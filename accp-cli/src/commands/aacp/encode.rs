@@ -124,7 +124,14 @@ fn from_objects(args: &Args) -> Outcome {
 /// Makes a packet, or returns the error as JSON: `code`, `field` and `message`.
 fn packet(line: Line<'_>) -> Result<String, Json> {
     let object = serde_json::from_slice::<Object>(line.bytes).map_err(|error| {
-        let message = format!("{error}; write an object as `accp aacp decode` gives it");
+        let (message, place) = (error.to_string(), error.column());
+        let message = message.split(" at line ").next().unwrap_or_default();
+        let cure = if error.is_data() {
+            ""
+        } else {
+            "; write an object as `accp aacp decode` gives it, on one line"
+        };
+        let message = format!("character {place}: {message}{cure}");
         json!({ "code": "json", "field": null, "message": message })
     })?;
     let packet = object.packet().map_err(|error| {
