@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_refused() {
+    fn aacp_37_refuses_everything_but_one_packet() {
         for answer in [
             String::new(),
             "``````".to_owned(),

@@ -53,9 +53,10 @@ const IRREGULAR: &str = "\
     paid=pay ran=run sent=send shown=show sold=sell taken=take told=tell took=take \
     withdrawn=withdraw written=write wrote=write chosen=choose hidden=hide frozen=freeze";
 
-/// Beginnings that turn the sense of a word around.
-const TURNS: &str = "\
-    un in im ir il non dis mis de re anti over under out pre post ex sub";
+/// Nouns and adjectives that may come or go without a change of what is asked for.
+const NEUTRAL: &str = "\
+    complete cycle data database detail entire entry figure file format full information info item list \
+    month output period record relevant respective result run set step system whole workflow";
 
 const MONTHS: &str = "\
     january february march april may june july august september october november december";
@@ -71,9 +72,10 @@ struct Lexicon {
     fillers: BTreeSet<&'static str>,
     qualifiers: BTreeSet<&'static str>,
     irregular: BTreeMap<&'static str, &'static str>,
-    /// The stems of the verbs.
+    /// The stems of the verbs, and of the neutral words.
     verbs: BTreeSet<String>,
     verbs_at_start: BTreeSet<String>,
+    neutral: BTreeSet<String>,
 }
 
 impl Lexicon {
@@ -91,6 +93,7 @@ impl Lexicon {
                 irregular,
                 verbs: stems(VERBS),
                 verbs_at_start: stems(VERBS_AT_START),
+                neutral: stems(NEUTRAL),
             }
         })
     }
@@ -117,6 +120,11 @@ pub(super) fn is_verb(stem: &str, at_start: bool) -> bool {
     lexicon.verbs.contains(stem) || at_start && lexicon.verbs_at_start.contains(stem)
 }
 
+/// Returns whether a stem may come or go without a change of what is asked for.
+pub(super) fn is_neutral(stem: &str) -> bool {
+    Lexicon::shared().neutral.contains(stem)
+}
+
 /// Returns the number of a month from its name or its short form, in small letters.
 pub(super) fn month(word: &str) -> Option<u8> {
     let is_it = |name: &str| name == word || word.len() == 3 && name.starts_with(word);
@@ -137,17 +145,6 @@ pub(super) fn number(word: &str) -> Option<&'static str> {
     pairs(NUMBERS)
         .find(|(name, _)| *name == word)
         .map(|pair| pair.1)
-}
-
-/// Returns whether one of two stems is the other with its sense turned around.
-pub(super) fn is_turned(one: &str, other: &str) -> bool {
-    let turned = |long: &str, short: &str| {
-        let front = long
-            .strip_suffix(short)
-            .map(|front| front.trim_end_matches('-'));
-        front.is_some_and(|front| TURNS.split_whitespace().any(|turn| turn == front))
-    };
-    turned(one, other) || turned(other, one)
 }
 
 /// Returns the common part of the forms of a word: "retrieve", "retrieves" and "retrieving" have one
@@ -230,7 +227,7 @@ mod tests {
 
     #[test]
     fn every_list_holds_words_once_and_in_small_letters() {
-        for list in [FILLERS, QUALIFIERS, VERBS, VERBS_AT_START] {
+        for list in [FILLERS, QUALIFIERS, VERBS, VERBS_AT_START, NEUTRAL] {
             let mut words: Vec<&str> = list.split_whitespace().collect();
             assert!(words.iter().all(|word| *word == word.to_lowercase()));
             words.sort_unstable();

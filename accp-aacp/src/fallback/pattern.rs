@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::entry::Entry;
-use super::lexicon::{is_turned, stem};
+use super::lexicon::{is_neutral, stem};
 use super::reading::Reading;
 use super::value::Value;
 
@@ -32,12 +32,12 @@ pub(super) fn fit(entry: &Entry, asked: &Reading, threshold: f64) -> Option<Fit>
         return None;
     }
     let score = overlap(&stored, asked).filter(|score| *score >= threshold)?;
-    let gone: Vec<&String> = stored.keywords.difference(&asked.keywords).collect();
-    let come: Vec<&String> = asked.keywords.difference(&stored.keywords).collect();
-    let is_turned = gone
-        .iter()
-        .any(|one| come.iter().any(|other| is_turned(one, other)));
-    if is_turned || gone.iter().any(|word| leaves_trace(word, entry.fields())) {
+    let counts = |word: &&String| !is_neutral(word);
+    let mut gone = stored.keywords.difference(&asked.keywords).filter(counts);
+    let mut come = asked.keywords.difference(&stored.keywords).filter(counts);
+    // A word in the place of another is another thing, such as "bonus" in the place of "salary".
+    let is_exchanged = gone.clone().next().is_some() && come.next().is_some();
+    if is_exchanged || gone.any(|word| leaves_trace(word, entry.fields())) {
         return None;
     }
     let fields = replaced(entry, &stored, asked)?;

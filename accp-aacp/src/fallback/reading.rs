@@ -44,19 +44,22 @@ impl Reading {
         let mut at_start = true;
         let mut after_value = false;
         let mut place = Place::Elsewhere;
-        for token in tokens(text) {
+        let tokens = tokens(text);
+        for (index, token) in tokens.iter().enumerate() {
             at_start |= token.starts;
             if token.is_apart || token.starts {
                 place = Place::Elsewhere;
             }
             let small = token.text.to_lowercase();
-            let known = !token.is_quoted && (is_filler(&small) || is_qualifier(&small));
+            let known = !token.is_quoted
+                && (is_filler(&small) || is_qualifier(&small))
+                && !(small == "may" && is_month(&tokens, index));
             // A capital letter in a sentence makes "Will" and "May" names.
             let is_plain = token.starts || token.text == small || token.text == "I";
             let is_word = known && (is_plain || is_qualifier(&small))
                 || !token.is_quoted && at_start && is_verb(&stem(&small), true);
             let is_first = reading.keywords.is_empty() && values.is_empty();
-            if let Some(found) = value_of(&token, is_word, is_first && token.starts) {
+            if let Some(found) = value_of(token, is_word, is_first && token.starts) {
                 if let [.., Value::Name(last)] = &mut values[..]
                     && let Value::Name(next) = &found
                     && after_value
@@ -141,6 +144,19 @@ impl Place {
             _ => Self::Elsewhere,
         }
     }
+}
+
+/// Returns whether the "may" at a place is the month: a number or a preposition stands beside it.
+fn is_month(tokens: &[Token<'_>], index: usize) -> bool {
+    const BEFORE: &str = " in for of during since until till from to by and after before ";
+    let before = index.checked_sub(1).and_then(|before| tokens.get(before));
+    let is_number = |token: Option<&Token<'_>>| {
+        token.is_some_and(|token| token.text.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let word = before.map(|token| format!(" {} ", token.text.to_lowercase()));
+    is_number(tokens.get(index + 1))
+        || is_number(before)
+        || word.is_some_and(|word| BEFORE.contains(&word))
 }
 
 /// Returns the value that a token is. `is_word` tells that it is an ordinary word with a capital letter.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::lexicon::stem;
+use super::lexicon::{is_neutral, stem};
 use super::reading::Reading;
 use super::value::Value;
 use crate::owned::PacketBuf;
@@ -16,39 +16,6 @@ pub(super) struct Ruled {
     pub(super) name: String,
     pub(super) packet: PacketBuf,
 }
-
-/// Nouns and adjectives that say nothing beside the nouns of a hop.
-const NEUTRAL: &[&str] = &[
-    "complete",
-    "cycle",
-    "data",
-    "database",
-    "detail",
-    "entire",
-    "entry",
-    "figure",
-    "file",
-    "format",
-    "full",
-    "information",
-    "info",
-    "item",
-    "list",
-    "month",
-    "monthly",
-    "output",
-    "period",
-    "record",
-    "relevant",
-    "respective",
-    "result",
-    "run",
-    "set",
-    "step",
-    "system",
-    "whole",
-    "workflow",
-];
 
 /// Finds the hop of the domain that an instruction is meant for; `None` if none or several are.
 pub(super) fn find(
@@ -99,8 +66,11 @@ fn fit<'h>(workflow: &Workflow, hop: &'h Hop, asked: &Reading) -> Option<Vec<(&'
     let texts = [&workflow.name[..], &workflow.meaning, &hop.meaning];
     let mut words: BTreeSet<String> = texts.into_iter().flat_map(split).collect();
     words.extend(verbs.into_iter().chain(nouns).chain(fields));
-    words.extend(NEUTRAL.iter().map(|word| stem(word)));
-    if !asked.keywords.is_subset(&words) {
+    if !asked
+        .keywords
+        .iter()
+        .all(|word| words.contains(word) || is_neutral(word))
+    {
         return None;
     }
     let is_known = |value: &&Value| {

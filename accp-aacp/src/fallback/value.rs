@@ -108,9 +108,7 @@ pub(super) fn read(word: &str, at_start: bool) -> Option<Value> {
         return Some(Value::Number(number.to_owned()));
     }
     let is_capital = word.starts_with(char::is_uppercase);
-    // "may" and "march" are also a verb each, and "mar" to "dec" may be anything.
-    let is_month = is_capital || small.len() > 3 && !matches!(&small[..], "march" | "sept");
-    if let Some(month) = month(&small).filter(|_| is_month) {
+    if let Some(month) = month(&small) {
         return Some(Value::Month(month));
     }
     let letters = word.chars().filter(|c| c.is_alphabetic()).count();

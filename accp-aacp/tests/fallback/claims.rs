@@ -129,7 +129,7 @@ fn askers(ends: &'static [End], takes: std::ops::Range<u64>) -> impl Strategy<Va
 
 proptest! {
     #[test]
-    fn a_new_instruction_is_asked_once(askers in askers(&[End::Answers], 0..DEADLINE)) {
+    fn aacp_44_refuses_a_second_call(askers in askers(&[End::Answers], 0..DEADLINE)) {
         let outcome = run(&askers);
         prop_assert_eq!(outcome.calls.len(), 1);
         prop_assert_eq!(outcome.answered.len(), askers.len());
@@ -142,7 +142,7 @@ proptest! {
 
     /// Calls that fail, that take longer than their lease, and askers that are killed.
     #[test]
-    fn whatever_happens_calls_do_not_overlap_and_every_answer_is_counted(
+    fn aacp_40_refuses_to_count_what_was_not_answered(
         askers in askers(&[End::Answers, End::Fails, End::Killed], 0..2 * LEASE),
     ) {
         let outcome = run(&askers);

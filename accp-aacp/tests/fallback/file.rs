@@ -63,7 +63,7 @@ fn kind(path: &Path) -> RegistryErrorKind {
 }
 
 #[test]
-fn what_was_stored_is_there_in_the_next_process() {
+fn aacp_40_accepts_each_hit_and_counts_it() {
     let folder = Folder::new();
     let (one, other) = (
         fetch("Fetch it"),
@@ -340,7 +340,19 @@ fn private(path: &Path) {
 
 #[cfg(unix)]
 #[test]
-fn only_the_owner_can_read_the_file_and_those_beside_it() {
+fn aacp_69_accepts_a_file_of_its_owner_alone() {
+    let folder = Folder::new();
+    let mut registry = folder.open();
+    registry.add(&[fetch("Fetch it")]).unwrap();
+    let files = fs::read_dir(folder.0.path()).unwrap().flatten();
+    let modes: Vec<u32> = files.map(|file| mode(&file.path())).collect();
+    assert_eq!(modes, [0o600; 3], "the registry, its log and its index");
+    assert_eq!(all(&mut folder.open()).len(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn aacp_69_refuses_a_file_that_others_can_read() {
     let folder = Folder::new();
     let mut registry = folder.open();
     registry.add(&[fetch("Fetch it")]).unwrap();
@@ -358,10 +370,15 @@ fn only_the_owner_can_read_the_file_and_those_beside_it() {
 }
 
 #[test]
-fn a_work_tree_gets_an_entry_in_its_ignore_file_once() {
+fn aacp_70_refuses_to_write_an_ignore_file_where_there_is_no_work_tree() {
     let folder = Folder::new();
     drop(folder.open());
-    assert!(!folder.path(".gitignore").exists(), "there is no work tree");
+    assert!(!folder.path(".gitignore").exists());
+}
+
+#[test]
+fn aacp_70_accepts_a_work_tree_with_one_entry_in_its_ignore_file() {
+    let folder = Folder::new();
     fs::create_dir_all(folder.path("tree/.git")).unwrap();
     fs::create_dir_all(folder.path("tree/a/b")).unwrap();
     let ignore = folder.path("tree/a/b/.gitignore");

@@ -79,7 +79,12 @@ impl Stub {
     }
 }
 
-fn serve(mut stream: TcpStream, style: Style, reply: &Reply, heard: &Mutex<Vec<(String, Value)>>) {
+fn serve(
+    mut stream: TcpStream,
+    style: Style,
+    reply: &Reply,
+    requests: &Mutex<Vec<(String, Value)>>,
+) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (mut head, mut length) = (String::new(), 0);
     loop {
@@ -94,7 +99,7 @@ fn serve(mut stream: TcpStream, style: Style, reply: &Reply, heard: &Mutex<Vec<(
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
-    heard
+    requests
         .lock()
         .unwrap()
         .push((head, serde_json::from_slice(&body).unwrap()));
@@ -164,7 +169,7 @@ fn once(style: Style, reply: Reply, deadline: Duration) -> Result<Answer, Fallba
 const LONG: Duration = Duration::from_secs(60);
 
 #[test]
-fn a_packet_is_taken_and_the_caller_says_to_whom_it_goes() {
+fn aacp_37_accepts_the_packet_with_the_receiver_of_the_caller() {
     for style in STYLES {
         for text in [
             PACKET.to_owned(),
@@ -184,7 +189,7 @@ fn a_packet_is_taken_and_the_caller_says_to_whom_it_goes() {
 }
 
 #[test]
-fn what_is_not_one_packet_is_refused() {
+fn aacp_36_refuses_what_is_not_one_packet() {
     for style in STYLES {
         for text in [
             "Sorry, I cannot do that.".to_owned(),
@@ -216,7 +221,7 @@ fn an_answer_that_was_cut_off_is_refused() {
 }
 
 #[test]
-fn a_server_that_fails_costs_bounded_time_and_memory() {
+fn aacp_43_refuses_to_store_a_failure_and_bounds_its_cost() {
     for style in STYLES {
         for status in [302, 401, 404, 429, 500, 503] {
             let error = once(style, Reply::Body(status, answer(style, PACKET)), LONG).unwrap_err();
@@ -233,7 +238,7 @@ fn a_server_that_fails_costs_bounded_time_and_memory() {
 }
 
 #[test]
-fn requests_are_those_of_the_style_and_errors_do_not_show_the_key() {
+fn aacp_36_accepts_the_specification_as_prompt_and_hides_the_key() {
     for style in STYLES {
         let stub = Stub::new(style, Reply::Body(401, String::new()));
         let encoder = stub.encoder(style);
@@ -335,7 +340,7 @@ fn a_server_that_cannot_be_called_safely_is_refused() {
 
 /// 64 threads with one new instruction, on one file: one call, and 64 equal packets.
 #[test]
-fn a_crowd_makes_one_call() {
+fn aacp_44_accepts_a_crowd_with_one_call() {
     const CROWD: usize = 64;
     for style in STYLES {
         let folder = tempfile::tempdir().unwrap();

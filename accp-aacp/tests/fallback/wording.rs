@@ -62,7 +62,7 @@ fn asked(registry: &MemoryRegistry, english: &str, dom: &str) -> Option<(Source,
     )
 }
 
-fn asked_by(
+pub(super) fn asked_by(
     registry: &MemoryRegistry,
     english: &str,
     dom: &str,
@@ -84,10 +84,46 @@ fn asked_by(
     }
 }
 
-const ENGLISH: &str = "Retrieve all active employee salary records for August 2024";
+pub(super) const ENGLISH: &str = "Retrieve all active employee salary records for August 2024";
 const PACKET: &str =
     "FETCH|HR|return:Z|p:3|aacp:1.1|res:emp_salary|period:2024-08|filter:status=active|fmt:json";
 const ANSWER: &str = "FETCH|HR|return:HR-Agent|p:1|aacp:1.1|res:emp_salary|period:2024-08|filter:status=active|fmt:json";
+
+#[test]
+fn aacp_39_accepts_the_instruction_in_another_spacing() {
+    let registry = stored(ENGLISH, PACKET);
+    let spaced = format!("\n {} ", ENGLISH.replace(' ', "  "));
+    assert_eq!(
+        asked(&registry, &spaced, "HR"),
+        Some((Source::Hash, ANSWER.to_owned()))
+    );
+}
+
+#[test]
+fn aacp_39_refuses_another_case_and_another_domain() {
+    let registry = stored(ENGLISH, PACKET);
+    let found = asked(&registry, &ENGLISH.to_lowercase(), "HR").map(|found| found.0);
+    assert_ne!(found, Some(Source::Hash));
+    assert_eq!(asked(&registry, ENGLISH, "FIN"), None);
+}
+
+#[test]
+fn aacp_43_accepts_an_answer_and_stores_it_with_its_keywords() {
+    let mut registry = stored(ENGLISH, PACKET);
+    let entries = registry.page("HR", None, 9).unwrap();
+    let keywords = ["2024-08", "activ", "employe", "record", "retriev", "salary"];
+    assert_eq!(entries[0].keywords(), keywords);
+    assert_eq!(entries[0].instruction().text(), ENGLISH);
+    let again = "Please retrieve the active employee salary records for August 2024";
+    assert_eq!(
+        asked(&registry, ENGLISH, "HR").map(|found| found.0),
+        Some(Source::Hash)
+    );
+    assert_eq!(
+        asked(&registry, again, "HR").map(|found| found.0),
+        Some(Source::Pattern)
+    );
+}
 
 #[test]
 fn the_same_in_other_words_is_the_same_packet() {
@@ -124,7 +160,7 @@ fn the_same_in_other_words_is_the_same_packet() {
 }
 
 #[test]
-fn another_value_goes_to_its_place() {
+fn aacp_41_accepts_another_value_in_its_place() {
     let registry = stored(ENGLISH, PACKET);
     for english in [
         "Retrieve all active employee salary records for September 2024",
@@ -146,7 +182,7 @@ fn another_value_goes_to_its_place() {
 }
 
 #[test]
-fn what_says_something_else_never_gets_the_packet() {
+fn aacp_41_refuses_what_says_something_else() {
     let registry = stored(ENGLISH, PACKET);
     assert_eq!(asked(&registry, ENGLISH, "FIN"), None);
     for english in [
@@ -165,6 +201,7 @@ fn what_says_something_else_never_gets_the_packet() {
         "Retrieve the top 5 active employee salary records for August 2024",
         "Retrieve five active employee salary records for August 2024",
         "Retrieve all active employee salary records for August 2024 to the auditor",
+        "Retrieve all active employee salary records for march 2024 and august 2024",
         "retrieve",
         "All active employee salary records for August 2024",
     ] {
@@ -198,6 +235,18 @@ fn a_value_that_cannot_be_replaced_with_certainty_is_a_call() {
             "Send the report to Alice",
             "SEND|HR|return:A|aacp:1.1|to:fin_director",
             "Send the report to Bob",
+        ),
+        // The month has a name that is also another word.
+        (
+            "send the report of may 2024",
+            "SEND|HR|return:A|aacp:1.1|filter:month=5",
+            "send the report of march 2024",
+        ),
+        // One word stands in the place of another, and the packet shows neither.
+        (
+            "Order ten comfortable chairs for the new office on the northern side of the river",
+            "PROC|HR|return:A|aacp:1.1|filter:site=4",
+            "Order ten comfortable chairs for the new office on the southern side of the river",
         ),
         // The roles of two values may have been exchanged.
         (
@@ -261,83 +310,6 @@ fn the_threshold_bounds_how_many_words_may_differ() {
         asked_by(&registry, english, "HR", options).is_some()
     };
     assert!(at(0.75) && !at(0.9));
-}
-
-#[test]
-fn hops_answer_without_a_registry() {
-    let empty = MemoryRegistry::default();
-    let fetch = "FETCH|HR|return:HR-Agent|p:1|aacp:1.1|res:emp_salary|period:2024-08|\
-                 filter:status=active|fmt:json";
-    let build = "BUILD|IT|return:HR-Agent|p:1|aacp:1.1|res:ad_account|filter:usr=j.smith|\
-                 fields:email,dept,grp,pwd_reset|fmt:json";
-    for (english, dom, packet) in [
-        (ENGLISH, "HR", fetch),
-        (
-            "Please fetch the salaries of all active employees for 2024-08 as JSON",
-            "HR",
-            fetch,
-        ),
-        (
-            "Get the employee salary data for August 2024 from the HR system",
-            "HR",
-            fetch,
-        ),
-        ("Create a directory account for j.smith", "IT", build),
-        (
-            "Merge the salary and budget data",
-            "HR",
-            "MERGE|HR|return:HR-Agent|p:1|aacp:1.1|rules:payroll_v2|validate:budget_cc",
-        ),
-        (
-            "Retrieve the approved budgets and YTD spend of all cost centres for August 2024",
-            "FIN",
-            "FETCH|FIN|return:HR-Agent|p:1|aacp:1.1|res:budget_cc|period:2024-08|\
-             fields:cc_id,approved_budget,ytd_spend|fmt:json",
-        ),
-        (
-            "Provision VPN access for j.smith",
-            "IT",
-            "PROC|IT|return:HR-Agent|p:1|aacp:1.1|res:vpn_access|filter:usr=j.smith|\
-             fields:profile,mfa",
-        ),
-    ] {
-        let found = asked_by(&empty, english, dom, Options::default());
-        assert_eq!(found, Some((Source::Rule, packet.to_owned())), "{english}");
-    }
-    for (english, dom) in [
-        (ENGLISH, "FIN"),
-        ("Retrieve employee salaries", "HR"),
-        ("Retrieve employee salaries for August", "HR"),
-        ("Retrieve inactive employee salaries for August 2024", "HR"),
-        ("Retrieve employee salary bonuses for August 2024", "HR"),
-        (
-            "Retrieve employee salaries for August 2024 without managers",
-            "HR",
-        ),
-        (
-            "Retrieve employee salaries for August 2024 and July 2024",
-            "HR",
-        ),
-        ("Retrieve employee salaries for August 2024 in Berlin", "HR"),
-        ("Delete employee salaries for August 2024", "HR"),
-        (
-            "Retrieve and delete employee salaries for August 2024",
-            "HR",
-        ),
-        ("Create directory accounts for j.smith and a.jones", "IT"),
-        ("Create a directory account for John Smith", "IT"),
-        ("Send the payroll report for August 2024 to Eve", "HR"),
-        (
-            "Send the payroll report for August 2024 to the sales director",
-            "HR",
-        ),
-    ] {
-        assert_eq!(
-            asked_by(&empty, english, dom, Options::default()),
-            None,
-            "{english}"
-        );
-    }
 }
 
 /// Sentences of a verb, nouns, and values of each kind.

@@ -49,7 +49,7 @@ const CS: [&str; 6] = [
 const NO_LLM: [&str; 5] = ["--dom", "CS", "--return", "Desk", "--no-llm"];
 
 #[test]
-fn a_packet_comes_from_the_first_tier_that_has_it() {
+fn aacp_38_accepts_the_first_tier_that_answers() {
     let folder = folder();
     let (code, first) = ask(&folder, "encode", ENGLISH, &CS);
     let packet =
@@ -135,7 +135,7 @@ fn route_says_the_tier_and_changes_nothing() {
 }
 
 #[test]
-fn what_brings_no_packet_is_told_and_not_stored() {
+fn aacp_38_refuses_what_no_tier_answers_and_says_why() {
     let folder = folder();
     for (english, more, code, name) in [
         ("Collect two lines", &CS[..], 2, "model-refused"),
@@ -378,7 +378,11 @@ fn entries_are_added_shown_taken_elsewhere_and_removed() {
     std::fs::write(folder.path("bad.json"), export.replace("\"CS\"", "\"C S\"")).unwrap();
     let run = registry(&["import", "bad.json"], "new.aacp");
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("bad.json:3:"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("bad.json:4:5 at /entries/0"),
+        "{}",
+        run.stderr
+    );
     assert!(!folder.path("new.aacp").exists());
     assert_eq!(registry(&["remove", id], "r.aacp").code, Some(0));
     assert_eq!(registry(&["remove", id], "r.aacp").code, Some(1));
