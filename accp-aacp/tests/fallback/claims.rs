@@ -1,6 +1,6 @@
 //! Many askers of one new instruction, under a made-up clock: who calls the model, and how often.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use accp_aacp::fallback::{
@@ -55,15 +55,15 @@ fn run(askers: &[Asker]) -> Outcome {
     let mut registry = MemoryRegistry::default();
     let mut outcome = Outcome::default();
     let mut courses: BTreeMap<usize, (Course<'_>, bool)> = BTreeMap::new();
-    let mut agenda: BTreeMap<(u64, usize), ()> = BTreeMap::new();
+    let mut agenda: BTreeSet<(u64, usize)> = BTreeSet::new();
     for (index, asker) in askers.iter().enumerate() {
         let deadline = Some(Duration::from_millis(DEADLINE));
         let course = Course::new(&request, options, index as u64, deadline);
         courses.insert(index, (course, false));
-        agenda.insert((asker.begins, index), ());
+        agenda.insert((asker.begins, index));
     }
     let mut steps = 0;
-    while let Some(((now, index), ())) = agenda.pop_first() {
+    while let Some((now, index)) = agenda.pop_first() {
         steps += 1;
         assert!(steps < 1_000_000, "the askers wait for ever");
         let asker = &askers[index];
@@ -96,11 +96,11 @@ fn run(askers: &[Asker]) -> Outcome {
                 outcome
                     .calls
                     .push((now, (now + asker.takes).min(now + LEASE)));
-                agenda.insert((now + asker.takes, index), ());
+                agenda.insert((now + asker.takes, index));
                 courses.insert(index, (course, true));
             }
             Ok(Step::Wait(time)) => {
-                agenda.insert((now + u64::try_from(time.as_millis()).unwrap(), index), ());
+                agenda.insert((now + u64::try_from(time.as_millis()).unwrap(), index));
                 courses.insert(index, (course, false));
             }
             Ok(Step::Done(answer)) => {

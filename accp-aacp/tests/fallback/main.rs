@@ -2,6 +2,7 @@
 
 #![cfg(feature = "fallback")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+#![allow(clippy::disallowed_methods, reason = "the tests do the IO")]
 
 mod claims;
 #[cfg(feature = "sqlite")]

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use accp_aacp::fallback::{Entry, EntryKey, Instruction, SqliteRegistry};
+use accp_aacp::fallback::{
+    Entry, EntryKey, Instruction, RegistryError, RegistryErrorKind, SqliteRegistry,
+};
 use accp_aacp::{Packet, Vocabulary};
 use accp_registry::Hash;
 
@@ -107,17 +109,23 @@ fn open(args: &Args, creates: bool) -> Result<SqliteRegistry, Failure> {
     } else {
         SqliteRegistry::open_existing(path)
     };
-    opened.map_err(failed)
+    opened.map_err(|error| failed(&error))
 }
 
-fn failed(error: accp_aacp::fallback::RegistryError) -> Failure {
-    Failure::Misuse(error.to_string())
+fn failed(error: &RegistryError) -> Failure {
+    if error.kind == RegistryErrorKind::Conflict {
+        Failure::Input(error.to_string())
+    } else {
+        Failure::Misuse(error.to_string())
+    }
 }
 
 fn all(args: &Args) -> Result<Vec<Entry>, Failure> {
     let mut entries = Vec::new();
     let mut registry = open(args, false)?;
-    registry.each(|entry| entries.push(entry)).map_err(failed)?;
+    registry
+        .each(|entry| entries.push(entry))
+        .map_err(|error| failed(&error))?;
     Ok(entries)
 }
 
@@ -207,13 +215,8 @@ fn add(
 }
 
 fn store(args: &Args, entries: &[Entry]) -> Outcome {
-    let added = open(args, true)?.add(entries).map_err(|error| {
-        if error.kind == accp_aacp::fallback::RegistryErrorKind::Conflict {
-            Failure::Input(error.to_string())
-        } else {
-            failed(error)
-        }
-    })?;
+    let added = open(args, true)?.add(entries);
+    let added = added.map_err(|error| failed(&error))?;
     let mut out = Output::stdout();
     let kept = entries.len() - added;
     match args.format {
@@ -230,7 +233,9 @@ fn store(args: &Args, entries: &[Entry]) -> Outcome {
 fn remove(args: &Args, key: &KeyArgs) -> Outcome {
     let found: EntryKey = find(&all(args)?, key)?.key();
     let id: Hash = found.id;
-    let is_gone = open(args, false)?.remove(&found).map_err(failed)?;
+    let is_gone = open(args, false)?
+        .remove(&found)
+        .map_err(|error| failed(&error))?;
     if args.format == Format::Json {
         let mut out = Output::stdout();
         out.line(

@@ -32,7 +32,7 @@ pub(super) struct ModelArgs {
     /// The name of the model
     #[arg(long, value_name = "NAME", requires = "llm_url")]
     llm_model: Option<String>,
-    /// The environment variable that holds the key of the server [default: AACP_LLM_KEY, if it is set]
+    /// The environment variable that holds the key of the server [default: `AACP_LLM_KEY`, if it is set]
     #[arg(long, value_name = "NAME", requires = "llm_url")]
     llm_key_env: Option<String>,
     /// The longest time of a call, in seconds

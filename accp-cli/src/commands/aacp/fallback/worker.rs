@@ -1,7 +1,7 @@
 //! One line of work: a registry and a model of its own.
 
 use accp_aacp::fallback::{
-    Answer, Fallback, FallbackError, MemoryRegistry, Options, Registry, Request, Route,
+    Answer, Fallback, FallbackError, MemoryRegistry, Options, Registry, Request, Route, Source,
     SqliteRegistry, SystemClock,
 };
 use accp_aacp::{PacketBuf, Vocabulary};
@@ -91,9 +91,9 @@ fn answered(answer: &Answer, vocabulary: &Vocabulary) -> Reply {
 }
 
 fn routed(route: &Route, request: &Request, vocabulary: &Vocabulary) -> Reply {
-    let tier = route.source.map(|source| source.tier());
+    let tier = route.source.map(Source::tier);
     let json = json!({
-        "tier": tier, "source": route.source.map(|source| source.as_str()),
+        "tier": tier, "source": route.source.map(Source::as_str),
         "packet": route.packet.as_ref().map(PacketBuf::text),
         "id": request.instruction().id().to_string(), "times_seen": route.times_seen,
         "score": route.score,
