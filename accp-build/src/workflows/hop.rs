@@ -43,7 +43,12 @@ pub(super) fn hop(
         let doc = doc::attributes(&[sentence(&capitalised(meaning.unwrap_or(key)))]);
         let rename = (ident != key).then(|| quote!(#[aacp(rename = #key)]));
         fields.push(quote!(#doc #rename pub #ident: #ty,));
-        values.push(quote!(#ident: #value,));
+        let is_named_so = value.to_string() == ident.to_string();
+        values.push(if is_named_so {
+            quote!(#ident,)
+        } else {
+            quote!(#ident: #value,)
+        });
         Ok(())
     };
     add("return", ty.clone(), text.constant(&hop.receiver))?;
@@ -274,31 +279,42 @@ impl<'h> Arguments<'h> {
             [] => text.constant(""),
             [Part::Text(constant)] => text.constant(constant),
             [Part::Value(parameter, None)] if parameter.kind != Kind::List => self.whole(parameter),
-            parts => {
-                let mut format = String::new();
-                let mut values = Vec::new();
-                for part in parts {
-                    match part {
-                        Part::Text(text) => {
-                            format.push_str(&text.replace('{', "{{").replace('}', "}}"))
-                        }
-                        Part::Value(parameter, rewrite) => {
+            parts => text.made(&self.joined(parts)),
+        }
+    }
+
+    /// Returns the parts as one `String`.
+    fn joined(&self, parts: &[Part<'_>]) -> TokenStream {
+        let mut format = String::new();
+        let mut values = Vec::new();
+        for part in parts {
+            match part {
+                Part::Text(text) => {
+                    format.push_str(&text.replace('{', "{{").replace('}', "}}"));
+                }
+                Part::Value(parameter, rewrite) => {
+                    let ident = self.ident(parameter);
+                    let is_list = parameter.kind == Kind::List;
+                    let value = if is_list {
+                        quote!(#ident.join(","))
+                    } else {
+                        quote!(#ident)
+                    };
+                    match rewrite {
+                        None if !is_list => format.push_str(&format!("{{{ident}}}")),
+                        None => {
                             format.push_str("{}");
-                            let ident = self.ident(parameter);
-                            let value = match parameter.kind {
-                                Kind::List => quote!(#ident.join(",")),
-                                _ => quote!(#ident),
-                            };
-                            values.push(match rewrite {
-                                Some(rewrite) => rewriting(rewrite, &value),
-                                None => value,
-                            });
+                            values.push(value);
+                        }
+                        Some(name) => {
+                            format.push_str("{}");
+                            values.push(rewriting(name, &value));
                         }
                     }
                 }
-                text.made(&quote!(format!(#format, #(#values),*)))
             }
         }
+        quote!(format!(#format #(, #values)*))
     }
 
     /// Returns the value of a field that holds a list.
@@ -313,7 +329,7 @@ impl<'h> Arguments<'h> {
             parts => {
                 let whole = match parts {
                     [Part::Value(parameter, None)] => self.ident(parameter).into_token_stream(),
-                    parts => self.text(text, parts),
+                    parts => self.joined(parts),
                 };
                 let item = text.made(&quote!(item.to_owned()));
                 quote!(#whole.split(',').map(|item| #item).collect())
