@@ -36,7 +36,7 @@ impl WorkflowOptions {
     /// Returns the command that generates with these options.
     fn command(&self) -> String {
         let mut command = String::from("accp generate --aacp");
-        for word in self.file.iter() {
+        if let Some(word) = &self.file {
             command.extend([" ", word]);
         }
         if self.runtime != AACP.rust.runtime {

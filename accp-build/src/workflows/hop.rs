@@ -43,7 +43,7 @@ pub(super) fn hop(
         let doc = doc::attributes(&[sentence(&capitalised(meaning.unwrap_or(key)))]);
         let rename = (ident != key).then(|| quote!(#[aacp(rename = #key)]));
         fields.push(quote!(#doc #rename pub #ident: #ty,));
-        let is_named_so = value.to_string() == ident.to_string();
+        let is_named_so = ident == value.to_string();
         values.push(if is_named_so {
             quote!(#ident,)
         } else {
@@ -209,13 +209,12 @@ impl<'h> Arguments<'h> {
 
     fn parameters(&self, text: &Text) -> Vec<TokenStream> {
         let ty = text.ty();
-        let each = self
-            .list
-            .iter()
-            .map(|(parameter, ident)| match parameter.kind {
-                Kind::List => quote!(#ident: impl IntoIterator<Item: Into<#ty>>),
-                _ => quote!(#ident: impl Into<#ty>),
-            });
+        let each = self.list.iter().map(|(parameter, ident)| {
+            let items = quote!(IntoIterator<Item: Into<#ty>>);
+            let is_list = parameter.kind == Kind::List;
+            let bound = if is_list { items } else { quote!(Into<#ty>) };
+            quote!(#ident: impl #bound)
+        });
         each.collect()
     }
 
@@ -301,7 +300,10 @@ impl<'h> Arguments<'h> {
                         quote!(#ident)
                     };
                     match rewrite {
-                        None if !is_list => format.push_str(&format!("{{{ident}}}")),
+                        None if !is_list => {
+                            let ident = ident.to_string();
+                            format.extend(["{", &ident, "}"]);
+                        }
                         None => {
                             format.push_str("{}");
                             values.push(value);
@@ -397,7 +399,8 @@ fn check_rewritings(at: &str, hop: &Hop) -> Result<(), NameFault> {
     for (key, template) in hop.fields() {
         let places = template.split('{').skip(1);
         let names = places.filter_map(|place| place.split('}').next()?.split_once(':'));
-        for (_, name) in names.filter(|(_, name)| named(name).is_none()) {
+        let mut names = names.map(|(_, name)| name);
+        if let Some(name) = names.find(|name| named(name).is_none()) {
             return Err(unknown(name, format!("{at}/fields/{key}")));
         }
     }
