@@ -7,6 +7,7 @@ mod lines;
 mod lint;
 mod object;
 mod report;
+pub(super) mod structs;
 mod validate;
 mod vocabulary;
 mod workflows;
