@@ -36,7 +36,7 @@ impl WorkflowOptions {
     /// Returns the command that generates with these options.
     fn command(&self) -> String {
         let mut command = String::from("accp generate --aacp");
-        for word in self.file.iter() {
+        if let Some(word) = &self.file {
             command.extend([" ", word]);
         }
         if self.runtime != AACP.rust.runtime {
@@ -51,7 +51,8 @@ impl WorkflowOptions {
 
 /// Returns the Rust source for workflows: a module for each, with a struct for each hop that derives
 /// `AacpPacket`. Its function `new` takes the parameters without a default, and returns the packet
-/// that the workflow makes of them; a field of the struct can be set to another value then.
+/// that the workflow makes of them; a field of the struct can be set to another value then. Such a
+/// value is sent as it is: only `new` rewrites, and neither looks whether a number is one.
 ///
 /// The text depends only on the arguments. Its first line names the command that makes it;
 /// [`check`](crate::check) reads the command there.
@@ -116,8 +117,8 @@ pub fn generate_workflows(
         let module = quote! {
             #doc
             pub mod #name {
-                #cow
                 use #runtime::#derive;
+                #cow
                 #(#structs)*
             }
         };

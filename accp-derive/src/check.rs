@@ -27,15 +27,12 @@ use crate::registry::{self, Loaded};
 pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Option<Loaded>)> {
     let krate = input.attrs.krate.as_ref();
     let is_runtime = krate.is_some_and(|path| path.is_ident("crate"));
-    let loaded = match registry_names(cx.protocol, input) {
-        Some(names) => {
-            let named = input.attrs.registry.as_ref();
-            Some(registry::load(cx, names, named, is_runtime)?)
-        }
-        None => {
-            registry_without_schema(cx, &input.attrs);
-            None
-        }
+    let loaded = if let Some(names) = registry_names(cx.protocol, input) {
+        let path = input.attrs.registry.as_ref();
+        Some(registry::load(cx, names.variable, path, is_runtime)?)
+    } else {
+        registry_without_schema(cx, &input.attrs);
+        None
     };
     let empty = Registry::empty_of(cx.protocol);
     let registry = loaded.as_ref().map_or(&empty, |loaded| &loaded.registry);

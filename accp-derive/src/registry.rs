@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::SystemTime;
 
-use accp_registry::protocol::RegistryNames;
 use accp_registry::{Protocol, Registry, registry_files};
 use proc_macro2::Span;
 use syn::LitStr;
@@ -27,11 +26,10 @@ pub(crate) struct Loaded {
 /// standard profiles. `None` when the registry cannot be read; the mistake is noted.
 pub(crate) fn load(
     cx: &Ctxt,
-    names: RegistryNames,
+    variable: &'static str,
     named: Option<&LitStr>,
     is_runtime: bool,
 ) -> Option<Loaded> {
-    let variable = names.variable;
     let (path, span) = match named {
         Some(path) => (Some(path.value()), path.span()),
         // The runtime's own types follow the standard profiles, under every setting of the user's

@@ -43,7 +43,12 @@ pub(super) fn hop(
         let doc = doc::attributes(&[sentence(&capitalised(meaning.unwrap_or(key)))]);
         let rename = (ident != key).then(|| quote!(#[aacp(rename = #key)]));
         fields.push(quote!(#doc #rename pub #ident: #ty,));
-        values.push(quote!(#ident: #value,));
+        let is_named_so = ident == value.to_string();
+        values.push(if is_named_so {
+            quote!(#ident,)
+        } else {
+            quote!(#ident: #value,)
+        });
         Ok(())
     };
     add("return", ty.clone(), text.constant(&hop.receiver))?;
@@ -204,13 +209,12 @@ impl<'h> Arguments<'h> {
 
     fn parameters(&self, text: &Text) -> Vec<TokenStream> {
         let ty = text.ty();
-        let each = self
-            .list
-            .iter()
-            .map(|(parameter, ident)| match parameter.kind {
-                Kind::List => quote!(#ident: impl IntoIterator<Item: Into<#ty>>),
-                _ => quote!(#ident: impl Into<#ty>),
-            });
+        let each = self.list.iter().map(|(parameter, ident)| {
+            let items = quote!(IntoIterator<Item: Into<#ty>>);
+            let is_list = parameter.kind == Kind::List;
+            let bound = if is_list { items } else { quote!(Into<#ty>) };
+            quote!(#ident: impl #bound)
+        });
         each.collect()
     }
 
@@ -274,31 +278,45 @@ impl<'h> Arguments<'h> {
             [] => text.constant(""),
             [Part::Text(constant)] => text.constant(constant),
             [Part::Value(parameter, None)] if parameter.kind != Kind::List => self.whole(parameter),
-            parts => {
-                let mut format = String::new();
-                let mut values = Vec::new();
-                for part in parts {
-                    match part {
-                        Part::Text(text) => {
-                            format.push_str(&text.replace('{', "{{").replace('}', "}}"))
+            parts => text.made(&self.joined(parts)),
+        }
+    }
+
+    /// Returns the parts as one `String`.
+    fn joined(&self, parts: &[Part<'_>]) -> TokenStream {
+        let mut format = String::new();
+        let mut values = Vec::new();
+        for part in parts {
+            match part {
+                Part::Text(text) => {
+                    format.push_str(&text.replace('{', "{{").replace('}', "}}"));
+                }
+                Part::Value(parameter, rewrite) => {
+                    let ident = self.ident(parameter);
+                    let is_list = parameter.kind == Kind::List;
+                    let value = if is_list {
+                        quote!(#ident.join(","))
+                    } else {
+                        quote!(#ident)
+                    };
+                    match rewrite {
+                        None if !is_list => {
+                            let ident = ident.to_string();
+                            format.extend(["{", &ident, "}"]);
                         }
-                        Part::Value(parameter, rewrite) => {
+                        None => {
                             format.push_str("{}");
-                            let ident = self.ident(parameter);
-                            let value = match parameter.kind {
-                                Kind::List => quote!(#ident.join(",")),
-                                _ => quote!(#ident),
-                            };
-                            values.push(match rewrite {
-                                Some(rewrite) => rewriting(rewrite, &value),
-                                None => value,
-                            });
+                            values.push(value);
+                        }
+                        Some(name) => {
+                            format.push_str("{}");
+                            values.push(rewriting(name, &value));
                         }
                     }
                 }
-                text.made(&quote!(format!(#format, #(#values),*)))
             }
         }
+        quote!(format!(#format #(, #values)*))
     }
 
     /// Returns the value of a field that holds a list.
@@ -313,7 +331,7 @@ impl<'h> Arguments<'h> {
             parts => {
                 let whole = match parts {
                     [Part::Value(parameter, None)] => self.ident(parameter).into_token_stream(),
-                    parts => self.text(text, parts),
+                    parts => self.joined(parts),
                 };
                 let item = text.made(&quote!(item.to_owned()));
                 quote!(#whole.split(',').map(|item| #item).collect())
@@ -381,7 +399,8 @@ fn check_rewritings(at: &str, hop: &Hop) -> Result<(), NameFault> {
     for (key, template) in hop.fields() {
         let places = template.split('{').skip(1);
         let names = places.filter_map(|place| place.split('}').next()?.split_once(':'));
-        for (_, name) in names.filter(|(_, name)| named(name).is_none()) {
+        let mut names = names.map(|(_, name)| name);
+        if let Some(name) = names.find(|name| named(name).is_none()) {
             return Err(unknown(name, format!("{at}/fields/{key}")));
         }
     }

@@ -37,8 +37,8 @@ fn aacp_35_a_hop_is_a_struct_with_a_constructor() {
 
     /// Move an office.
     pub mod move_ {
-        use std::borrow::Cow;
         use ours::aacp::AacpPacket;
+        use std::borrow::Cow;
         /// Book a van.
         ///
         /// The packet `SEND|IT` of the hop `book_van`.

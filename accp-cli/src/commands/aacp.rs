@@ -9,6 +9,7 @@ mod lint;
 mod object;
 mod registry;
 mod report;
+pub(super) mod structs;
 mod validate;
 mod vocabulary;
 mod workflows;

@@ -11,9 +11,8 @@ use accp_grammar::{AACP, ACCP, Grammar, Source};
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 
-/// The places of the generated grammars in the repository, each with its grammar.
-const FILES: [(&str, &Grammar<'_>); 2] =
-    [("grammar/accp.pest", &ACCP), ("grammar/aacp.pest", &AACP)];
+/// The place of the generated grammars in the repository.
+const FOLDER: &str = "grammar";
 
 /// Write the grammar of frames or of packets: for pest, or the ABNF from which it is made
 #[derive(Debug, clap::Args)]
@@ -21,7 +20,6 @@ const FILES: [(&str, &Grammar<'_>); 2] =
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
   accp grammar --abnf
-  accp grammar --check
   accp grammar --write
   accp grammar --check grammar/aacp.pest
   accp grammar export --format lark"
@@ -38,21 +36,12 @@ pub(crate) struct Args {
     /// The pest grammar that is generated from it (the default)
     #[arg(long, group = "what")]
     pest: bool,
-    /// Write nothing; fail if the file, grammar/accp.pest by default, differs from what the ABNF
-    /// generates
-    #[arg(long, group = "what", value_name = "FILE", num_args = 0..=1)]
-    #[expect(
-        clippy::option_option,
-        reason = "the option may stand without its value"
-    )]
-    check: Option<Option<PathBuf>>,
-    /// Write the pest grammar to the file, grammar/accp.pest by default
-    #[arg(long, group = "what", value_name = "FILE", num_args = 0..=1)]
-    #[expect(
-        clippy::option_option,
-        reason = "the option may stand without its value"
-    )]
-    write: Option<Option<PathBuf>>,
+    /// Write nothing; fail if the file differs from what the ABNF generates
+    #[arg(long, group = "what", value_name = "FILE", num_args = 0..=1, default_missing_value = FOLDER)]
+    check: Option<PathBuf>,
+    /// Write the pest grammar to the file
+    #[arg(long, group = "what", value_name = "FILE", num_args = 0..=1, default_missing_value = FOLDER)]
+    write: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -65,35 +54,26 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(Command::Export(args)) = &args.command {
         return export::run(args);
     }
-    let (path, grammar) = place(args);
-    if args.abnf {
-        Output::print(grammar.abnf.as_bytes())?;
-    } else if args.check.is_some() {
-        check(grammar, &path)?;
-    } else {
-        // Both texts are part of this binary, so an error is a mistake in the source.
-        let pest = grammar
-            .generate()
-            .map_err(|error| Failure::Input(error.to_string()))?;
-        let mut out = Output::to(args.write.as_ref().map(|_| path.as_path()))?;
-        out.write(pest.as_bytes())?;
-        out.finish()?;
+    let path = args.check.as_ref().or(args.write.as_ref());
+    let is_packets = args.aacp || path.is_some_and(|path| path.ends_with("aacp.pest"));
+    let grammar = if is_packets { &AACP } else { &ACCP };
+    let path = path.map(|path| match path {
+        path if path == Path::new(FOLDER) => path.join(format!("{}.pest", grammar.protocol.name)),
+        path => path.clone(),
+    });
+    match path {
+        _ if args.abnf => Output::print(grammar.abnf.as_bytes())?,
+        Some(path) if args.check.is_some() => check(grammar, &path)?,
+        path => {
+            // Both texts are part of this binary, so an error is a mistake in the source.
+            let pest = grammar.generate();
+            let pest = pest.map_err(|error| Failure::Input(error.to_string()))?;
+            let mut out = Output::to(path.as_deref())?;
+            out.write(pest.as_bytes())?;
+            out.finish()?;
+        }
     }
     Ok(Verdict::Fine)
-}
-
-/// Returns the grammar that is asked for, and the place of its file.
-fn place(args: &Args) -> (PathBuf, &'static Grammar<'static>) {
-    let named = args.check.as_ref().or(args.write.as_ref());
-    let named = named.and_then(Option::as_ref);
-    let is_named = |(file, _): &&(&str, _)| {
-        let name = named.and_then(|path| path.file_name());
-        name.is_some() && name == Path::new(file).file_name()
-    };
-    let [frames, packets] = FILES;
-    let asked = if args.aacp { packets } else { frames };
-    let (file, grammar) = FILES.iter().find(is_named).copied().unwrap_or(asked);
-    (named.map_or_else(|| file.into(), PathBuf::clone), grammar)
 }
 
 fn check(grammar: &Grammar<'_>, path: &Path) -> Result<(), Failure> {

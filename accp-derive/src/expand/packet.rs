@@ -128,13 +128,12 @@ fn decode(fields: &Fields<'_>) -> TokenStream {
         .filled
         .iter()
         .map(|Filled { key, .. }| quote!(#key => {}));
-    let others = match rest(fields) {
-        Some(at) => {
-            let span = span_of(fields.members[at].field.ty);
-            let slot = Ident::new(&slot(at).to_string(), span);
-            quote_spanned!(span=> #slot.push((_p::Into::into(key), _p::Into::into(value))))
-        }
-        None => quote!(return _p::Err(_p::unknown(packet, index))),
+    let others = if let Some(at) = rest(fields) {
+        let span = span_of(fields.members[at].field.ty);
+        let slot = Ident::new(&slot(at).to_string(), span);
+        quote_spanned!(span=> #slot.push((_p::Into::into(key), _p::Into::into(value))))
+    } else {
+        quote!(return _p::Err(_p::unknown(packet, index)))
     };
     let values = fields.members.iter().enumerate().map(|(at, member)| {
         let (ident, ty) = (member.field.ident, member.field.ty);

@@ -19,7 +19,7 @@ fn encode_adds_the_version_and_nothing_else() {
         json!({ "task": "LOG", "dom": "HR", "fields": [["return", "a"], ["p", "2"], ["res", "b"]] }),
         json!({ "task": "LOG", "dom": "HR", "fields": { "res": "b", "return": "a", "amt": 7 } }),
     ];
-    let input: String = objects.iter().map(|object| format!("{object}\n")).collect();
+    let input = objects.map(|object| object.to_string()).join("\n");
     let run = aacp(&["encode"], input);
     let expected = "LOG|HR|return:a|p:2|aacp:1.1|res:b\nLOG|HR|res:b|return:a|amt:7|aacp:1.1\n";
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), expected));
@@ -209,4 +209,17 @@ fn files_with_a_mistake_are_told_with_the_place() {
     assert_eq!(folder.run(&own, "").json()[0]["warnings"], json!([]));
     let missing = folder.run(&["aacp", "validate", "--vocabulary", "no.json"], "");
     assert_eq!(missing.code, Some(2));
+}
+
+#[test]
+fn an_object_without_measure_is_refused() {
+    let huge = "x".repeat(10 << 20);
+    let objects = format!(
+        "{{\"task\":\"{huge}\"}}\n{{\"task\":\"LOG\",\"dom\":\"HR\",\"fields\":{{\"return\":\"a\"}}}}\n"
+    );
+    let run = aacp(&["encode", "--format", "json"], objects);
+    assert_eq!(run.code, Some(1));
+    let found = run.json();
+    assert_eq!(found[0]["errors"][0]["code"], "too-long");
+    assert_eq!(found[1]["packet"], "LOG|HR|return:a|aacp:1.1");
 }
