@@ -12,9 +12,9 @@ use crate::error::Error;
 pub(crate) fn constants(registry: &Registry) -> [TokenStream; 2] {
     let version = proc_macro2::Literal::u64_unsuffixed(registry.version);
     let hash = registry.hash().to_string();
-    let names = registry.protocol().rust;
-    let [version_doc, hash_doc] =
-        [names.version_doc, names.hash_doc].map(|doc| doc::attributes(&[doc.to_owned()]));
+    let docs = registry.protocol().rust.registry;
+    let docs = docs.map_or([""; 2], |names| [names.version_doc, names.hash_doc]);
+    let [version_doc, hash_doc] = docs.map(|doc| doc::attributes(&[doc.to_owned()]));
     [
         quote! {
             #version_doc

@@ -19,6 +19,9 @@ pub enum Error {
     /// Names of the registry that do not give distinct Rust names.
     #[error("the registry gives no clear Rust names:\n{}", Lines(.0))]
     Names(Vec<NameFault>),
+    /// Names of workflows that do not give distinct Rust names.
+    #[error("the workflows give no clear Rust names:\n{}", Lines(.0))]
+    Workflows(Vec<NameFault>),
     /// Attributes that are none, or that no type or field takes.
     #[error("the added attributes cannot be used:\n{}", Lines(.0))]
     Attributes(Vec<AttributeFault>),

@@ -2,7 +2,8 @@
 //! `--check`.
 //!
 //! [`Builder`] is for build scripts. [`generate`], [`write()`] and [`check`] are its parts, for
-//! programs that already have a registry.
+//! programs that already have a registry. With feature `aacp`, `generate_workflows` does the same for
+//! the workflows of AACP.
 
 mod attributes;
 mod builder;
@@ -17,9 +18,13 @@ mod names;
 mod options;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "aacp")]
+mod workflows;
 
 pub use builder::Builder;
 pub use error::{AttributeFault, Error, NameFault};
 pub use file::{Stale, check, write};
 pub use generate::generate;
 pub use options::Options;
+#[cfg(feature = "aacp")]
+pub use workflows::{WorkflowOptions, generate_workflows};

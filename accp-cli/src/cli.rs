@@ -3,8 +3,8 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    agent, bench, check, completions, convert, decode, demo, encode, erase, explain, fix, generate,
-    grammar, man, primer, ready, registry, send, serve, session, tail, tokens,
+    aacp, agent, bench, check, completions, convert, decode, demo, encode, erase, explain, fix,
+    generate, grammar, man, primer, ready, registry, send, serve, session, tail, tokens,
 };
 use crate::outcome::Outcome;
 
@@ -65,6 +65,8 @@ pub(crate) enum Command {
     Session(session::Command),
     #[command(subcommand)]
     Registry(registry::Command),
+    #[command(subcommand)]
+    Aacp(aacp::Command),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -93,6 +95,7 @@ impl Command {
             Self::Ready(args) => Ok(ready::run(args)),
             Self::Session(command) => session::run(command),
             Self::Registry(command) => registry::run(command),
+            Self::Aacp(command) => aacp::run(command),
             Self::Completions(args) => completions::run(args, Cli::command()),
             Self::Man(args) => man::run(args, Cli::command()),
         }

@@ -1,6 +1,7 @@
 //! The commands, one file each: `Args` holds the arguments of the command line, `run` does the
 //! work.
 
+pub(crate) mod aacp;
 pub(crate) mod agent;
 pub(crate) mod bench;
 pub(crate) mod check;

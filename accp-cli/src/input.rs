@@ -93,7 +93,7 @@ impl Input {
     }
 }
 
-/// The lines of an input that are not blank.
+/// The lines of an input.
 pub(crate) struct Lines {
     pub(crate) name: String,
     reader: Box<dyn BufRead>,
@@ -110,22 +110,34 @@ pub(crate) struct Line<'l> {
     pub(crate) bytes: &'l [u8],
 }
 
+impl Line<'_> {
+    /// Returns whether only the beginning of the line is kept.
+    pub(crate) fn is_cut(self) -> bool {
+        self.bytes.len() == LINE_BYTES
+    }
+}
+
 impl Lines {
     /// Returns the next line that is not blank.
     pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, Failure> {
         while self.read()? {
-            self.number += 1;
-            if self.number == 1 && self.bytes.starts_with(BOM) {
-                self.bytes.drain(..BOM.len());
-            }
             if !self.bytes.trim_ascii().is_empty() {
-                return Ok(Some(Line {
-                    number: self.number,
-                    bytes: &self.bytes,
-                }));
+                return Ok(Some(self.line()));
             }
         }
         Ok(None)
+    }
+
+    /// Returns the next line, also if it is blank.
+    pub(crate) fn next_of_all(&mut self) -> Result<Option<Line<'_>>, Failure> {
+        Ok(self.read()?.then(|| self.line()))
+    }
+
+    fn line(&self) -> Line<'_> {
+        Line {
+            number: self.number,
+            bytes: &self.bytes,
+        }
     }
 
     /// Reads a line into `bytes`. Returns `false` at the end of the input.
@@ -146,6 +158,10 @@ impl Lines {
             self.reader.skip_until(b'\n').map_err(fail)?;
         }
         self.bytes.truncate(LINE_BYTES);
+        self.number += 1;
+        if self.number == 1 && self.bytes.starts_with(BOM) {
+            self.bytes.drain(..BOM.len());
+        }
         Ok(true)
     }
 }

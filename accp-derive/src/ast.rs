@@ -84,6 +84,16 @@ impl<'a> Input<'a> {
         self.original.generics.type_params().next().is_some()
     }
 
+    /// Returns whether a field is a reference, or holds references.
+    pub(crate) fn has_references(&self) -> bool {
+        let types: Vec<&Type> = match &self.body {
+            Body::Struct(fields) => fields.iter().map(|field| field.ty).collect(),
+            Body::Newtype(_, ty) => vec![ty],
+            Body::Enum(_) => Vec::new(),
+        };
+        types.into_iter().any(|ty| refers(ty.to_token_stream()))
+    }
+
     /// Returns whether a type names a type parameter of the item.
     pub(crate) fn is_generic(&self, ty: &Type) -> bool {
         self.original
@@ -91,6 +101,15 @@ impl<'a> Input<'a> {
             .type_params()
             .any(|param| mentions(ty.to_token_stream(), &param.ident))
     }
+}
+
+/// Returns whether the tokens of a type hold a reference.
+fn refers(tokens: proc_macro2::TokenStream) -> bool {
+    tokens.into_iter().any(|tree| match tree {
+        proc_macro2::TokenTree::Punct(punct) => punct.as_char() == '&',
+        proc_macro2::TokenTree::Group(group) => refers(group.stream()),
+        _ => false,
+    })
 }
 
 /// Returns whether an identifier occurs in the tokens.
@@ -185,7 +204,12 @@ fn fields<'a>(cx: &Ctxt, fields: &'a Fields) -> Option<Vec<Field<'a>>> {
         Fields::Named(named) => Some(named_fields(cx, named)),
         Fields::Unit => Some(Vec::new()),
         Fields::Unnamed(unnamed) => {
-            let message = "expected named fields: a field's name is its key in the registry";
+            let place = if cx.protocol.is_text() {
+                ""
+            } else {
+                " in the registry"
+            };
+            let message = format!("expected named fields: a field's name is its key{place}");
             cx.error(unnamed, message);
             None
         }

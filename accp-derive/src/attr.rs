@@ -55,10 +55,26 @@ pub(crate) fn identity(protocol: &Protocol) -> impl Iterator<Item = &'static str
         .chain(protocol.head.iter().map(|part| part.name))
 }
 
+/// The attributes that are of use only where a schema declares fields and their types.
+const OF_SCHEMAS: [&str; 6] = [
+    "registry",
+    "deny_unknown_fields",
+    "ignore",
+    "default",
+    "with",
+    "symbol",
+];
+
 /// Returns every attribute with the places where it may stand.
 fn known(protocol: &Protocol) -> Vec<Known> {
     let mut known: Vec<Known> = Vec::new();
-    known.extend(identity(protocol).map(|name| (name, &[Container, Variant][..])));
+    // A variant is a message only where an enum can be several.
+    let places = if protocol.is_text() {
+        &[Container][..]
+    } else {
+        &[Container, Variant]
+    };
+    known.extend(identity(protocol).map(|name| (name, places)));
     known.extend([
         ("registry", &[Container][..]),
         ("crate", &[Container]),
@@ -73,6 +89,9 @@ fn known(protocol: &Protocol) -> Vec<Known> {
         ("with", &[Field]),
         ("symbol", &[Variant]),
     ]);
+    if protocol.is_text() {
+        known.retain(|(name, _)| !OF_SCHEMAS.contains(name));
+    }
     known
 }
 

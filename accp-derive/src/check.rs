@@ -10,7 +10,7 @@ mod types;
 pub(crate) use constructor::{is_argument, setter};
 pub(crate) use types::{innermost, item_of, optional};
 
-use accp_registry::protocol::{HeadPart, Vocabulary};
+use accp_registry::protocol::{HeadPart, RegistryNames, Vocabulary};
 use accp_registry::{Protocol, Registry, Schema, nearest};
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens as _;
@@ -25,25 +25,19 @@ use crate::registry::{self, Loaded};
 /// Checks an item against every rule. `None` when there is nothing to write; the mistakes are
 /// noted. A plan may also come with mistakes. The registry is `None` if the item needs none.
 pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Option<Loaded>)> {
-    let loaded = if needs_registry(cx.protocol, input) {
-        let is_runtime = input
-            .attrs
-            .krate
-            .as_ref()
-            .is_some_and(|path| path.is_ident("crate"));
-        Some(registry::load(
-            cx,
-            input.attrs.registry.as_ref(),
-            is_runtime,
-        )?)
+    let krate = input.attrs.krate.as_ref();
+    let is_runtime = krate.is_some_and(|path| path.is_ident("crate"));
+    let loaded = if let Some(names) = registry_names(cx.protocol, input) {
+        let path = input.attrs.registry.as_ref();
+        Some(registry::load(cx, names.variable, path, is_runtime)?)
     } else {
         registry_without_schema(cx, &input.attrs);
         None
     };
-    let empty = Registry::empty();
+    let empty = Registry::empty_of(cx.protocol);
     let registry = loaded.as_ref().map_or(&empty, |loaded| &loaded.registry);
     let plan = match &input.body {
-        Body::Struct(fields) if is_frame(&input.attrs) || !cx.protocol.nests => {
+        Body::Struct(fields) if is_frame(&input.attrs) || !cx.protocol.nests() => {
             let owner = Owner {
                 attrs: &input.attrs,
                 ident: input.ident(),
@@ -74,6 +68,9 @@ pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Op
                 .all(|variant| matches!(variant.content, Content::Unit))
             {
                 Plan::Enumeration(enums::enumeration(cx, input, variants))
+            } else if cx.protocol.is_text() {
+                enums::no_message(cx, variants);
+                return None;
             } else {
                 Plan::Frames(enums::frames(cx, input, variants, registry)?)
             }
@@ -93,11 +90,12 @@ fn is_frame(attrs: &Attrs) -> bool {
     attrs.head.iter().any(Option::is_some)
 }
 
-/// Returns whether the fields of an item belong to a schema: to the named one, or to the only one
-/// if messages name none.
-fn needs_registry(protocol: &Protocol, input: &Input<'_>) -> bool {
+/// Returns the names for a registry if the fields of an item belong to a schema: to the named one,
+/// or to the only one if messages name none.
+fn registry_names(protocol: &Protocol, input: &Input<'_>) -> Option<RegistryNames> {
+    let names = protocol.rust.registry;
     if protocol.schema_key.is_none() {
-        return true;
+        return names;
     }
     let in_variants = match &input.body {
         Body::Enum(variants) => variants
@@ -105,7 +103,7 @@ fn needs_registry(protocol: &Protocol, input: &Input<'_>) -> bool {
             .any(|variant| variant.attrs.schema.is_some()),
         Body::Struct(_) | Body::Newtype(..) => false,
     };
-    in_variants || input.attrs.schema.is_some()
+    names.filter(|_| in_variants || input.attrs.schema.is_some())
 }
 
 /// Refuses a registry without a schema: it would have no effect.
@@ -122,7 +120,11 @@ fn registry_without_schema(cx: &Ctxt, attrs: &Attrs) {
 fn no_frame_on_enum(cx: &Ctxt, attrs: &Attrs) {
     for text in attrs.identity() {
         let noun = cx.protocol.noun;
-        let message = format!("an enum is several {noun}s: this belongs on its variants");
+        let message = if cx.protocol.is_text() {
+            format!("an enum is not a {noun} but a value of one: this belongs on a struct")
+        } else {
+            format!("an enum is several {noun}s: this belongs on its variants")
+        };
         cx.error(text, message);
     }
     if let Some(flag) = &attrs.deny_unknown_fields {

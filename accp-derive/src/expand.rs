@@ -11,7 +11,9 @@ mod judged;
 mod nested;
 mod newtype;
 mod owned;
+mod packet;
 mod shapes;
+mod texts;
 mod with;
 
 use accp_registry::{Protocol, Type};
@@ -37,9 +39,20 @@ pub(crate) fn expand(
     let allow = allow();
     let tracked = loaded.map(tracked);
     let family = || generics::family(input.ident(), &input.original.generics);
-    let owned = into_owned::expand(input);
+    // A text may be read as `&str`, which has no owned form.
+    let may_borrow = protocol.is_text() && input.has_references();
+    let owned = (!may_borrow).then(|| into_owned::expand(input));
     let constructor = constructor::expand(input, plan);
     let (impls, family) = match plan {
+        Plan::Frame(frame) if frame.fields.is_text => {
+            (packet::expand(protocol, input, frame), None)
+        }
+        Plan::Newtype(member, ty) if protocol.is_text() => {
+            (texts::newtype(input, member, ty), None)
+        }
+        Plan::Enumeration(choices) if protocol.is_text() => {
+            (texts::enumeration(input, choices), None)
+        }
         Plan::Frame(frame) => (frame::expand(protocol, input, frame), Some(family())),
         Plan::Nested(fields) => (nested::expand(input, fields), None),
         Plan::Newtype(member, ty) => (newtype::expand(input, member, ty), None),

@@ -1,6 +1,8 @@
-//! `#[derive(AccpFrame)]`: a struct checked against the registry, and its codec.
+//! `#[derive(AccpFrame)]`: a struct checked against the registry, and its codec; and
+//! `#[derive(AacpPacket)]`, the same for packets.
 //!
-//! Used through `accp-runtime`, which re-exports the macro and documents the generated code.
+//! Used through `accp-runtime` and `accp-aacp`, which re-export the macros and document the generated
+//! code.
 
 mod ast;
 mod attr;
@@ -11,7 +13,7 @@ mod fallback;
 mod plan;
 mod registry;
 
-use accp_registry::{ACCP, Protocol};
+use accp_registry::{AACP, ACCP, Protocol};
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
@@ -99,6 +101,58 @@ use syn::{DeriveInput, parse_macro_input};
 pub fn derive_accp_frame(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     expand(&ACCP, &input).into()
+}
+
+/// Implements the codec of an AACP packet, or of a value of one (AACP draft section 4).
+///
+/// The generated code depends on the item:
+///
+/// | Item | Implements |
+/// |---|---|
+/// | a struct with `task` and `dom` | `AacpPacket`, `EncodePacket`, `DecodePacket` |
+/// | a struct with `transparent` | `PacketValue`, as the type of its only field |
+/// | an enum without data | `PacketValue`: the name of a variant |
+///
+/// An item without references is `IntoOwned`, and one that borrows also has a method `into_owned` of
+/// its own.
+///
+/// No registry is asked: values are text, and the type of a field says what its text means. It is
+/// text, an integer, `bool`, a `Vec` of these (a text with commas), or a type that derives
+/// `AacpPacket` with `transparent` or as an enum. The field has the key of its name; `r#return` has
+/// the key `return`.
+///
+/// Every packet has `return`, so the struct has it too. The field `aacp`, the version, need not be
+/// there: such a struct writes 1.1, and reads any version. The fields `return`, `p` and `aacp` are
+/// written first; all others follow in the order of the struct, and extra fields in their own order.
+///
+/// | Type | absent reads as | is written as nothing |
+/// |---|---|---|
+/// | an `Option` | `None` | if it is `None` |
+/// | a `Vec` | an empty list | if it is empty |
+/// | any other | an error | never |
+///
+/// # On the struct or enum
+///
+/// - `task = "FETCH"`, `dom = "HR"`: the head of the packet.
+/// - `new`: a constructor and setters, as of `AccpFrame`.
+/// - `transparent`: the struct has one field and is the value of this field.
+/// - `crate = path`: the path of `accp_aacp` if the crate has it under another name.
+///
+/// # On a field
+///
+/// - `rename = "key"`: the key, if the Rust name differs.
+/// - `skip`: the field never travels; a reader sets it to [`Default::default`].
+/// - `extra`: takes the fields that no other field takes, in their order: a `Vec` of pairs of texts,
+///   such as `Vec<(Cow<'p, str>, Cow<'p, str>)>`. A struct without it refuses a packet with such a
+///   field, because it could not write the same packet again.
+///
+/// # On a variant
+///
+/// - `rename = "name"`: the name of the value; without it, the variant's name in `snake_case`.
+#[proc_macro_derive(AacpPacket, attributes(aacp))]
+pub fn derive_aacp_packet(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    expand(&AACP, &input).into()
 }
 
 /// Returns the code for an item, or its mistakes, as the protocol demands.

@@ -36,10 +36,22 @@ pub(crate) struct Fields<'a> {
     pub(crate) order: Vec<usize>,
     /// The fields of the schema that no member holds, each with its place among `order`.
     pub(crate) loose: Vec<Loose>,
+    /// The fields of every message that no member holds and that a writer fills in.
+    pub(crate) filled: Vec<Filled>,
+    /// Whether values are text, of which the Rust types say what they mean.
+    pub(crate) is_text: bool,
     /// Every full and short name of a known key.
     pub(crate) known: Vec<String>,
     /// Whether unknown keys are refused.
     pub(crate) is_closed: bool,
+}
+
+/// A field of every message that no member holds.
+pub(crate) struct Filled {
+    /// How many members stand before it on the wire.
+    pub(crate) before: usize,
+    pub(crate) key: &'static str,
+    pub(crate) text: &'static str,
 }
 
 /// A field of the schema that no member holds.

@@ -24,19 +24,20 @@ pub(crate) struct Loaded {
 
 /// Returns the registry of an item: the one it names, or the one that the environment names, or the
 /// standard profiles. `None` when the registry cannot be read; the mistake is noted.
-pub(crate) fn load(cx: &Ctxt, named: Option<&LitStr>, is_runtime: bool) -> Option<Loaded> {
+pub(crate) fn load(
+    cx: &Ctxt,
+    variable: &'static str,
+    named: Option<&LitStr>,
+    is_runtime: bool,
+) -> Option<Loaded> {
     let (path, span) = match named {
         Some(path) => (Some(path.value()), path.span()),
         // The runtime's own types follow the standard profiles, under every setting of the user's
         // build.
         None if is_runtime => (None, Span::call_site()),
-        None => (
-            value_of(cx, cx.protocol.rust.variable).ok()?,
-            Span::call_site(),
-        ),
+        None => (value_of(cx, variable).ok()?, Span::call_site()),
     };
     let protocol = cx.protocol;
-    let variable = protocol.rust.variable;
     let asked = (named.is_none() && !is_runtime).then_some(variable);
     let Some(path) = path else {
         return Some(Loaded {

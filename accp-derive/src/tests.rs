@@ -1,7 +1,7 @@
 //! Words of the generated code.
 
 use accp_registry::testing::TOY;
-use accp_registry::{ACCP, Protocol};
+use accp_registry::{AACP, ACCP, Protocol};
 use proc_macro2::{TokenStream, TokenTree};
 
 /// Returns every identifier and literal of the code for a frame.
@@ -150,4 +150,38 @@ fn another_protocol_has_its_own_mistakes() {
     "a variant with fields is a packet: add `#[toy(task = \"..\", area = \"..\")]`"
     "`A` has packets as variants: `C` must hold one, as in `C(Packet)`, or have fields in `{}`"
     "#);
+}
+
+/// A packet is written by the runtime of packets, and needs no registry.
+#[test]
+fn aacp_35_a_packet_has_its_own_traits_and_no_registry() {
+    let item = r#"#[aacp(task = "FETCH", dom = "HR", crate = renamed::aacp)]
+        struct Fetch<'p> { fields: Vec<&'p str>, r#return: Cow<'p, str>, #[aacp(extra)] others: Vec<(String, String)> }"#;
+    let words = words_of(&AACP, item);
+    let has = |word: &str| words.iter().any(|other| other == word);
+    for word in [
+        "renamed",
+        "TASK",
+        "\"FETCH\"",
+        "DOM",
+        "\"HR\"",
+        "EncodePacket",
+        "\"1.1\"",
+    ] {
+        assert!(has(word), "{word}");
+    }
+    for word in [
+        "compile_error",
+        "accp_aacp",
+        "option_env",
+        "FrameType",
+        "unknown",
+        "pub",
+    ] {
+        assert!(!has(word), "{word}");
+    }
+    // The receiver comes first and the version behind it, whatever the order of the struct.
+    let place = |word: &str| words.iter().position(|other| other == word).unwrap();
+    assert!(place("\"return\"") < place("\"aacp\""));
+    assert!(place("\"aacp\"") < place("\"fields\""));
 }

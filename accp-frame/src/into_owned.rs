@@ -103,6 +103,14 @@ impl<T: IntoOwned> IntoOwned for Box<T> {
     }
 }
 
+impl<S: IntoOwned, T: IntoOwned> IntoOwned for (S, T) {
+    type Owned = (S::Owned, T::Owned);
+
+    fn into_owned(self) -> Self::Owned {
+        (self.0.into_owned(), self.1.into_owned())
+    }
+}
+
 impl<T: IntoOwned> IntoOwned for Vec<T> {
     type Owned = Vec<T::Owned>;
 

@@ -7,10 +7,45 @@ use std::borrow::Cow;
 
 use accp_registry::lexical;
 
+use crate::error::{Expected, Explain};
 use crate::pest_parser::Rule;
 
+impl Explain for Rule {
+    /// Returns `None` for `escaped-char`, which only continues a string that could end here.
+    fn expected(self) -> Option<Expected> {
+        Some(match self {
+            Rule::agent_id => Expected::AgentId,
+            Rule::intent => Expected::Intent,
+            Rule::operation => Expected::Operation,
+            Rule::key => Expected::Key,
+            Rule::value => Expected::Value,
+            Rule::ref_key => Expected::RefKey,
+            Rule::delimiter => Expected::Delimiter,
+            Rule::header_at => Expected::Mark('@'),
+            Rule::header_greater => Expected::Mark('>'),
+            Rule::body_colon | Rule::param_colon | Rule::map_colon => Expected::Mark(':'),
+            Rule::body_open => Expected::Mark('{'),
+            Rule::body_close | Rule::map_close => Expected::Mark('}'),
+            Rule::metadata_open => Expected::Mark('['),
+            Rule::metadata_close | Rule::array_close => Expected::Mark(']'),
+            Rule::payload_bar => Expected::Mark('|'),
+            Rule::meta_pairs_comma | Rule::array_comma | Rule::map_comma => Expected::Mark(','),
+            Rule::EOI => Expected::End,
+            _ => return None,
+        })
+    }
+
+    fn place(rules: &[Self], before: &str) -> String {
+        place(rules, before)
+    }
+
+    fn cure(rules: &[Self], before: &str, found: Option<char>) -> Option<Cow<'static, str>> {
+        cure(rules, before, found)
+    }
+}
+
 /// Names the part before the fault: `after the agent id`.
-pub(crate) fn place(rules: &[Rule], before: &str) -> String {
+fn place(rules: &[Rule], before: &str) -> String {
     let last = before.chars().next_back();
     for rule in rules {
         return match rule {
@@ -38,7 +73,7 @@ pub(crate) fn place(rules: &[Rule], before: &str) -> String {
 }
 
 /// Returns the cure of a fault, if it says more than the expectation.
-pub(crate) fn cure(rules: &[Rule], before: &str, found: Option<char>) -> Option<Cow<'static, str>> {
+fn cure(rules: &[Rule], before: &str, found: Option<char>) -> Option<Cow<'static, str>> {
     let expects = |any: &[Rule]| any.iter().any(|rule| rules.contains(rule));
     let ends_value = expects(&[
         Rule::payload_bar,
@@ -203,7 +238,8 @@ fn last_key(before: &str) -> String {
     shorten(key.unwrap_or_default())
 }
 
-fn shorten(key: &str) -> String {
+/// Returns a key for an error, shortened.
+pub(crate) fn shorten(key: &str) -> String {
     const SHOWN: usize = 32;
     match key.get(..SHOWN) {
         Some(shown) if key.len() > SHOWN => format!("{shown}..."),

@@ -5,13 +5,24 @@ use std::fmt;
 
 use pest::error::{ErrorVariant, InputLocation};
 
-use crate::cure;
-use crate::pest_parser::Rule;
+/// The rules of a grammar, in words of its protocol.
+pub(crate) trait Explain: pest::RuleType {
+    /// Returns the part that a rule stands for; `None` for a rule that only continues a part which
+    /// could end here.
+    fn expected(self) -> Option<Expected>;
 
-/// The first byte at which a text cannot be a frame, and the parts that could stand there.
+    /// Names the part before a fault: `after the agent id`.
+    fn place(rules: &[Self], before: &str) -> String;
+
+    /// Returns the cure of a fault, if it says more than the expectation.
+    fn cure(rules: &[Self], before: &str, found: Option<char>) -> Option<Cow<'static, str>>;
+}
+
+/// The first byte at which a text cannot be a frame, or a packet, and the parts that could stand
+/// there.
 ///
-/// [`Display`](fmt::Display) is for the author of the frame: it may show a key or a character of
-/// the frame. [`SyntaxError::for_peer`] may go back to a peer.
+/// [`Display`](fmt::Display) is for the author of the text: it may show a key or a character of
+/// the text. [`SyntaxError::for_peer`] may go back to a peer.
 ///
 /// ```
 /// let error = accp_grammar::parse("@dev>done:plan{pri:high;why:x").unwrap_err();
@@ -45,6 +56,10 @@ pub enum Fault {
     Params(u32),
     /// The frame has more params, elements and entries than this limit.
     Elements(u32),
+    /// The packet has more bytes than this limit.
+    PacketBytes(usize),
+    /// The packet has more fields than this limit.
+    Fields(u32),
     /// The thread has too little stack left for the parser.
     Stack,
 }
@@ -59,6 +74,10 @@ pub enum Expected {
     Intent,
     /// `operation`
     Operation,
+    /// `task` of a packet
+    Task,
+    /// `dom` of a packet
+    Dom,
     /// `key`
     Key,
     /// `value`
@@ -71,6 +90,8 @@ pub enum Expected {
     Mark(char),
     /// The end of the frame.
     End,
+    /// The end of the packet.
+    EndOfPacket,
 }
 
 /// The part of a [`SyntaxError`] that a peer may see: code, byte and expectation, but never its
@@ -135,6 +156,8 @@ impl SyntaxError {
             Fault::FrameBytes(_) => Some("split it into parts, or send values by reference"),
             Fault::Depth(_) => Some("send the inner value by reference"),
             Fault::Params(_) | Fault::Elements(_) => Some("split it, or send a list by reference"),
+            Fault::PacketBytes(_) => Some("leave the data where it is, and name it in a data_ptr"),
+            Fault::Fields(_) => Some("split it into several packets"),
             Fault::Stack => Some("parse on a thread with a larger stack"),
             Fault::Expected(_) => None,
         };
@@ -151,7 +174,7 @@ impl SyntaxError {
     ///
     /// The generated grammar gives each mark its own rule, and no token continues over a place
     /// where a text may break off. So this place is the first byte that cannot stand there.
-    pub(crate) fn of_pest(text: &str, error: &pest::error::Error<Rule>) -> Self {
+    pub(crate) fn of_pest<R: Explain>(text: &str, error: &pest::error::Error<R>) -> Self {
         let (InputLocation::Pos(at) | InputLocation::Span((at, _))) = error.location;
         let ErrorVariant::ParsingError {
             positives: rules, ..
@@ -159,27 +182,43 @@ impl SyntaxError {
         else {
             return Self::limit(at, Fault::Stack);
         };
-        let mut expected: Vec<_> = rules
-            .iter()
-            .filter_map(|rule| Expected::of(*rule))
-            .collect();
+        let mut expected: Vec<_> = rules.iter().filter_map(|rule| rule.expected()).collect();
         expected.sort_unstable();
         expected.dedup();
         let (before, rest) = text.split_at(at);
         let found = rest.chars().next();
         Self {
             at,
-            place: cure::place(rules, before),
-            cure: cure::cure(rules, before, found),
+            place: R::place(rules, before),
+            cure: R::cure(rules, before, found),
             fault: Fault::Expected(expected),
             found,
         }
     }
 
-    pub(crate) fn with_cure(self, cure: &'static str) -> Self {
-        Self {
-            cure: Some(Cow::Borrowed(cure)),
-            ..self
+    /// Returns the first fault of bytes that are text only up to a place. `cure` is the cure of the
+    /// byte there.
+    ///
+    /// `wrong` is a character that can stand nowhere in a text of the grammar. So it is wrong
+    /// wherever the byte is wrong, and the first fault of the text with it is the first fault of the
+    /// bytes. `parse` returns the fault of a text.
+    pub(crate) fn of_bytes(
+        text: &[u8],
+        wrong: char,
+        cure: &'static str,
+        parse: impl Fn(&str) -> Option<Self>,
+    ) -> Self {
+        let at = text.len();
+        let mut text = String::from_utf8_lossy(text).into_owned();
+        text.push(wrong);
+        match parse(&text) {
+            Some(error) if error.at < at || !matches!(error.fault, Fault::Expected(_)) => error,
+            Some(error) => Self {
+                found: Some(char::REPLACEMENT_CHARACTER),
+                cure: Some(Cow::Borrowed(cure)),
+                ..error
+            },
+            None => Self::limit(at, Fault::Expected(Vec::new())),
         }
     }
 }
@@ -236,6 +275,8 @@ impl fmt::Display for Fault {
                     "a frame has at most {limit} params, elements and entries"
                 )
             }
+            Fault::PacketBytes(limit) => write!(f, "a packet has at most {limit} bytes"),
+            Fault::Fields(limit) => write!(f, "a packet has at most {limit} fields"),
             Fault::Stack => f.write_str("too little stack is left to parse the frame"),
         }
     }
@@ -247,38 +288,15 @@ impl fmt::Display for Expected {
             Expected::AgentId => "an agent id",
             Expected::Intent => "an intent",
             Expected::Operation => "an operation name",
+            Expected::Task => "a task",
+            Expected::Dom => "a domain",
             Expected::Key => "a key",
             Expected::Value => "a value",
             Expected::RefKey => "the key of a reference",
             Expected::Delimiter => "one of the 12 delimiters",
             Expected::Mark(mark) => return write!(f, "'{mark}'"),
             Expected::End => "the end of the frame",
-        })
-    }
-}
-
-impl Expected {
-    /// Returns `None` for `escaped-char`, which only continues a string that could end here.
-    fn of(rule: Rule) -> Option<Self> {
-        Some(match rule {
-            Rule::agent_id => Expected::AgentId,
-            Rule::intent => Expected::Intent,
-            Rule::operation => Expected::Operation,
-            Rule::key => Expected::Key,
-            Rule::value => Expected::Value,
-            Rule::ref_key => Expected::RefKey,
-            Rule::delimiter => Expected::Delimiter,
-            Rule::header_at => Expected::Mark('@'),
-            Rule::header_greater => Expected::Mark('>'),
-            Rule::body_colon | Rule::param_colon | Rule::map_colon => Expected::Mark(':'),
-            Rule::body_open => Expected::Mark('{'),
-            Rule::body_close | Rule::map_close => Expected::Mark('}'),
-            Rule::metadata_open => Expected::Mark('['),
-            Rule::metadata_close | Rule::array_close => Expected::Mark(']'),
-            Rule::payload_bar => Expected::Mark('|'),
-            Rule::meta_pairs_comma | Rule::array_comma | Rule::map_comma => Expected::Mark(','),
-            Rule::EOI => Expected::End,
-            _ => return None,
+            Expected::EndOfPacket => "the end of the packet",
         })
     }
 }

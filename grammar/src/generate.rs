@@ -298,7 +298,7 @@ impl Renderer<'_> {
                 if from > to {
                     return Err(self.error(&format!("the range {from:?} to {to:?} is empty")));
                 }
-                (format!("{from:?}..{to:?}"), Level::Element)
+                (format!("{}..{}", quoted(from), quoted(to)), Level::Element)
             }
             Node::TerminalValues(TerminalValues::Concatenation(values)) => {
                 let text: String = values
@@ -361,6 +361,15 @@ impl Renderer<'_> {
 
     fn error(&self, message: &str) -> GenerateError {
         GenerateError::abnf(self.rule.line, format!("`{}`: {message}", self.rule.name))
+    }
+}
+
+/// Returns a character as pest reads it. Beyond ASCII, where many cannot be told apart by eye, it is
+/// its number.
+fn quoted(c: char) -> String {
+    match c {
+        c if c.is_ascii() => format!("{c:?}"),
+        c => format!("'{}'", c.escape_unicode()),
     }
 }
 

@@ -29,5 +29,14 @@ pub static ACCP: Grammar<'static> = Grammar {
     pest: include_str!("../accp.pest"),
 };
 
+/// The grammar of packets (AACP draft section 4).
+pub static AACP: Grammar<'static> = Grammar {
+    protocol: &accp_registry::AACP,
+    command: "accp grammar --aacp --write",
+    abnf: include_str!("../aacp.abnf"),
+    overrides: include_str!("../aacp.overrides"),
+    pest: include_str!("../aacp.pest"),
+};
+
 #[cfg(test)]
 mod tests;

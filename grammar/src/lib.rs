@@ -1,10 +1,11 @@
-//! The frame grammar of ACCP (draft section 3.1) and the reference parser made from it.
+//! The grammars of frames (ACCP, draft section 3.1) and of packets (AACP, draft section 4), and the
+//! reference parsers made from them.
 //!
 //! `accp.abnf` is the draft's grammar. The generator (feature `generator`) makes `accp.pest` from
 //! it, with the decisions of `accp.overrides`. A [`Grammar`] names the files that make the grammar
-//! of a protocol; [`ACCP`] is the only one. [`parse`] runs `accp.pest` on pest. It is exact and
-//! explains its errors, but it is not fast. Its strict verdict, with the byte of a fault, is the
-//! reference for the scanner in accp-runtime, which programs use.
+//! of a protocol: [`ACCP`] and [`AACP`]. [`parse()`] runs `accp.pest` on pest, and [`aacp`] does so
+//! with `aacp.pest`. They are exact and explain their errors, but they are not fast. Their strict
+//! verdicts, with the byte of a fault, are the reference for the scanners that programs use.
 //!
 //! ```
 //! let frame = accp_grammar::parse("@planner>req:schedule{who:dev_team|pri:high}[mid:1,seq:2]")?;
@@ -19,6 +20,7 @@
 //! # Ok::<(), accp_grammar::SyntaxError>(())
 //! ```
 
+pub mod aacp;
 pub mod ast;
 mod cure;
 mod error;
@@ -36,6 +38,6 @@ pub use ast::Frame;
 pub use error::{Expected, Fault, PeerError, SyntaxError};
 #[cfg(any(test, feature = "generator"))]
 pub use generate::{GenerateError, Source};
-pub use grammar::{ACCP, Grammar};
+pub use grammar::{AACP, ACCP, Grammar};
 pub use limits::Limits;
 pub use parse::{parse, parse_bytes, parse_with};

@@ -5,6 +5,19 @@ pub use accp_registry::Limits;
 use crate::ast::{Frame, Param, Value, ValueKind};
 use crate::error::{Fault, SyntaxError};
 
+/// Refuses a text with too many bytes.
+pub(crate) fn check_length(
+    length: usize,
+    limits: &Limits,
+    fault: fn(usize) -> Fault,
+) -> Result<(), SyntaxError> {
+    let most = limits.frame_bytes;
+    if length > most {
+        return Err(SyntaxError::limit(most, fault(most)));
+    }
+    Ok(())
+}
+
 /// Returns the first bracket beyond the limit of nesting, in any text.
 ///
 /// The result is exact for every text that begins like a frame. There each bracket is a mark,

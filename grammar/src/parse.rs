@@ -64,28 +64,19 @@ fn parse_bounded<'a>(text: &'a str, limits: &Limits) -> Result<Frame<'a>, Syntax
 pub fn parse_bytes(bytes: &[u8]) -> Result<Frame<'_>, SyntaxError> {
     let limits = &ACCP.protocol.limits;
     check_length(bytes.len(), limits)?;
-    let valid_up_to = match std::str::from_utf8(bytes) {
-        Ok(text) => return parse_bounded(text, limits),
-        Err(error) => error.valid_up_to(),
-    };
-    // The replacement character is wrong wherever its byte is wrong, so the first fault of this
-    // text is the first fault of the bytes.
-    let text = String::from_utf8_lossy(&bytes[..valid_up_to]) + "\u{fffd}";
-    Err(match parse_bounded(&text, limits) {
-        Err(error) if error.at() < valid_up_to => error,
-        Err(error) => error.with_cure("this byte is not UTF-8; a frame is printable ASCII"),
-        Ok(_) => SyntaxError::limit(valid_up_to, Fault::Expected(Vec::new())),
-    })
+    match std::str::from_utf8(bytes) {
+        Ok(text) => parse_bounded(text, limits),
+        Err(error) => Err(SyntaxError::of_bytes(
+            &bytes[..error.valid_up_to()],
+            char::REPLACEMENT_CHARACTER,
+            "this byte is not UTF-8; a frame is printable ASCII",
+            |text| parse_bounded(text, limits).err(),
+        )),
+    }
 }
 
 fn check_length(length: usize, limits: &Limits) -> Result<(), SyntaxError> {
-    if length > limits.frame_bytes {
-        return Err(SyntaxError::limit(
-            limits.frame_bytes,
-            Fault::FrameBytes(limits.frame_bytes),
-        ));
-    }
-    Ok(())
+    limits::check_length(length, limits, Fault::FrameBytes)
 }
 
 fn run(text: &str) -> Result<Frame<'_>, SyntaxError> {

@@ -1,4 +1,4 @@
-//! Strategies of frame text for property tests.
+//! Strategies of the text of frames and packets, for property tests.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -26,7 +26,34 @@ pub fn frame_text() -> impl Strategy<Value = String> {
 /// Returns the bytes of valid frames with a few bytes changed, inserted, removed, doubled, or cut
 /// off. Most of them are not frames, but close to one.
 pub fn mutated() -> impl Strategy<Value = Vec<u8>> {
-    (frame_text(), vec((any::<Index>(), edit()), 1..4)).prop_map(|(text, edits)| {
+    mutations(frame_text(), DELIMITERS.as_bytes())
+}
+
+/// Returns the texts of packets: values with every mark but `|`, text beyond ASCII, empty values,
+/// repeated keys.
+pub fn packet_text() -> impl Strategy<Value = String> {
+    let value = prop_oneof![
+        4 => "[A-Za-z0-9_.,:=/@-]{0,16}",
+        1 => r"[^|\pC\p{Zl}\p{Zp}]{0,8}",
+        1 => r"[ \u{A0}\u{E000}\u{FFFD}\u{10FFFF}]{0,4}",
+    ];
+    let key = prop_oneof!["[a-c]", "[A-Za-z][A-Za-z0-9_]{0,9}"];
+    let field = (key, value).prop_map(|(key, value)| format!("|{key}:{value}"));
+    let word = || "[A-Za-z0-9_-]{1,10}";
+    (word(), word(), vec(field, 1..8))
+        .prop_map(|(task, dom, fields)| format!("{task}|{dom}{}", fields.concat()))
+}
+
+/// Returns the bytes of packets with a few bytes changed, as [`mutated`].
+pub fn mutated_packet() -> impl Strategy<Value = Vec<u8>> {
+    mutations(packet_text(), b"||::\n\r\t _")
+}
+
+fn mutations(
+    text: impl Strategy<Value = String>,
+    marks: &'static [u8],
+) -> impl Strategy<Value = Vec<u8>> {
+    (text, vec((any::<Index>(), edit(marks)), 1..4)).prop_map(|(text, edits)| {
         edits
             .into_iter()
             .fold(text.into_bytes(), |bytes, (index, edit)| {
@@ -103,10 +130,10 @@ enum Edit {
     Cut,
 }
 
-fn edit() -> impl Strategy<Value = Edit> {
-    let byte = || {
+fn edit(marks: &'static [u8]) -> impl Strategy<Value = Edit> {
+    let byte = move || {
         prop_oneof![
-            4 => select(DELIMITERS.as_bytes()),
+            4 => select(marks),
             2 => b' '..=b'~',
             1 => any::<u8>(),
         ]

@@ -3,7 +3,8 @@
 use crate::lexical;
 use crate::limits::Limits;
 use crate::protocol::{
-    Escape, HeadPart, Layout, List, NameRule, Protocol, RustNames, UnknownKeys, Vocabulary,
+    Escape, HeadPart, Layout, List, NameRule, Protocol, RegistryNames, RustNames, UnknownKeys,
+    Values, Vocabulary,
 };
 use crate::tables::{ABBREVIATIONS, ENVELOPE, Intent};
 
@@ -41,9 +42,10 @@ pub static ACCP: Protocol = Protocol {
     ],
     schema_key: Some("schema"),
     key: NAME,
+    common: &[],
     pairs_key: Some("_"),
     unknown_keys: UnknownKeys::ReadOver,
-    nests: true,
+    values: Values::Typed { nests: true },
     abbreviations: ABBREVIATIONS,
     envelope: ENVELOPE,
     layout: Layout {
@@ -79,11 +81,13 @@ pub static ACCP: Protocol = Protocol {
         derive: "AccpFrame",
         attribute: "accp",
         rest: "flatten",
-        variable: "ACCP_REGISTRY",
         // The operation comes first: `ScheduleReq`.
         type_name: &[1, 0],
-        version_doc: "The version of the registry: the `v` of `sync:registry`.",
-        hash_doc: "The hash of the registry, all of it; its first digits are the `hash` of\n\
-                   `sync:registry`.",
+        registry: Some(RegistryNames {
+            variable: "ACCP_REGISTRY",
+            version_doc: "The version of the registry: the `v` of `sync:registry`.",
+            hash_doc: "The hash of the registry, all of it; its first digits are the `hash` of\n\
+                       `sync:registry`.",
+        }),
     },
 };

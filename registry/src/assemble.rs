@@ -62,8 +62,22 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Returns the document.
+    pub(crate) fn json(&self) -> &Value {
+        &self.json
+    }
+
+    /// Returns a problem for each key that stands twice in its object.
+    pub(crate) fn duplicates(&self) -> impl Iterator<Item = Problem> {
+        let text = self.text.iter();
+        let duplicates = text.flat_map(|(_, places)| &places.duplicates);
+        duplicates.map(|pointer| {
+            Problem::new(pointer, "this key stands twice in its object").cure("keep one of the two")
+        })
+    }
+
     /// Adds the place in this document to a problem.
-    fn place(&self, mut problem: Problem) -> Problem {
+    pub(crate) fn place(&self, mut problem: Problem) -> Problem {
         problem.file = self.file.map(ToOwned::to_owned);
         let place =
             |(text, places): &(&str, Places)| Position::of(text, places.find(&problem.pointer));
@@ -89,13 +103,7 @@ pub(crate) fn assemble(
     let mut versions = Vec::new();
     for (index, source) in sources.iter().enumerate() {
         let mut problems = Vec::new();
-        let duplicates = source
-            .text
-            .iter()
-            .flat_map(|(_, places)| &places.duplicates);
-        problems.extend(duplicates.map(|pointer| {
-            Problem::new(pointer, "this key stands twice in its object").cure("keep one of the two")
-        }));
+        problems.extend(source.duplicates());
         let document = read::document(protocol, &source.json, &mut problems);
         assembly
             .problems

@@ -13,7 +13,14 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// Returns the JSON pointer of a member or an element (RFC 6901).
-pub(crate) fn child(parent: &str, step: impl fmt::Display) -> String {
+///
+/// ```
+/// use accp_registry::checked::child;
+///
+/// assert_eq!(child("/keys", 3), "/keys/3");
+/// assert_eq!(child("", "a/b"), "/a~1b");
+/// ```
+pub fn child(parent: &str, step: impl fmt::Display) -> String {
     let step = alloc::format!("{step}");
     alloc::format!("{parent}/{}", step.replace('~', "~0").replace('/', "~1"))
 }

@@ -4,7 +4,7 @@
 //! A registry (draft section 6) gives the meaning of each schema code: fields, defaults, types and
 //! abbreviations. [`Registry::standard`] holds the profiles of the draft. [`Registry::from_json`]
 //! and `Registry::load` read your own registry and report all mistakes at once. The generator reads
-//! its facts about ACCP from one value, [`ACCP`]: see [`protocol`].
+//! its facts about a protocol from one value, [`ACCP`] or [`AACP`]: see [`protocol`].
 //!
 //! ```
 //! use accp_registry::Registry;
@@ -62,8 +62,10 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+pub mod aacp;
 mod accp;
 mod assemble;
+pub mod checked;
 mod decimal;
 #[cfg(feature = "delta")]
 mod delta;
@@ -98,6 +100,7 @@ mod types;
 pub mod view;
 mod write;
 
+pub use aacp::AACP;
 pub use accp::ACCP;
 pub use decimal::{Decimal, DecimalError};
 #[cfg(feature = "delta")]

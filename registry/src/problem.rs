@@ -46,8 +46,8 @@ impl Position {
 }
 
 impl Problem {
-    /// Returns a problem whose file and position are not known yet.
-    pub(crate) fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+    /// Returns a problem at a JSON pointer, whose file and position are not known yet.
+    pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             file: None,
             position: None,
@@ -57,7 +57,9 @@ impl Problem {
         }
     }
 
-    pub(crate) fn cure(mut self, cure: impl Into<String>) -> Self {
+    /// Adds the way to correct the mistake.
+    #[must_use]
+    pub fn cure(mut self, cure: impl Into<String>) -> Self {
         self.cure = Some(cure.into());
         self
     }

@@ -1,8 +1,8 @@
 //! The description of a protocol, as one value for the generator.
 //!
 //! Grammar, registry, derive and build take all facts about a protocol from a [`Protocol`]; none is
-//! written into their code. [`ACCP`](crate::ACCP) is the protocol described here. A second protocol
-//! needs a second value, and a runtime that reads and writes its messages.
+//! written into their code. [`ACCP`](crate::ACCP) describes frames, and [`AACP`](crate::AACP) packets.
+//! Each has a runtime of its own, which reads and writes its messages.
 //!
 //! ```
 //! use accp_registry::ACCP;
@@ -37,13 +37,15 @@ pub struct Protocol {
     pub schema_key: Option<&'static str>,
     /// The names that a key, a schema and a code can have.
     pub key: NameRule,
+    /// The fields that stand first in every message, in this order, whichever order a struct has.
+    pub common: &'static [CommonField],
     /// The key of the pairs in a map: they hold the entries whose keys do not fit
     /// [`Protocol::key`].
     pub pairs_key: Option<&'static str>,
     /// The reader's action on a key that neither the schema nor the struct knows.
     pub unknown_keys: UnknownKeys,
-    /// Whether a value may hold maps and other records.
-    pub nests: bool,
+    /// What values are, and who says what they mean.
+    pub values: Values,
     /// The standard abbreviations, for names that the schema does not abbreviate.
     pub abbreviations: &'static [Abbreviation],
     /// The fields of the metadata; empty if messages have no metadata.
@@ -87,6 +89,26 @@ pub enum Vocabulary {
     Open(NameRule),
 }
 
+/// A field of every message.
+#[derive(Debug, Clone, Copy)]
+pub struct CommonField {
+    /// The key.
+    pub key: &'static str,
+    /// Whether a struct must have the field.
+    pub presence: Presence,
+}
+
+/// The presence of a field of every message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// A message may lack the field.
+    Optional,
+    /// Every message has the field, so every struct has it, and not in an `Option`.
+    Required,
+    /// Every message has the field. A struct without it writes this text, and reads any.
+    Filled(&'static str),
+}
+
 /// A rule for names.
 #[derive(Debug, Clone, Copy)]
 pub struct NameRule {
@@ -105,6 +127,19 @@ pub enum UnknownKeys {
     ReadOver,
     /// The reader refuses the message, unless the struct takes unknown keys.
     Refused,
+}
+
+/// The values of fields.
+#[derive(Debug, Clone, Copy)]
+pub enum Values {
+    /// A schema declares the type of each value.
+    Typed {
+        /// Whether a value may hold maps and other records.
+        nests: bool,
+    },
+    /// A value is text of the characters that this function accepts, or a list of such texts. The
+    /// type of a struct's field says what the text means.
+    Text(fn(char) -> bool),
 }
 
 /// The marks between the parts of a message.
@@ -155,11 +190,18 @@ pub struct RustNames {
     pub attribute: &'static str,
     /// The attribute's word for a field that takes unknown keys: `flatten`.
     pub rest: &'static str,
-    /// The environment variable that names a registry for the derive.
-    pub variable: &'static str,
     /// The indices in [`Protocol::head`] of the parts that name a type, in the order of its
     /// words: `ScheduleReq`.
     pub type_name: &'static [usize],
+    /// The names for a registry; `None` if no registry declares the fields of messages.
+    pub registry: Option<RegistryNames>,
+}
+
+/// The names for a registry, in generated code.
+#[derive(Debug, Clone, Copy)]
+pub struct RegistryNames {
+    /// The environment variable that names a registry for the derive.
+    pub variable: &'static str,
     /// The documentation of the constant for the version of a registry.
     pub version_doc: &'static str,
     /// The documentation of the constant for the hash of a registry.
@@ -179,6 +221,27 @@ impl Protocol {
     /// Returns the index in [`Protocol::head`] of the part with this name.
     pub fn part(&self, name: &str) -> Option<usize> {
         self.head.iter().position(|part| part.name == name)
+    }
+
+    /// Returns the index in [`Protocol::common`] of the field with this key.
+    pub fn common_index(&self, key: &str) -> Option<usize> {
+        self.common.iter().position(|field| field.key == key)
+    }
+
+    /// Returns whether every message has the field with this key, and every struct for it.
+    pub fn requires(&self, key: &str) -> bool {
+        let mut common = self.common.iter();
+        common.any(|field| field.key == key && field.presence == Presence::Required)
+    }
+
+    /// Returns whether values are text, which no schema describes.
+    pub fn is_text(&self) -> bool {
+        matches!(self.values, Values::Text(_))
+    }
+
+    /// Returns whether a value may hold maps and other records.
+    pub fn nests(&self) -> bool {
+        matches!(self.values, Values::Typed { nests: true })
     }
 
     /// Returns the standard abbreviation of a full name.

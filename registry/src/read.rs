@@ -180,7 +180,7 @@ impl Reader<'_> {
             };
             match self.string(at, Some(text)).map(|text| text.parse::<Type>()) {
                 Some(Ok(ty)) => {
-                    if !self.protocol.nests && ty.nests() {
+                    if !self.protocol.nests() && ty.nests() {
                         let noun = self.protocol.noun;
                         let message =
                             format!("`{ty}` nests, but the values of a {noun} cannot nest");

@@ -19,17 +19,19 @@ const MAX_VERSION: u64 = (1 << 53) - 1;
 
 /// Reads JSON values and notes what is wrong with them. Every method takes the JSON pointer of the
 /// value.
-pub(crate) struct Reader<'p> {
+pub struct Reader<'p> {
     pub(crate) protocol: &'static Protocol,
     pub(crate) problems: &'p mut Vec<Problem>,
 }
 
 impl Reader<'_> {
-    pub(crate) fn report(&mut self, problem: Problem) {
+    /// Notes a problem.
+    pub fn report(&mut self, problem: Problem) {
         self.problems.push(problem);
     }
 
-    pub(crate) fn known_keys(&mut self, at: &str, object: &Map<String, Value>, known: &[&str]) {
+    /// Notes every key of an object that is not one of these, with the key that was probably meant.
+    pub fn known_keys(&mut self, at: &str, object: &Map<String, Value>, known: &[&str]) {
         for key in object.keys().filter(|key| !known.contains(&key.as_str())) {
             let problem = Problem::new(child(at, key), format!("unknown key `{key}`"));
             self.report(suggest(problem, key, "keys here", || known.iter().copied()));
@@ -42,7 +44,7 @@ impl Reader<'_> {
     }
 
     /// Checks that the rule allows a name.
-    pub(crate) fn fits(&mut self, at: &str, what: &str, rule: NameRule, name: &str) {
+    pub fn fits(&mut self, at: &str, what: &str, rule: NameRule, name: &str) {
         if !(rule.fits)(name) {
             self.report(
                 Problem::new(at, format!("`{name}` is not a valid {what}"))
@@ -64,11 +66,8 @@ impl Reader<'_> {
         number
     }
 
-    pub(crate) fn strings<'j>(
-        &mut self,
-        at: &str,
-        json: Option<&'j Value>,
-    ) -> Vec<(String, &'j str)> {
+    /// Reads an array of strings, each with its pointer. A missing array is empty.
+    pub fn strings<'j>(&mut self, at: &str, json: Option<&'j Value>) -> Vec<(String, &'j str)> {
         let mut out = Vec::new();
         for (index, json) in self.array(at, json).iter().enumerate() {
             let at = child(at, index);
@@ -80,7 +79,8 @@ impl Reader<'_> {
         out
     }
 
-    pub(crate) fn string(&mut self, at: &str, json: Option<&Value>) -> Option<String> {
+    /// Reads a string.
+    pub fn string(&mut self, at: &str, json: Option<&Value>) -> Option<String> {
         let json = json?;
         if !json.is_string() {
             self.wrong(at, "a string", json);
@@ -88,7 +88,8 @@ impl Reader<'_> {
         json.as_str().map(ToOwned::to_owned)
     }
 
-    pub(crate) fn array<'j>(&mut self, at: &str, json: Option<&'j Value>) -> &'j [Value] {
+    /// Reads an array. A missing array is empty.
+    pub fn array<'j>(&mut self, at: &str, json: Option<&'j Value>) -> &'j [Value] {
         match json {
             Some(Value::Array(items)) => items,
             Some(other) => {
@@ -99,7 +100,8 @@ impl Reader<'_> {
         }
     }
 
-    pub(crate) fn object<'j>(
+    /// Reads an object.
+    pub fn object<'j>(
         &mut self,
         at: &str,
         json: Option<&'j Value>,
@@ -111,7 +113,8 @@ impl Reader<'_> {
         json.as_object()
     }
 
-    pub(crate) fn wrong(&mut self, at: &str, expected: &str, found: &Value) {
+    /// Notes that a value is not what was expected.
+    pub fn wrong(&mut self, at: &str, expected: &str, found: &Value) {
         self.report(Problem::new(
             at,
             format!("expected {expected}, found {}", Shown(found)),
@@ -120,7 +123,7 @@ impl Reader<'_> {
 }
 
 /// Adds the nearest known name to a problem, or all known names.
-pub(crate) fn suggest<'a, I: Iterator<Item = &'a str>>(
+pub fn suggest<'a, I: Iterator<Item = &'a str>>(
     problem: Problem,
     name: &str,
     what: &str,

@@ -1,29 +1,10 @@
-//! A protocol unlike ACCP, for the tests of every stage that reads a description.
+//! A protocol unlike ACCP, for the tests of every stage that reads a description. Unlike AACP, it
+//! has a schema.
 
+use crate::aacp::{KEY, WORD};
 use crate::limits::Limits;
 use crate::protocol::{
-    HeadPart, Layout, List, NameRule, Protocol, RustNames, UnknownKeys, Vocabulary,
-};
-
-fn is_word(text: &str) -> bool {
-    let is_other = |b: u8| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-    !text.is_empty() && !text.bytes().any(is_other)
-}
-
-fn is_key(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphabetic()) && crate::lexical::is_key(text)
-}
-
-const WORD: NameRule = NameRule {
-    fits: is_word,
-    words: "letters, digits, '_' and '-'",
-    list: "A-Z, a-z, 0-9, `_` and `-`",
-};
-
-const KEY: NameRule = NameRule {
-    fits: is_key,
-    words: "a letter, then letters, digits and '_'",
-    list: "A-Z, a-z, 0-9 and `_`, a letter first",
+    HeadPart, Layout, List, Protocol, RegistryNames, RustNames, UnknownKeys, Values, Vocabulary,
 };
 
 /// `TASK|AREA|key:value|..`: a head by position, with open vocabularies; no schema in the text, no
@@ -47,9 +28,10 @@ pub static TOY: Protocol = Protocol {
     ],
     schema_key: None,
     key: KEY,
+    common: &[],
     pairs_key: None,
     unknown_keys: UnknownKeys::Refused,
-    nests: false,
+    values: Values::Typed { nests: false },
     abbreviations: &[],
     envelope: &[],
     layout: Layout {
@@ -76,10 +58,12 @@ pub static TOY: Protocol = Protocol {
         derive: "ToyPacket",
         attribute: "toy",
         rest: "extra",
-        variable: "TOY_REGISTRY",
         type_name: &[0, 1],
-        version_doc: "The version of the vocabulary.",
-        hash_doc: "The hash of the vocabulary.",
+        registry: Some(RegistryNames {
+            variable: "TOY_REGISTRY",
+            version_doc: "The version of the vocabulary.",
+            hash_doc: "The hash of the vocabulary.",
+        }),
     },
 };
 

@@ -9,6 +9,8 @@ pub mod goldens;
 mod owned;
 #[path = "generated/serde.rs"]
 mod serde;
+#[path = "generated/workflows.rs"]
+mod workflows;
 
 use std::fmt::Debug;
 

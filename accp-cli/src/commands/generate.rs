@@ -1,10 +1,11 @@
-//! `accp generate`: generates Rust from a registry, or the tools of a model.
+//! `accp generate`: generates Rust from a registry or from workflows of AACP, or the tools of a model.
 
 use std::path::PathBuf;
 
 use accp_build::{Builder, Error};
 use accp_registry::export::{Export, Options, ToolForm};
 
+use super::aacp::structs;
 use super::grammar::export;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
@@ -17,18 +18,23 @@ use crate::registries;
   accp generate registry -o src/frames.rs --check
   accp generate registry --owned --type-attribute '.=#[derive(serde::Serialize)]'
   accp generate --standard
+  accp generate --aacp -o src/workflows.rs
   accp generate registry --tools openai --frame req:schedule")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Args {
-    /// The registry: a file, or a folder whose *.json files are all read
-    #[arg(required_unless_present = "standard")]
+    /// The registry: a file, or a folder whose *.json files are all read. With --aacp: the file of a
+    /// workflow, instead of the four of the draft
+    #[arg(required_unless_present_any = ["standard", "aacp"])]
     registry: Option<PathBuf>,
+    /// Generate the workflows of AACP instead: a struct for each hop, with its packet
+    #[arg(long, conflicts_with_all = ["standard", "no_std", "schemaless", "any_frame", "type_attribute", "field_attribute", "tools"])]
+    aacp: bool,
     /// Also generate the standard profiles
     #[arg(long)]
     standard: bool,
-    /// The path of the runtime, if the crate imports it under another name
-    #[arg(long, value_name = "PATH", default_value = "accp_runtime")]
-    runtime: String,
+    /// The path of the runtime, if it is not accp_runtime, or accp_aacp
+    #[arg(long, value_name = "PATH")]
+    runtime: Option<String>,
     /// Generate code that uses `alloc` instead of `std`
     #[arg(long)]
     no_std: bool,
@@ -82,8 +88,10 @@ fn attribute(text: &str) -> Result<(String, String), String> {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
+    let runtime = args.runtime.as_deref();
     let text = match args.tools {
         Some(api) => tools(args, api)?,
+        None if args.aacp => structs::rust(args.registry.as_deref(), runtime, args.owned)?,
         None => rust(args)?,
     };
     match &args.output {
@@ -121,7 +129,7 @@ fn tools(args: &Args, api: Api) -> Result<String, Failure> {
 fn rust(args: &Args) -> Result<String, Failure> {
     let mut builder = Builder::new()
         .standard_profiles(args.standard)
-        .runtime(&args.runtime)
+        .runtime(args.runtime.as_deref().unwrap_or("accp_runtime"))
         .no_std(args.no_std)
         .schemaless(args.schemaless)
         .owned(args.owned);

@@ -40,7 +40,12 @@ pub(super) fn enumeration<'a>(
             Some(rename) => rename.to_token_stream(),
             None => variant.original.ident.to_token_stream(),
         };
-        spelling(cx, &name, &name_tokens, &[',', '='], &mut taken);
+        let without: &[char] = if cx.protocol.is_text() {
+            &[',', '|']
+        } else {
+            &[',', '=']
+        };
+        spelling(cx, &name, &name_tokens, without, &mut taken);
         if let (Some(symbol), Some(tokens)) = (&symbol, &attrs.symbol) {
             spelling(cx, symbol, &tokens.to_token_stream(), &[','], &mut taken);
         }
@@ -51,6 +56,17 @@ pub(super) fn enumeration<'a>(
         });
     }
     choices
+}
+
+/// Refuses an enum with data for a protocol whose messages each have one type.
+pub(super) fn no_message(cx: &Ctxt, variants: &[Variant<'_>]) {
+    let noun = cx.protocol.noun;
+    for variant in variants {
+        if !matches!(variant.content, Content::Unit) {
+            let message = format!("a {noun} is a struct, and a variant of a value holds nothing");
+            cx.error(&variant.original.fields, message);
+        }
+    }
 }
 
 /// Checks a spelling: a registry's `enum(..)` can hold it, and no other variant has it.

@@ -1,14 +1,14 @@
 //! The rules for the fields of a struct or of a variant.
 
-use accp_registry::protocol::UnknownKeys;
-use accp_registry::{Schema, Type, nearest};
+use accp_registry::protocol::{CommonField, Presence, UnknownKeys};
+use accp_registry::{Protocol, Schema, Type, nearest};
 
 use super::loose::{holds_loose, ignored, loose, nothing_is_lost};
 use super::place::{Where, wire};
 use super::{Owner, hint, types};
 use crate::ast::Field;
 use crate::ctxt::Ctxt;
-use crate::plan::{Fields, Member, Role, Wire};
+use crate::plan::{Fields, Filled, Member, Role, Wire};
 
 /// Checks every field against the rules, and puts the fields in the order of the wire.
 pub(super) fn fields<'a>(
@@ -32,8 +32,9 @@ pub(super) fn fields<'a>(
         }
     }
     required(cx, owner, &members, &meant, place);
+    common(cx, owner, &members);
     flatten_or_deny(cx, owner, &members);
-    let order = order(&members, place);
+    let order = order(cx.protocol, &members, place);
     let loose = loose(owner, &members, &order, place);
     meant.extend(ignored(cx, owner, &loose, place));
     nothing_is_lost(cx, owner, &members, &loose, &meant, place);
@@ -42,6 +43,8 @@ pub(super) fn fields<'a>(
         schema: place.schema.map(|schema| schema.code.clone()),
         order,
         loose,
+        filled: filled(cx.protocol, &members),
+        is_text: cx.protocol.is_text(),
         known: known(&members, place.schema),
         members,
         is_closed: owner.attrs.deny_unknown_fields.is_some()
@@ -190,7 +193,7 @@ fn undeclared(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Option<Wire> {
         key,
         ty: Type::Any,
         default: None,
-        is_required: false,
+        is_required: cx.protocol.requires(&field.name()),
         inline: false,
     })
 }
@@ -204,6 +207,14 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
     };
     // A module converts the value.
     if field.attrs.with.is_some() {
+        return;
+    }
+    if cx.protocol.is_text() {
+        if let Some(ty) = types::no_text(field.ty) {
+            let shown = types::shown(ty);
+            let message = format!("`{shown}` cannot travel; use {}", types::TEXT_HOLDERS);
+            cx.error(ty, message);
+        }
         return;
     }
     if let Some(default) = &wire.default
@@ -239,6 +250,17 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
 
 /// Refuses well-known types that cannot take the params without a field.
 fn takes_params(cx: &Ctxt, field: &Field<'_>) {
+    if cx.protocol.is_text() {
+        if types::no_pairs(field.ty) {
+            let (shown, rest) = (types::shown(field.ty), cx.protocol.rust.rest);
+            let message = format!(
+                "`{shown}` cannot take the fields of `{rest}` in their order: use a `Vec` of pairs \
+                 of texts, as in `Vec<(String, String)>`"
+            );
+            cx.error(field.ty, message);
+        }
+        return;
+    }
     if let Some(shown) = types::no_map(field.ty) {
         let rest = cx.protocol.rust.rest;
         let message = format!(
@@ -250,18 +272,25 @@ fn takes_params(cx: &Ctxt, field: &Field<'_>) {
 
 /// Refuses an `Option` for a required field: the field is never absent and never null.
 fn never_null(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
-    let (Role::Wire(wire), Some(schema)) = (role, place.schema) else {
+    let Role::Wire(wire) = role else { return };
+    let inner = types::optional(field.ty).filter(|_| wire.is_required);
+    let Some(inner) = inner.map(types::shown) else {
         return;
     };
-    let inner = types::optional(field.ty).filter(|_| wire.is_required);
-    if let Some(inner) = inner {
-        let inner = types::shown(inner);
-        let (code, name, frame) = (&schema.code, &wire.name, place.in_frame(cx.protocol));
-        let message = format!(
-            "schema {code} requires `{name}`{frame}, so it is never absent or null: use `{inner}`"
-        );
-        cx.error(field.ty, message);
-    }
+    let name = &wire.name;
+    let message = match place.schema {
+        Some(schema) => {
+            let (code, frame) = (&schema.code, place.in_frame(cx.protocol));
+            format!(
+                "schema {code} requires `{name}`{frame}, so it is never absent or null: use `{inner}`"
+            )
+        }
+        None => format!(
+            "every {} has `{name}`, so it is never absent: use `{inner}`",
+            cx.protocol.noun
+        ),
+    };
+    cx.error(field.ty, message);
 }
 
 /// Checks that each key has one field, and that one field at most takes the unknown keys.
@@ -276,7 +305,12 @@ fn unique(cx: &Ctxt, field: &Field<'_>, role: &Role, before: &[Member<'_>]) {
                 return cx.error(field.name_tokens(), message);
             }
             (Role::Flatten, Role::Flatten) => {
-                let message = format!("the unknown params are taken by `{}`", other.field.ident);
+                let what = if cx.protocol.is_text() {
+                    "fields"
+                } else {
+                    "params"
+                };
+                let message = format!("the unknown {what} are taken by `{}`", other.field.ident);
                 return cx.error(&field.attrs.flatten, message);
             }
             _ => {}
@@ -310,6 +344,38 @@ fn required(
     }
 }
 
+/// Checks that the struct has the fields that every message has.
+fn common(cx: &Ctxt, owner: Owner<'_>, members: &[Member<'_>]) {
+    let common = cx.protocol.common.iter();
+    let required = common.filter(|field| field.presence == Presence::Required);
+    for CommonField { key, .. } in required.filter(|field| !has(members, field.key)) {
+        let noun = cx.protocol.noun;
+        let message = format!("every {noun} has the field `{key}`: add it");
+        cx.error_at(owner.ident.span(), message);
+    }
+}
+
+/// Returns the fields that every message has and that the struct leaves to the writer.
+fn filled(protocol: &Protocol, members: &[Member<'_>]) -> Vec<Filled> {
+    let common = protocol.common.iter().enumerate();
+    let free = common.filter(|(_, field)| !has(members, field.key));
+    let filled = free.filter_map(|(index, field)| {
+        let Presence::Filled(text) = field.presence else {
+            return None;
+        };
+        let before = protocol.common.iter().take(index);
+        let before = before.filter(|other| has(members, other.key)).count();
+        let key = field.key;
+        Some(Filled { before, key, text })
+    });
+    filled.collect()
+}
+
+fn has(members: &[Member<'_>], key: &str) -> bool {
+    let mut members = members.iter();
+    members.any(|member| matches!(&member.role, Role::Wire(wire) if wire.key == key))
+}
+
 /// Checks that unknown params are not both kept and refused.
 fn flatten_or_deny(cx: &Ctxt, owner: Owner<'_>, members: &[Member<'_>]) {
     let flatten = members
@@ -323,8 +389,9 @@ fn flatten_or_deny(cx: &Ctxt, owner: Owner<'_>, members: &[Member<'_>]) {
 }
 
 /// Returns the order of the members. A frame follows its schema, because one message has one text;
-/// all other fields ascend by key.
-fn order(members: &[Member<'_>], place: Where<'_>) -> Vec<usize> {
+/// texts begin with the fields that every message has, and follow the struct; all other fields
+/// ascend by key.
+fn order(protocol: &Protocol, members: &[Member<'_>], place: Where<'_>) -> Vec<usize> {
     let mut order: Vec<(usize, &Wire)> = members
         .iter()
         .enumerate()
@@ -336,6 +403,9 @@ fn order(members: &[Member<'_>], place: Where<'_>) -> Vec<usize> {
     match place.schema {
         Some(schema) if place.is_frame() => {
             order.sort_by_key(|(_, wire)| schema.field(&wire.name).map(|(index, _)| index));
+        }
+        _ if protocol.is_text() => {
+            order.sort_by_key(|(_, wire)| protocol.common_index(&wire.key).unwrap_or(usize::MAX));
         }
         _ => order.sort_by_key(|(_, wire)| wire.key.as_str()),
     }

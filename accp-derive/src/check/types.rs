@@ -44,6 +44,40 @@ pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType
     (!fits).then_some((ty, of))
 }
 
+/// The words for Rust types that hold a text.
+pub(super) const TEXT_HOLDERS: &str =
+    "text (`Cow<'_, str>`, `String`, `&str`), an integer, `bool`, or a `Vec` of these";
+
+/// Returns the part of a well-known type that no text can be read into.
+pub(super) fn no_text(ty: &RustType) -> Option<&RustType> {
+    let item = inside(ty, "Option").unwrap_or(ty);
+    let item = inside(item, "Vec").unwrap_or(item);
+    match item {
+        RustType::Reference(reference) => match &*reference.elem {
+            RustType::Path(path) if path.path.is_ident("str") && reference.mutability.is_none() => {
+                None
+            }
+            _ => Some(item),
+        },
+        RustType::Tuple(_) | RustType::Array(_) => Some(item),
+        _ => {
+            const NONE: [&str; 10] = [
+                "Option", "Vec", "Box", "BTreeMap", "HashMap", "Map", "Value", "f32", "f64", "char",
+            ];
+            is_one_of(item, &NONE).then_some(item)
+        }
+    }
+}
+
+/// Returns whether a well-known type cannot take pairs of keys and values in their order.
+pub(super) fn no_pairs(ty: &RustType) -> bool {
+    match inside(ty, "Vec") {
+        Some(RustType::Tuple(pair)) => pair.elems.len() != 2,
+        Some(item) => well_known(item, &[]).is_some(),
+        None => no_frame(ty).is_some(),
+    }
+}
+
 /// Returns the part of the type that is an integer too small for the default with this text.
 pub(super) fn too_small<'t>(ty: &'t RustType, default: &str) -> Option<&'t RustType> {
     if let Some(inner) = inside(ty, "Option").or_else(|| inside(ty, "Box")) {

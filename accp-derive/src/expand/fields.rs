@@ -27,7 +27,8 @@ pub(super) enum Access {
 }
 
 impl Access {
-    fn of(self, fields: &Fields<'_>, at: usize) -> TokenStream {
+    /// Returns a reference to the value of a member.
+    pub(super) fn of(self, fields: &Fields<'_>, at: usize) -> TokenStream {
         let Member { field, .. } = &fields.members[at];
         let span = span_of(field.ty);
         match self {

@@ -92,6 +92,8 @@ pub(super) fn bounds(input: &Input<'_>, fields: &Fields<'_>, way: Way) -> Vec<To
         let span = span_of(ty);
         let lifetime = text_lifetime(input);
         bounds.extend(match (&member.role, way) {
+            (Role::Wire(_), _) if fields.is_text => Some(text_bound(input, ty)),
+            (Role::Flatten, _) if fields.is_text => None,
             (Role::Wire(wire), _) => value_bound(input, ty, &wire.ty, way),
             (Role::Flatten, Way::Encode) => Some(quote_spanned!(span=> #ty: _p::GiveExtras)),
             (Role::Flatten, Way::Decode) => Some(quote_spanned!(span=> #ty: _p::Extras<#lifetime>)),
@@ -116,6 +118,13 @@ fn value_bound(input: &Input<'_>, ty: &RustType, of: &Type, way: Way) -> Option<
         Way::Encode => quote_spanned!(span=> #ty: _accp::EncodeValue<#kind>),
         Way::Decode => quote_spanned!(span=> #ty: _accp::DecodeValue<#lifetime, #kind>),
     })
+}
+
+/// Returns the bound on a type that holds a text, inside an `Option` or a `Vec`.
+fn text_bound(input: &Input<'_>, ty: &RustType) -> TokenStream {
+    let (ty, _) = peel(ty, &Type::Any);
+    let lifetime = text_lifetime(input);
+    quote_spanned!(span_of(ty)=> #ty: _accp::PacketValue<#lifetime>)
 }
 
 /// Returns the innermost type, with the registry type that it must carry: for `Option<Vec<T>>` and

@@ -1,5 +1,5 @@
 use super::*;
-use crate::grammar::ACCP;
+use crate::grammar::{AACP, ACCP};
 
 fn generate(abnf: &str, overrides: &str) -> Result<String, GenerateError> {
     Grammar {
@@ -14,22 +14,24 @@ fn check(pest: &str) -> Result<(), GenerateError> {
     ACCP.check(pest)
 }
 
-/// `ACCP_BLESS=1 cargo test -p accp-grammar` writes the file again.
+/// `ACCP_BLESS=1 cargo test -p accp-grammar` writes the files again.
 #[test]
-fn the_checked_in_grammar_is_up_to_date() {
-    let fresh = ACCP.generate().unwrap();
-    if std::env::var_os("ACCP_BLESS").is_some() && std::env::var_os("CI").is_none() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/accp.pest");
-        std::fs::write(path, &fresh).unwrap();
-        return;
+fn the_checked_in_grammars_are_up_to_date() {
+    for grammar in [&ACCP, &AACP] {
+        let (fresh, name) = (grammar.generate().unwrap(), grammar.protocol.name);
+        if std::env::var_os("ACCP_BLESS").is_some() && std::env::var_os("CI").is_none() {
+            let path = format!("{}/{name}.pest", env!("CARGO_MANIFEST_DIR"));
+            std::fs::write(path, &fresh).unwrap();
+            continue;
+        }
+        assert!(
+            fresh == grammar.pest,
+            "grammar/{name}.pest is not what its sources give; repair it with `{}`\n{}",
+            grammar.command,
+            grammar.check(grammar.pest).unwrap_err()
+        );
+        grammar.check(grammar.pest).unwrap();
     }
-    assert!(
-        fresh == ACCP.pest,
-        "grammar/accp.pest is not what its sources give; repair it with \
-         `cargo run -p accp-cli -- grammar --write`\n{}",
-        check(ACCP.pest).unwrap_err()
-    );
-    check(ACCP.pest).unwrap();
 }
 
 /// Returns the errors of pairs of ABNF and overrides.

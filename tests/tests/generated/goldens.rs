@@ -31,3 +31,11 @@ pub mod nested;
 /// Schemas inside schemas, owned.
 #[path = "../../goldens/nested_owned.rs"]
 pub mod nested_owned;
+/// The workflows of AACP.
+#[rustfmt::skip]
+#[path = "../../goldens/workflows.rs"]
+pub mod workflows;
+/// The workflows of AACP, owned.
+#[rustfmt::skip]
+#[path = "../../goldens/workflows_owned.rs"]
+pub mod workflows_owned;

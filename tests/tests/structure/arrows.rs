@@ -22,7 +22,7 @@ const OF_TESTS: &str = "a crate may use these besides:";
 const RUNTIME: &str = "accp-runtime";
 
 /// The crates without IO, and the crates that they never depend on, at any depth.
-const NO_IO: [&str; 3] = ["accp-frame", "accp-context", "accp-session"];
+const NO_IO: [&str; 4] = ["accp-aacp", "accp-frame", "accp-context", "accp-session"];
 const IO: [&str; 2] = ["tokio", "pest"];
 
 /// For each crate, the crates that it may use.

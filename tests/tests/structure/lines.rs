@@ -26,12 +26,21 @@ struct Budget {
     until_then: usize,
 }
 
-const BUDGETS: [Budget; 2] = [
+/// The part of the command that is about packets.
+const PACKETS: &str = "accp-cli/src/commands/aacp";
+
+const BUDGETS: [Budget; 3] = [
     Budget {
         of: "the command",
-        counts: |file| file.starts_with("accp-cli/src/"),
+        counts: |file| file.starts_with("accp-cli/src/") && !file.starts_with(PACKETS),
         goal: 8_700,
-        until_then: 9_580,
+        until_then: 9_640,
+    },
+    Budget {
+        of: "the command for packets",
+        counts: |file| file.starts_with(PACKETS),
+        goal: 2_100,
+        until_then: 0,
     },
     Budget {
         of: "sessions and their context",

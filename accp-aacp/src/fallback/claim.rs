@@ -1,0 +1,95 @@
+//! The right to call the model for a new instruction: one caller at a time, and the others wait.
+//!
+//! The caller holds it for the time of a lease. If the caller hangs or is killed, the lease ends, and one
+//! of those that wait takes over. This file decides; registries keep the rows.
+
+use super::model::ModelError;
+
+/// The longest lease, in milliseconds. A lease that seems to be longer comes from a clock that was set
+/// back, and counts as ended.
+pub(super) const LONGEST: u64 = 15 * 60 * 1000;
+
+/// Who asks for the right to call, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ask {
+    /// A random number of the asker. No two askers have the same.
+    pub holder: u64,
+    /// The number of the call that the asker has waited for.
+    pub waited: Option<u64>,
+    /// The time, in milliseconds since 1970.
+    pub now: u64,
+    /// How long the right is asked for, in milliseconds.
+    pub lease: u64,
+}
+
+/// The row of an instruction for which the model is called, or was called in vain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// The number of the call, counted from 1.
+    pub number: u64,
+    /// Who calls.
+    pub holder: u64,
+    /// When the lease ends, in milliseconds since 1970; 0 when nobody calls.
+    pub until: u64,
+    /// The number of the last call that failed; 0 if none did.
+    pub failed: u64,
+    /// How that call failed.
+    pub failure: Option<ModelError>,
+}
+
+/// What an asker has to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Turn {
+    /// Call the model. This row has been written.
+    Call(Claim),
+    /// Wait for the call of this number, whose lease ends at this time.
+    Wait {
+        /// The number of the call.
+        number: u64,
+        /// The end of its lease, in milliseconds since 1970.
+        until: u64,
+    },
+    /// The call that the asker has waited for failed in this way.
+    Failed(ModelError),
+}
+
+/// Decides what an asker has to do. The registry writes the row of [`Turn::Call`] in the same
+/// transaction.
+pub fn turn(row: Option<&Claim>, ask: &Ask) -> Turn {
+    if let Some(row) = row {
+        let waited = ask.waited.filter(|waited| *waited <= row.failed);
+        if let (Some(_), Some(failure)) = (waited, &row.failure) {
+            return Turn::Failed(failure.clone());
+        }
+        let is_live = row.until > ask.now && row.until <= ask.now.saturating_add(LONGEST);
+        if is_live {
+            let (number, until) = (row.number, row.until);
+            return Turn::Wait { number, until };
+        }
+    }
+    Turn::Call(Claim {
+        number: row.map_or(0, |row| row.number).saturating_add(1),
+        holder: ask.holder,
+        until: ask.now.saturating_add(ask.lease.min(LONGEST)),
+        failed: row.map_or(0, |row| row.failed),
+        failure: row.and_then(|row| row.failure.clone()),
+    })
+}
+
+impl Claim {
+    /// Returns the row after its call failed, for those that have waited for it.
+    #[must_use]
+    pub fn into_failed(self, failure: ModelError) -> Self {
+        Self {
+            until: 0,
+            failed: self.number,
+            failure: Some(failure),
+            ..self
+        }
+    }
+
+    /// Returns whether another row is of the same call.
+    pub fn is_same_call(&self, other: &Self) -> bool {
+        (self.number, self.holder) == (other.number, other.holder)
+    }
+}

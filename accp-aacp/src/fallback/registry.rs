@@ -1,0 +1,117 @@
+//! The trait of registries, and their errors.
+
+use std::fmt;
+
+use accp_registry::Hash;
+
+use super::claim::{Ask, Claim, Turn};
+use super::entry::{Entry, EntryKey};
+use super::model::ModelError;
+
+/// Keeps instructions with their packets (draft section 6.3), and who may call the model for a new one.
+///
+/// Every method is one transaction: it is done as a whole and durably, or not at all. Several askers,
+/// in threads and processes, may have the same registry open.
+pub trait Registry {
+    /// Returns the entry of a key, without counting.
+    fn find(&mut self, key: &EntryKey) -> Result<Option<Entry>, RegistryError>;
+
+    /// Returns the entry of a key, and counts one more request that it answers.
+    fn hit(&mut self, key: &EntryKey) -> Result<Option<Entry>, RegistryError>;
+
+    /// Returns the entries of a domain after an id, in the order of their ids: at most `limit`.
+    fn page(
+        &mut self,
+        dom: &str,
+        after: Option<Hash>,
+        limit: usize,
+    ) -> Result<Vec<Entry>, RegistryError>;
+
+    /// Asks for the right to call the model: [`turn`](super::turn) decides by the row of the key. If
+    /// there is an entry by now, it answers the request, and is counted. A registry that knows that
+    /// a caller is not alive may take its lease as ended.
+    fn claim(&mut self, key: &EntryKey, ask: &Ask) -> Result<Claimed, RegistryError>;
+
+    /// Ends a call.
+    ///
+    /// An entry of this key that is there already, from a call whose lease had ended, is kept: it answers
+    /// the request, and is counted. Otherwise a new entry is stored, counted once. A failure is
+    /// written to the row of the claim, if it is still of this call. Returns the entry that answers.
+    fn settle(
+        &mut self,
+        key: &EntryKey,
+        claim: &Claim,
+        found: Result<&Entry, &ModelError>,
+    ) -> Result<Option<Entry>, RegistryError>;
+}
+
+/// The answer to who asks for the right to call the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claimed {
+    /// The entry is there.
+    Entry(Entry),
+    /// It is not, and this is to be done.
+    Turn(Turn),
+}
+
+/// A registry that failed: where, what is wrong, and what helps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistryError {
+    /// What went wrong.
+    pub kind: RegistryErrorKind,
+    text: String,
+}
+
+/// The kinds of [`RegistryError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum RegistryErrorKind {
+    /// Another process holds the lock: try again.
+    Busy,
+    /// The disk is full.
+    Full,
+    /// The disk or its file system failed, or the file cannot be opened.
+    Io,
+    /// The file is damaged.
+    Corrupt,
+    /// Another version wrote the file.
+    Version,
+    /// The file is not a registry.
+    Foreign,
+    /// Others can read the file.
+    Open,
+    /// There is another entry of this key.
+    Conflict,
+}
+
+impl RegistryErrorKind {
+    /// Returns the name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Busy => "registry-busy",
+            Self::Full => "registry-full",
+            Self::Io => "registry-io",
+            Self::Corrupt => "registry-corrupt",
+            Self::Version => "registry-version",
+            Self::Foreign => "registry-foreign",
+            Self::Open => "registry-open-to-others",
+            Self::Conflict => "registry-conflict",
+        }
+    }
+}
+
+impl RegistryError {
+    /// Makes an error with this text, which says where, what is wrong, and what helps.
+    pub fn new(kind: RegistryErrorKind, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { kind, text }
+    }
+}
+
+impl fmt::Display for RegistryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for RegistryError {}

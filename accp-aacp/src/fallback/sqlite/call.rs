@@ -1,0 +1,82 @@
+//! The sign by which others see that a caller of the model is alive: a locked file beside the registry.
+//!
+//! The system ends the lock with the process. So an instruction whose caller was killed does not wait
+//! for the end of the lease, which remains for a caller that hangs.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What stands between the name of the registry and the number of the caller.
+const MARK: &str = "-call-";
+
+/// The sign of a caller. It is gone when this is dropped.
+#[derive(Debug)]
+pub(super) struct Call {
+    path: PathBuf,
+    /// Holds the lock.
+    _file: File,
+}
+
+impl Call {
+    /// Puts up the sign, before others can read of the call, and removes those of killed callers. The
+    /// caller has the write lock of the registry, so that nobody else does the same meanwhile.
+    pub(super) fn begin(registry: &Path, holder: u64) -> io::Result<Self> {
+        sweep(registry)?;
+        let path = sign(registry, holder);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path)?;
+        // Where a file system has no locks, `is_alive` fails to ask for one too, and the lease decides.
+        let _ = file.try_lock();
+        Ok(Self { path, _file: file })
+    }
+
+    /// Returns whether a caller may be alive. The sign of one that is not is removed.
+    pub(super) fn is_alive(registry: &Path, holder: u64) -> bool {
+        let path = sign(registry, holder);
+        let file = match OpenOptions::new().write(true).open(&path) {
+            Ok(file) => file,
+            Err(error) => return error.kind() != io::ErrorKind::NotFound,
+        };
+        match file.try_lock() {
+            Ok(()) => {
+                // Another that has seen the same may have removed it.
+                let _ = fs::remove_file(path);
+                false
+            }
+            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => true,
+        }
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        // A sign that stays is that of nobody: its lock goes with the file.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Removes the signs of callers that are not alive.
+fn sweep(registry: &Path) -> io::Result<()> {
+    let (Some(folder), Some(name)) = (registry.parent(), registry.file_name()) else {
+        return Ok(());
+    };
+    let front = format!("{}{MARK}", name.to_string_lossy());
+    for file in fs::read_dir(folder)? {
+        let name = file?.file_name();
+        let holder = name.to_str().and_then(|name| name.strip_prefix(&front));
+        if let Some(holder) = holder.and_then(|text| u64::from_str_radix(text, 16).ok()) {
+            Call::is_alive(registry, holder);
+        }
+    }
+    Ok(())
+}
+
+fn sign(registry: &Path, holder: u64) -> PathBuf {
+    let mut name = registry.as_os_str().to_owned();
+    name.push(format!("{MARK}{holder:016x}"));
+    name.into()
+}

@@ -1,0 +1,57 @@
+//! AACP packets, version 1.1: one spelling for one instruction, checked before it is sent and logged
+//! as it stands. This crate does no IO.
+//!
+//! A packet is one line, `TASK|DOM|key:value|..`. [`Packet`] reads it and borrows from it,
+//! [`PacketBuf`] makes it from parts, and types that derive [`AacpPacket`] carry its fields.
+//!
+//! ```
+//! use accp_aacp::{Packet, PacketBuf};
+//!
+//! let packet = PacketBuf::new("LOG", "HR", [("return", "AUD-Agent"), ("aacp", "1.1")])?;
+//! assert_eq!(Packet::parse(packet.text())?.task(), "LOG");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod class;
+mod english;
+mod error;
+#[cfg(feature = "fallback")]
+pub mod fallback;
+mod finding;
+mod limits;
+mod lint;
+mod owned;
+mod packet;
+#[cfg(feature = "derive")]
+mod private;
+mod scan;
+mod typed;
+mod validate;
+mod value;
+mod vocabulary;
+mod workflow;
+mod writer;
+
+/// Only for the code of the derive: it changes with the derive.
+#[cfg(feature = "derive")]
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::private::*;
+}
+
+#[cfg(feature = "derive")]
+pub use accp_derive::AacpPacket;
+#[cfg(feature = "derive")]
+pub use accp_frame::IntoOwned;
+pub use error::{DecodeError, ValueError, WriteError};
+pub use finding::{Code, Finding, Severity};
+pub use limits::Limits;
+pub use lint::{Advice, Note, lint};
+pub use owned::PacketBuf;
+pub use packet::Packet;
+pub use typed::{AacpPacket, DecodePacket, EncodePacket};
+pub use validate::{Report, Validator, validate};
+pub use value::{PacketValue, ValueWriter};
+pub use vocabulary::{Key, Kind, Vocabulary, Word};
+pub use workflow::{Hop, Keywords, Parameter, Workflow, WorkflowError};
+pub use writer::PacketWriter;

@@ -1,0 +1,91 @@
+//! Parameters that do not fit a workflow.
+
+use std::fmt;
+
+use accp_registry::nearest;
+
+use crate::error::WriteError;
+
+/// A call of a workflow that makes no packet: what is wrong, and the cure. It never holds a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkflowError(Box<Fault>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Fault {
+    Unknown {
+        what: &'static str,
+        name: String,
+        known: Vec<String>,
+    },
+    Repeated(String),
+    Missing(Vec<String>),
+    Value(String, &'static str),
+    Write(WriteError),
+}
+
+impl WorkflowError {
+    /// A name of nothing that there is. `what` is the noun: `workflow`, `hop` or `parameter`.
+    pub fn unknown<'k>(
+        what: &'static str,
+        name: &str,
+        known: impl Iterator<Item = &'k str>,
+    ) -> Self {
+        let shown = name.chars().take(64).flat_map(char::escape_default);
+        Self(Box::new(Fault::Unknown {
+            what,
+            name: shown.collect(),
+            known: known.map(str::to_owned).collect(),
+        }))
+    }
+
+    /// Returns whether a value is at fault, and not the name of something.
+    pub fn is_value(&self) -> bool {
+        matches!(&*self.0, Fault::Value(..) | Fault::Write(_))
+    }
+
+    pub(super) fn repeated(name: &str) -> Self {
+        Self(Box::new(Fault::Repeated(name.to_owned())))
+    }
+
+    pub(super) fn missing(names: Vec<String>) -> Self {
+        Self(Box::new(Fault::Missing(names)))
+    }
+
+    pub(super) fn value(name: &str, fault: &'static str) -> Self {
+        Self(Box::new(Fault::Value(name.to_owned(), fault)))
+    }
+}
+
+impl From<WriteError> for WorkflowError {
+    fn from(error: WriteError) -> Self {
+        Self(Box::new(Fault::Write(error)))
+    }
+}
+
+impl fmt::Display for WorkflowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Fault::Unknown { what, name, known } => {
+                write!(f, "`{name}` is not a {what} here")?;
+                if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
+                    write!(f, "; did you mean `{near}`?")?;
+                }
+                write!(f, "; the {what}s are {}", known.join(", "))
+            }
+            Fault::Repeated(name) => {
+                write!(
+                    f,
+                    "`{name}` is given twice; a list is one value with commas"
+                )
+            }
+            Fault::Missing(names) => {
+                let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+                write!(f, "no value for {}; give one for each", names.join(", "))
+            }
+            Fault::Value(name, fault) => write!(f, "`{name}`: {fault}"),
+            Fault::Write(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for WorkflowError {}

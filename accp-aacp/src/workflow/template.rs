@@ -1,0 +1,136 @@
+//! The text of a field, with places for parameters.
+
+use super::Parameter;
+
+/// A text with parameters in it, such as `rpt://payroll/{period}:pdf`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Template(Vec<Part>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    /// The index of a parameter, and a rewriting for this place alone.
+    Value(usize, Option<Rewrite>),
+}
+
+/// A change of the characters of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rewrite {
+    Upper,
+    Lower,
+    SpaceToHyphen,
+    SpaceToUnderscore,
+    HyphenToUnderscore,
+}
+
+impl Rewrite {
+    const ALL: [(&'static str, Self); 5] = [
+        ("upper", Self::Upper),
+        ("lower", Self::Lower),
+        ("space-to-hyphen", Self::SpaceToHyphen),
+        ("space-to-underscore", Self::SpaceToUnderscore),
+        ("hyphen-to-underscore", Self::HyphenToUnderscore),
+    ];
+
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        Self::ALL.iter().map(|(name, _)| *name)
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.iter();
+        all.find(|(other, _)| *other == name)
+            .map(|(_, found)| *found)
+    }
+
+    pub(super) fn as_str(self) -> &'static str {
+        let mut all = Self::ALL.iter();
+        all.find(|(_, other)| *other == self)
+            .map_or("", |(name, _)| name)
+    }
+
+    pub(super) fn apply(self, value: &str) -> String {
+        match self {
+            Self::Upper => value.to_uppercase(),
+            Self::Lower => value.to_lowercase(),
+            Self::SpaceToHyphen => value.replace(' ', "-"),
+            Self::SpaceToUnderscore => value.replace(' ', "_"),
+            Self::HyphenToUnderscore => value.replace('-', "_"),
+        }
+    }
+}
+
+impl Template {
+    /// Reads a template.
+    ///
+    /// # Errors
+    /// What is wrong, and the cure.
+    pub(super) fn parse(text: &str, parameters: &[Parameter]) -> Result<Self, [String; 2]> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('{') {
+            let Some((place, after)) = after.split_once('}') else {
+                let cure = "write {parameter}";
+                return Err(["a `{` is not closed".to_owned(), cure.to_owned()]);
+            };
+            rest = after;
+            if !before.is_empty() {
+                parts.push(Part::Text(before.to_owned()));
+            }
+            let (name, rewrite) = match place.split_once(':') {
+                None => (place, None),
+                Some((name, rewriting)) => {
+                    let Some(rewrite) = Rewrite::named(rewriting) else {
+                        let known = Rewrite::names().collect::<Vec<_>>().join(", ");
+                        let message = format!("`{rewriting}` is not a rewriting");
+                        return Err([message, format!("the rewritings are {known}")]);
+                    };
+                    (name, Some(rewrite))
+                }
+            };
+            let Some(index) = parameters.iter().position(|other| other.name == name) else {
+                let message = format!("`{name}` is not a parameter of this hop");
+                return Err([message, "declare it under `parameters`".to_owned()]);
+            };
+            parts.push(Part::Value(index, rewrite));
+        }
+        if !rest.is_empty() {
+            parts.push(Part::Text(rest.to_owned()));
+        }
+        Ok(Self(parts))
+    }
+
+    /// Returns the indices of the parameters in it.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().filter_map(|part| match part {
+            Part::Text(_) => None,
+            Part::Value(index, _) => Some(*index),
+        })
+    }
+
+    /// Returns the text for these values of the parameters.
+    pub(super) fn fill(&self, values: &[String]) -> String {
+        let parts = self.0.iter().map(|part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Value(index, rewrite) => {
+                let value = values.get(*index).cloned().unwrap_or_default();
+                rewrite.map_or(value.clone(), |rewrite| rewrite.apply(&value))
+            }
+        });
+        parts.collect()
+    }
+
+    /// Returns the template as it stands in the file.
+    pub(super) fn shown(&self, parameters: &[Parameter]) -> String {
+        let parts = self.0.iter().map(|part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Value(index, rewrite) => {
+                let name = parameters.get(*index).map_or("", |found| &found.name[..]);
+                match rewrite {
+                    Some(rewrite) => format!("{{{name}:{}}}", rewrite.as_str()),
+                    None => format!("{{{name}}}"),
+                }
+            }
+        });
+        parts.collect()
+    }
+}

@@ -1,0 +1,13 @@
+//! The three tiers from English to packets.
+
+#![cfg(feature = "fallback")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+#![allow(clippy::disallowed_methods, reason = "the tests do the IO")]
+
+mod claims;
+#[cfg(feature = "sqlite")]
+mod file;
+mod hops;
+#[cfg(all(feature = "http", feature = "sqlite"))]
+mod server;
+mod wording;

@@ -1,0 +1,414 @@
+//! A hop as a struct, with the function that makes it from the parameters of the hop.
+
+use accp_aacp::{Hop, Kind, Parameter, Vocabulary};
+use accp_registry::AACP;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens as _, quote};
+
+use super::{WorkflowOptions, fault, sentence, unique};
+use crate::doc;
+use crate::error::NameFault;
+use crate::names::{pascal, sanitize, snake};
+
+/// A part of the text of a field.
+enum Part<'h> {
+    Text(String),
+    /// A parameter without a default, with the rewriting of this place.
+    Value(&'h Parameter, Option<String>),
+}
+
+/// Returns the struct of a hop, and its constructor.
+///
+/// # Errors
+/// A name that gives no Rust name of its own.
+pub(super) fn hop(
+    at: &str,
+    hop: &Hop,
+    options: &WorkflowOptions,
+    types: &mut Vec<Ident>,
+) -> Result<TokenStream, NameFault> {
+    let name = unique(types, &pascal(&hop.name), 'N');
+    let name = name.ok_or_else(|| fault(&format!("{at}/name"), &hop.name))?;
+    check_rewritings(at, hop)?;
+    let text = Text(options.owned);
+    let ty = text.ty();
+    let arguments = Arguments::of(at, hop)?;
+    let mut names = Vec::new();
+    let mut fields = Vec::new();
+    let mut values = Vec::new();
+    let mut add = |key: &str, ty: TokenStream, value: TokenStream| {
+        let ident = unique(&mut names, &snake(key), 'n');
+        let ident = ident.ok_or_else(|| fault(&format!("{at}/fields/{key}"), key))?;
+        let meaning = Vocabulary::standard().key(key).map(|key| &key.meaning[..]);
+        let doc = doc::attributes(&[sentence(&capitalised(meaning.unwrap_or(key)))]);
+        let rename = (ident != key).then(|| quote!(#[aacp(rename = #key)]));
+        fields.push(quote!(#doc #rename pub #ident: #ty,));
+        let is_named_so = ident == value.to_string();
+        values.push(if is_named_so {
+            quote!(#ident,)
+        } else {
+            quote!(#ident: #value,)
+        });
+        Ok(())
+    };
+    add("return", ty.clone(), text.constant(&hop.receiver))?;
+    let priority = text.constant(&hop.priority);
+    add("p", quote!(Option<#ty>), quote!(Some(#priority)))?;
+    for (key, template) in hop.fields() {
+        let parts = parts(hop, &template);
+        let kind = Vocabulary::standard().key(key).map(|key| key.kind);
+        if kind == Some(Kind::List) {
+            add(key, quote!(Vec<#ty>), arguments.list(&text, &parts))?;
+        } else if matches!(&parts[..], []) {
+            // The workflow leaves the field out unless its caller gives a value.
+            add(key, quote!(Option<#ty>), quote!(None))?;
+        } else {
+            add(key, ty.clone(), arguments.text(&text, &parts))?;
+        }
+    }
+    let mut extra = String::from("extra");
+    while names.iter().any(|name| *name == extra) {
+        extra.push('_');
+    }
+    let extra = Ident::new(&extra, Span::call_site());
+
+    let (task, dom) = (&hop.task, &hop.dom);
+    let place = (options.runtime != AACP.rust.runtime).then(|| {
+        let path: Option<syn::Path> = syn::parse_str(&options.runtime).ok();
+        path.map(|path| quote!(#[aacp(crate = #path)]))
+    });
+    let place = place.flatten();
+    let what = format!("The packet `{task}|{dom}` of the hop `{}`.", hop.name);
+    let doc = doc::attributes(&[sentence(&hop.meaning), what]);
+    let lifetime = (!options.owned).then(|| quote!(<'a>));
+    let (parameters, ready) = (arguments.parameters(&text), arguments.ready(&text));
+    Ok(quote! {
+        #doc
+        #[derive(Debug, Clone, PartialEq, AacpPacket)]
+        #[aacp(task = #task, dom = #dom)]
+        #place
+        pub struct #name #lifetime {
+            #(#fields)*
+            /// The fields that the hop does not have, in their order.
+            #[aacp(extra)]
+            pub #extra: Vec<(#ty, #ty)>,
+        }
+
+        impl #lifetime #name #lifetime {
+            /// Returns the packet of these parameters, with the defaults of the workflow.
+            #[must_use]
+            pub fn new(#(#parameters),*) -> Self {
+                #(#ready)*
+                Self { #(#values)* #extra: Vec::new() }
+            }
+        }
+    })
+}
+
+/// Takes a template apart. Parameters with a default are part of the text.
+fn parts<'h>(hop: &'h Hop, template: &str) -> Vec<Part<'h>> {
+    let mut parts = Vec::new();
+    let push = |parts: &mut Vec<Part<'h>>, text: &str| match parts.last_mut() {
+        _ if text.is_empty() => {}
+        Some(Part::Text(before)) => before.push_str(text),
+        _ => parts.push(Part::Text(text.to_owned())),
+    };
+    let mut rest = template;
+    while let Some((before, place, after)) = rest.split_once('{').and_then(|(before, rest)| {
+        rest.split_once('}')
+            .map(|(place, after)| (before, place, after))
+    }) {
+        push(&mut parts, before);
+        rest = after;
+        let (name, rewrite) = place
+            .split_once(':')
+            .map_or((place, None), |(name, rewrite)| {
+                (name, Some(rewrite.to_owned()))
+            });
+        let Some(parameter) = hop.parameters.iter().find(|other| other.name == name) else {
+            continue;
+        };
+        match &parameter.default {
+            Some(default) => {
+                let all = parameter.rewriting();
+                let value = all.fold(default.clone(), |value, name| rewritten(name, &value));
+                let value = match &rewrite {
+                    Some(name) => rewritten(name, &value),
+                    None => value,
+                };
+                push(&mut parts, &value);
+            }
+            None => parts.push(Part::Value(parameter, rewrite)),
+        }
+    }
+    push(&mut parts, rest);
+    parts
+}
+
+/// The type of texts: owned or not.
+struct Text(bool);
+
+impl Text {
+    fn ty(&self) -> TokenStream {
+        if self.0 {
+            quote!(String)
+        } else {
+            quote!(Cow<'a, str>)
+        }
+    }
+
+    fn constant(&self, text: &str) -> TokenStream {
+        match (self.0, text) {
+            (true, "") => quote!(String::new()),
+            (true, text) => quote!(String::from(#text)),
+            (false, text) => quote!(Cow::Borrowed(#text)),
+        }
+    }
+
+    /// Returns a text that is a `String` as one of the type.
+    fn made(&self, text: &TokenStream) -> TokenStream {
+        if self.0 {
+            text.clone()
+        } else {
+            quote!(Cow::Owned(#text))
+        }
+    }
+}
+
+/// The parameters without a default: the arguments of the constructor.
+struct Arguments<'h> {
+    list: Vec<(&'h Parameter, Ident)>,
+    /// The names of the parameters in the fields, as often as they stand there.
+    uses: Vec<&'h str>,
+}
+
+impl<'h> Arguments<'h> {
+    fn of(at: &str, hop: &'h Hop) -> Result<Self, NameFault> {
+        let mut taken = Vec::new();
+        let mut list = Vec::new();
+        for (index, parameter) in hop.parameters.iter().enumerate() {
+            let name = &parameter.name;
+            let ident = unique(&mut taken, &snake(name), 'n');
+            let ident =
+                ident.ok_or_else(|| fault(&format!("{at}/parameters/{index}/name"), name))?;
+            if parameter.default.is_none() {
+                list.push((parameter, ident));
+            }
+        }
+        let templates: Vec<_> = hop.fields().collect();
+        let parts = templates
+            .iter()
+            .flat_map(|(_, template)| parts(hop, template));
+        let uses = parts.filter_map(|part| match part {
+            Part::Value(parameter, _) => Some(&parameter.name[..]),
+            Part::Text(_) => None,
+        });
+        let uses = uses.collect();
+        Ok(Self { list, uses })
+    }
+
+    fn parameters(&self, text: &Text) -> Vec<TokenStream> {
+        let ty = text.ty();
+        let each = self.list.iter().map(|(parameter, ident)| {
+            let items = quote!(IntoIterator<Item: Into<#ty>>);
+            let is_list = parameter.kind == Kind::List;
+            let bound = if is_list { items } else { quote!(Into<#ty>) };
+            quote!(#ident: impl #bound)
+        });
+        each.collect()
+    }
+
+    /// Returns the statements that convert and rewrite the arguments.
+    fn ready(&self, text: &Text) -> Vec<TokenStream> {
+        let ty = text.ty();
+        let each = self.list.iter().map(|(parameter, ident)| {
+            let rewritten = |value: TokenStream| {
+                let is_any = parameter.rewriting().next().is_some();
+                let all = parameter.rewriting();
+                let all = all.fold(value, |value, name| rewriting(name, &value));
+                is_any.then(|| text.made(&all))
+            };
+            let item = quote!(item);
+            match (parameter.kind, rewritten(quote!(#ident)), rewritten(item)) {
+                (Kind::List, _, Some(rewritten)) => quote! {
+                    let #ident = #ident.into_iter().map(|item| {
+                        let item: #ty = item.into();
+                        #rewritten
+                    });
+                    let #ident: Vec<#ty> = #ident.collect();
+                },
+                (Kind::List, _, None) => quote! {
+                    let #ident: Vec<#ty> = #ident.into_iter().map(Into::into).collect();
+                },
+                (_, Some(rewritten), _) => quote! {
+                    let #ident: #ty = #ident.into();
+                    let #ident: #ty = #rewritten;
+                },
+                (_, None, _) => quote!(let #ident: #ty = #ident.into();),
+            }
+        });
+        each.collect()
+    }
+
+    /// Returns the identifier of a parameter, which has no default.
+    fn ident(&self, parameter: &Parameter) -> Ident {
+        let found = self
+            .list
+            .iter()
+            .find(|(other, _)| other.name == parameter.name);
+        let made = || sanitize(&snake(&parameter.name), 'n');
+        let found = found.map(|(_, ident)| ident.clone()).or_else(made);
+        found.unwrap_or_else(|| Ident::new("parameter", Span::call_site()))
+    }
+
+    /// Returns the value of a parameter, which a field takes as it is.
+    fn whole(&self, parameter: &Parameter) -> TokenStream {
+        let ident = self.ident(parameter);
+        let uses = self.uses.iter().filter(|name| **name == parameter.name);
+        if uses.count() == 1 {
+            quote!(#ident)
+        } else {
+            quote!(#ident.clone())
+        }
+    }
+
+    /// Returns the value of a field that holds one text.
+    fn text(&self, text: &Text, parts: &[Part<'_>]) -> TokenStream {
+        match parts {
+            [] => text.constant(""),
+            [Part::Text(constant)] => text.constant(constant),
+            [Part::Value(parameter, None)] if parameter.kind != Kind::List => self.whole(parameter),
+            parts => text.made(&self.joined(parts)),
+        }
+    }
+
+    /// Returns the parts as one `String`.
+    fn joined(&self, parts: &[Part<'_>]) -> TokenStream {
+        let mut format = String::new();
+        let mut values = Vec::new();
+        for part in parts {
+            match part {
+                Part::Text(text) => {
+                    format.push_str(&text.replace('{', "{{").replace('}', "}}"));
+                }
+                Part::Value(parameter, rewrite) => {
+                    let ident = self.ident(parameter);
+                    let is_list = parameter.kind == Kind::List;
+                    let value = if is_list {
+                        quote!(#ident.join(","))
+                    } else {
+                        quote!(#ident)
+                    };
+                    match rewrite {
+                        None if !is_list => {
+                            let ident = ident.to_string();
+                            format.extend(["{", &ident, "}"]);
+                        }
+                        None => {
+                            format.push_str("{}");
+                            values.push(value);
+                        }
+                        Some(name) => {
+                            format.push_str("{}");
+                            values.push(rewriting(name, &value));
+                        }
+                    }
+                }
+            }
+        }
+        quote!(format!(#format #(, #values)*))
+    }
+
+    /// Returns the value of a field that holds a list.
+    fn list(&self, text: &Text, parts: &[Part<'_>]) -> TokenStream {
+        match parts {
+            [] => quote!(Vec::new()),
+            [Part::Text(constant)] => {
+                let items = constant.split(',').map(|item| text.constant(item));
+                quote!(vec![#(#items),*])
+            }
+            [Part::Value(parameter, None)] if parameter.kind == Kind::List => self.whole(parameter),
+            parts => {
+                let whole = match parts {
+                    [Part::Value(parameter, None)] => self.ident(parameter).into_token_stream(),
+                    parts => self.joined(parts),
+                };
+                let item = text.made(&quote!(item.to_owned()));
+                quote!(#whole.split(',').map(|item| #item).collect())
+            }
+        }
+    }
+}
+
+/// A rewriting of a workflow: its name, its function, and the same function as a method in Rust.
+type Rewriting = (&'static str, fn(&str) -> String, &'static str);
+
+const REWRITINGS: [Rewriting; 5] = [
+    ("upper", str::to_uppercase, ".to_uppercase()"),
+    ("lower", str::to_lowercase, ".to_lowercase()"),
+    (
+        "space-to-hyphen",
+        |text| text.replace(' ', "-"),
+        ".replace(' ', \"-\")",
+    ),
+    (
+        "space-to-underscore",
+        |text| text.replace(' ', "_"),
+        ".replace(' ', \"_\")",
+    ),
+    (
+        "hyphen-to-underscore",
+        |text| text.replace('-', "_"),
+        ".replace('-', \"_\")",
+    ),
+];
+
+fn named(name: &str) -> Option<&'static Rewriting> {
+    REWRITINGS.iter().find(|(other, ..)| *other == name)
+}
+
+/// Returns the Rust expression of a rewriting, which is a `String`.
+fn rewriting(name: &str, value: &TokenStream) -> TokenStream {
+    let code = named(name).and_then(|(.., code)| code.parse::<TokenStream>().ok());
+    quote!(#value #code)
+}
+
+/// Returns a text, rewritten.
+fn rewritten(name: &str, text: &str) -> String {
+    named(name).map_or_else(|| text.to_owned(), |(_, apply, _)| apply(text))
+}
+
+/// Checks that this generator knows the rewritings of a hop.
+///
+/// # Errors
+/// The first one that it does not know.
+fn check_rewritings(at: &str, hop: &Hop) -> Result<(), NameFault> {
+    let unknown = |name: &str, pointer: String| NameFault {
+        message: format!("the rewriting `{name}` has no Rust code here"),
+        cure: format!(
+            "the rewritings are {}",
+            REWRITINGS.map(|(name, ..)| name).join(", ")
+        ),
+        ..fault(&pointer, name)
+    };
+    for (index, parameter) in hop.parameters.iter().enumerate() {
+        if let Some(name) = parameter.rewriting().find(|name| named(name).is_none()) {
+            return Err(unknown(name, format!("{at}/parameters/{index}/rewrite")));
+        }
+    }
+    for (key, template) in hop.fields() {
+        let places = template.split('{').skip(1);
+        let names = places.filter_map(|place| place.split('}').next()?.split_once(':'));
+        let mut names = names.map(|(_, name)| name);
+        if let Some(name) = names.find(|name| named(name).is_none()) {
+            return Err(unknown(name, format!("{at}/fields/{key}")));
+        }
+    }
+    Ok(())
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(chars).collect()
+}

@@ -1,0 +1,169 @@
+//! `accp aacp bench`: the tokens of instructions in English, and as packets.
+
+use accp_aacp::Packet;
+use accp_tokens::{ModelCounter, TokenCounter as _};
+use serde_json::{Map, Value as Json, json};
+
+use super::super::tokens::CounterArgs;
+use crate::choices::Format;
+use crate::input::{Input, Line};
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::Output;
+use crate::table::Table;
+
+/// Count the tokens of instructions in English, as packets, and as compact JSON
+///
+/// A pair is an object with `id`, `english` and `packet`, one a line; with `terse`, the same
+/// instruction in few words is counted too. The saving is that of the packets against `english`:
+/// bare, and as messages of a chat.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp aacp bench examples/aacp-pairs.jsonl
+  accp aacp bench --model gpt-4 --format json examples/aacp-pairs.jsonl")]
+pub(crate) struct Args {
+    /// The file of pairs; `-` for stdin
+    #[arg(value_name = "PAIRS.jsonl")]
+    pairs: std::path::PathBuf,
+    #[command(flatten)]
+    counter: CounterArgs,
+    /// The tokens that the chat format adds to a message
+    #[arg(long, value_name = "TOKENS", default_value_t = 7)]
+    overhead: usize,
+    /// json: one object with `encoding`, `overhead`, `pairs`, `total` and `saving`
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// The texts of a pair, in the order of the columns.
+const COLUMNS: [&str; 4] = ["english", "terse", "packet", "json"];
+
+/// A pair: its id, and the tokens of each column.
+struct Pair {
+    id: Json,
+    tokens: [Option<usize>; 4],
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let counter = args.counter.counter();
+    let mut lines = Input::open(Some(&args.pairs))?.into_lines();
+    let name = lines.name.clone();
+    let mut pairs = Vec::new();
+    while let Some(line) = lines.next()? {
+        let fault = |message| Failure::Input(format!("{name}:{}: {message}", line.number));
+        pairs.push(pair(line, &counter).map_err(fault)?);
+    }
+    if pairs.is_empty() {
+        let form = r#"{"id":"a","english":"..","packet":".."}"#;
+        let message = format!("{name}: there are no pairs; write one a line: {form}");
+        return Err(Failure::Input(message));
+    }
+    let total = COLUMNS.iter().enumerate().map(|(column, _)| {
+        let mut tokens = pairs.iter().map(|pair| pair.tokens[column]);
+        tokens.try_fold(0, |sum, tokens| Some(sum + tokens?))
+    });
+    let total: Vec<Option<usize>> = total.collect();
+    let (english, packet) = (total[0].unwrap_or_default(), total[2].unwrap_or_default());
+    let messages = args.overhead * pairs.len();
+    let bare = saving(english, packet);
+    let chat = saving(english + messages, packet + messages);
+    let mut out = Output::stdout();
+    match args.format {
+        Format::Json => {
+            let row = |pair: &Pair| {
+                let mut row = Map::from_iter([("id".to_owned(), pair.id.clone())]);
+                row.extend(counts(&pair.tokens));
+                Json::Object(row)
+            };
+            let pairs: Json = pairs.iter().map(row).collect();
+            out.line(json!({
+                "encoding": counter.counter.name(), "substitute": !counter.exact,
+                "overhead": args.overhead, "pairs": pairs,
+                "total": Json::Object(counts(&total).collect()),
+                "saving": { "bare": bare, "chat": chat },
+            }))?;
+        }
+        Format::Text => {
+            let mut table = Table::headed(["id", "english", "terse", "packet", "json"]);
+            for pair in &pairs {
+                table.row(row(&pair.id, &pair.tokens));
+            }
+            table.row(row(&json!("all"), &total));
+            out.line(table)?;
+            let percent = |saving: Option<f64>| match saving {
+                Some(saving) => format!("{:.1} %", saving * 100.0),
+                None => "not known".to_owned(),
+            };
+            out.line(format_args!(
+                "\npackets against English: {} less, {} with {} tokens for each message; counted \
+                 in {counter}",
+                percent(bare),
+                percent(chat),
+                args.overhead
+            ))?;
+        }
+    }
+    out.finish()?;
+    Ok(Verdict::Fine)
+}
+
+/// Reads a pair and counts its tokens.
+fn pair(line: Line<'_>, counter: &ModelCounter) -> Result<Pair, String> {
+    if line.is_cut() {
+        let most = line.bytes.len() - 1;
+        return Err(format!(
+            "the line is longer than {most} bytes; split the instruction"
+        ));
+    }
+    let json: Json = serde_json::from_slice(line.bytes)
+        .map_err(|error| format!("{error}; write an object with id, english and packet"))?;
+    let text = |name: &str| json.get(name).and_then(Json::as_str);
+    let needed =
+        |name: &str| text(name).ok_or_else(|| format!("there is no text `{name}`; add it"));
+    let id = json.get("id").cloned().ok_or("there is no `id`; add it")?;
+    let packet =
+        Packet::parse(needed("packet")?).map_err(|error| format!("in `packet`: {error}"))?;
+    let count = |text: &str| counter.counter.count(text);
+    let tokens = [
+        Some(count(needed("english")?)),
+        text("terse").map(count),
+        Some(count(packet.text())),
+        Some(count(&compact(&packet))),
+    ];
+    Ok(Pair { id, tokens })
+}
+
+/// Returns the packet as a flat JSON object without spaces.
+fn compact(packet: &Packet<'_>) -> String {
+    let head = [("task", packet.task()), ("dom", packet.dom())];
+    let members = head.iter().chain(packet.fields());
+    let members = members.map(|(key, value)| ((*key).to_owned(), json!(value)));
+    Json::Object(members.collect()).to_string()
+}
+
+/// Returns the share of tokens that is saved, to three digits.
+fn saving(english: usize, packet: usize) -> Option<f64> {
+    let share = 1.0 - packet as f64 / english as f64;
+    share.is_finite().then(|| (share * 1000.0).round() / 1000.0)
+}
+
+/// Returns the counts as members of an object. What was not counted is left out.
+fn counts(tokens: &[Option<usize>]) -> impl Iterator<Item = (String, Json)> {
+    let counted = COLUMNS.iter().zip(tokens);
+    counted.filter_map(|(name, tokens)| Some(((*name).to_owned(), json!((*tokens)?))))
+}
+
+fn row(id: &Json, tokens: &[Option<usize>]) -> [String; 5] {
+    let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+    let mut row = [
+        id,
+        String::new(),
+        String::new(),
+        String::new(),
+        String::new(),
+    ];
+    for (cell, tokens) in row.iter_mut().skip(1).zip(tokens) {
+        *cell = tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
+    }
+    row
+}

@@ -1,0 +1,151 @@
+//! `accp aacp encode`: writes packets, from objects or by the rules of a workflow.
+
+use accp_aacp::{Limits, Vocabulary};
+use serde_json::{Value as Json, json};
+
+use super::fallback::{self, EnglishArgs};
+use super::object::Object;
+use super::vocabulary::{VocabularyArgs, workflow};
+use crate::choices::Format;
+use crate::input::{InputArg, Line};
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::{self, Output};
+
+/// Turn JSON objects or instructions in English into packets, or make the packets of a workflow
+///
+/// An object has `task`, `dom` and `fields`, as pairs or as an object, one object a line, as `accp
+/// aacp decode --format json` writes it. `aacp` is added if it is missing, and nothing else. An
+/// object that makes no packet is reported and left out.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp aacp decode --format json packets.aacp | accp aacp encode
+  accp aacp encode --workflow payroll --set period=2024-08
+  accp aacp encode --workflow it --hop provision_vpn --set username=j.smith --format json
+  accp aacp encode --english \"Ask Ada for her badge\" --dom IT --return IT-Agent --registry r.aacp \\
+      --llm-url http://127.0.0.1:8080 --llm-model small")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArg,
+    /// Make the packets of this workflow: a name of `accp aacp workflows`, or a file
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "instruction"])]
+    workflow: Option<String>,
+    /// Make the packet of this hop alone
+    #[arg(long, value_name = "HOP", requires = "workflow")]
+    hop: Option<String>,
+    /// Give a parameter a value; the items of a list stand between commas; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", requires = "workflow")]
+    set: Vec<String>,
+    #[command(flatten)]
+    english: EnglishArgs,
+    #[command(flatten)]
+    vocabulary: VocabularyArgs,
+    /// json: one object a line with `packet`, and with `workflow` and `hop` or with `line`; for an
+    /// object that makes no packet `line` and `errors`
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let vocabulary = args.vocabulary.load()?;
+    if args.english.is_given() {
+        if args.input.file.is_some() {
+            let text = "a file of objects and an instruction exclude each other; leave one out";
+            return Err(Failure::Misuse(text.to_owned()));
+        }
+        return fallback::encode(&args.english, &vocabulary, args.format);
+    }
+    match &args.workflow {
+        Some(name) => by_rules(args, name, &vocabulary),
+        None => from_objects(args),
+    }
+}
+
+/// Makes the packets of a workflow.
+fn by_rules(args: &Args, name: &str, vocabulary: &Vocabulary) -> Outcome {
+    let workflow = workflow(name, vocabulary)?;
+    let mut values = Vec::new();
+    for set in &args.set {
+        let value = set.split_once('=');
+        values.push(value.ok_or_else(|| {
+            Failure::Misuse("--set needs NAME=VALUE; write the name, `=` and the value".to_owned())
+        })?);
+    }
+    let packets = workflow.encode(args.hop.as_deref(), &values);
+    let packets = packets.map_err(|error| {
+        let message = error.to_string();
+        if error.is_value() {
+            Failure::Input(message)
+        } else {
+            Failure::Misuse(message)
+        }
+    })?;
+    let mut out = Output::stdout();
+    for (hop, packet) in packets {
+        match args.format {
+            Format::Text => out.line(packet)?,
+            Format::Json => out.line(json!({
+                "workflow": workflow.name, "hop": hop, "packet": packet.text(),
+            }))?,
+        }
+    }
+    out.finish()?;
+    Ok(Verdict::Fine)
+}
+
+/// Makes a packet of each line.
+fn from_objects(args: &Args) -> Outcome {
+    let mut lines = args.input.open()?.into_lines();
+    let name = lines.name.clone();
+    let mut out = Output::stdout();
+    let mut faults = 0;
+    while let Some(line) = lines.next()? {
+        match (packet(line), args.format) {
+            (Ok(packet), Format::Text) => out.line(packet)?,
+            (Ok(packet), Format::Json) => {
+                out.line(json!({ "line": line.number, "packet": packet }))?;
+            }
+            (Err(error), format) => {
+                faults += 1;
+                match format {
+                    Format::Text => {
+                        let message = error["message"].as_str().unwrap_or_default();
+                        output::error(format_args!("{name}:{}: {message}", line.number));
+                    }
+                    Format::Json => out.line(json!({ "line": line.number, "errors": [error] }))?,
+                }
+            }
+        }
+    }
+    out.finish()?;
+    Ok(Verdict::of(faults))
+}
+
+/// Makes a packet, or returns the error as JSON: `code`, `field` and `message`.
+fn packet(line: Line<'_>) -> Result<String, Json> {
+    if line.is_cut() {
+        let message = format!(
+            "the line is longer than {} bytes; a packet has at most {}, so point to the data with \
+             data_ptr",
+            line.bytes.len() - 1,
+            Limits::DEFAULT.packet_bytes
+        );
+        return Err(json!({ "code": "too-long", "field": null, "message": message }));
+    }
+    let object = serde_json::from_slice::<Object>(line.bytes).map_err(|error| {
+        let (message, place) = (error.to_string(), error.column());
+        let message = message.split(" at line ").next().unwrap_or_default();
+        let cure = if error.is_data() {
+            ""
+        } else {
+            "; write an object as `accp aacp decode` gives it, on one line"
+        };
+        let message = format!("character {place}: {message}{cure}");
+        json!({ "code": "json", "field": null, "message": message })
+    })?;
+    let packet = object.packet().map_err(|error| {
+        let code = error.code().map_or("value-invalid", |code| code.as_str());
+        json!({ "code": code, "field": error.name(), "message": error.to_string() })
+    })?;
+    Ok(packet.to_string())
+}

@@ -1,0 +1,214 @@
+//! Packets from English: `accp aacp encode --english` and `accp aacp route`.
+
+mod lines;
+mod model;
+mod worker;
+
+use std::path::{Path, PathBuf};
+
+use accp_aacp::Vocabulary;
+use accp_aacp::fallback::{FallbackError, Options, Request};
+use serde_json::json;
+
+use super::vocabulary::VocabularyArgs;
+use crate::choices::Format;
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::{self, Output};
+use model::ModelArgs;
+use worker::{Worker, worker};
+
+/// The options for packets from English.
+#[derive(Debug, clap::Args)]
+#[command(
+    next_help_heading = "From English",
+    group = clap::ArgGroup::new("instruction").args(["english", "english_file"])
+)]
+pub(super) struct EnglishArgs {
+    /// The instruction: its packet comes from the registry, from a workflow that fits it, or from a
+    /// model
+    #[arg(long, value_name = "TEXT", requires_all = ["dom", "receiver", "registry"])]
+    english: Option<String>,
+    /// Read instructions from a file: one object a line with `english`, `dom`, `return` and `p`; `-`
+    /// for stdin
+    #[arg(long, value_name = "FILE", requires = "registry")]
+    english_file: Option<PathBuf>,
+    /// The domain; in a file, of the lines that name none
+    #[arg(long, value_name = "DOM", requires = "instruction")]
+    dom: Option<String>,
+    /// The agent that gets the result; in a file, of the lines that name none
+    #[arg(
+        long = "return",
+        id = "receiver",
+        value_name = "AGENT",
+        requires = "instruction"
+    )]
+    receiver: Option<String>,
+    /// The priority; in a file, of the lines that name none
+    #[arg(
+        long,
+        value_name = "1|2|3",
+        default_value = "2",
+        requires = "instruction"
+    )]
+    p: String,
+    /// The file of the registry. A new file is readable by its owner alone
+    #[arg(long, value_name = "FILE", requires = "instruction")]
+    registry: Option<PathBuf>,
+    #[command(flatten)]
+    model: ModelArgs,
+    /// The part of its keywords that an instruction has to share with a stored one
+    #[arg(
+        long,
+        value_name = "0..1",
+        default_value_t = 0.75,
+        value_parser = threshold,
+        requires = "instruction"
+    )]
+    threshold: f64,
+    /// Work on so many lines of the file at once
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u16).range(1..=256),
+        requires = "english_file"
+    )]
+    jobs: u16,
+}
+
+impl EnglishArgs {
+    /// Returns whether there is an instruction.
+    pub(super) fn is_given(&self) -> bool {
+        self.english.is_some() || self.english_file.is_some()
+    }
+
+    fn options<'v>(&self, vocabulary: &'v Vocabulary) -> Options<'v> {
+        Options {
+            threshold: self.threshold,
+            vocabulary,
+            ..Options::default()
+        }
+    }
+
+    fn registry(&self) -> Result<&Path, Failure> {
+        self.registry.as_deref().ok_or_else(|| {
+            Failure::Misuse("name the file of the registry with --registry FILE".to_owned())
+        })
+    }
+}
+
+fn threshold(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    let number = number.filter(|number| *number > 0.0 && *number <= 1.0);
+    number.ok_or_else(|| "expected a number above 0 and at most 1".to_owned())
+}
+
+/// Say which tier would answer an instruction, and change nothing
+///
+/// Tier 1 is the entry of the instruction in the registry. Tier 2 is an entry or a workflow that fits
+/// it. Tier 3 is the model, which is not called.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp aacp route --english \"Fetch the salaries of all employees for August 2024\" \\
+      --dom HR --return HR-Agent --registry r.aacp")]
+pub(crate) struct RouteArgs {
+    #[command(flatten)]
+    english: EnglishArgs,
+    #[command(flatten)]
+    vocabulary: VocabularyArgs,
+    /// json: one object with `tier`, `source`, `packet`, `id`, `times_seen` and `score`
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// What is done with an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Encode,
+    Route,
+}
+
+/// Runs `accp aacp encode` with an instruction.
+pub(super) fn encode(args: &EnglishArgs, vocabulary: &Vocabulary, format: Format) -> Outcome {
+    run(args, vocabulary, format, Mode::Encode)
+}
+
+/// Runs `accp aacp route`.
+pub(super) fn route(args: &RouteArgs) -> Outcome {
+    if !args.english.is_given() {
+        let text = "name the instruction with --english TEXT or --english-file FILE";
+        return Err(Failure::Misuse(text.to_owned()));
+    }
+    let vocabulary = args.vocabulary.load()?;
+    run(&args.english, &vocabulary, args.format, Mode::Route)
+}
+
+fn run(args: &EnglishArgs, vocabulary: &Vocabulary, format: Format, mode: Mode) -> Outcome {
+    if let Some(file) = &args.english_file {
+        return lines::run(args, file, vocabulary, format, mode);
+    }
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let (english, dom, receiver) = (text(&args.english), text(&args.dom), text(&args.receiver));
+    let request = Request::new(&english, &dom, &receiver, &args.p);
+    let mut out = Output::stdout();
+    let answered = match request {
+        Ok(request) => match worker(args, vocabulary, mode)? {
+            Worker::Ready(mut work) => work(&request),
+            Worker::Failed(error) => Err(error),
+        },
+        Err(error) => Err(error),
+    };
+    let verdict = match (answered, format) {
+        (Ok(reply), format) => {
+            match format {
+                Format::Text => out.line(reply.text)?,
+                Format::Json => out.line(reply.json)?,
+            }
+            Ok(reply.verdict)
+        }
+        (Err(error), format) => {
+            if format == Format::Json {
+                out.line(json!({ "errors": [shown(&error)] }))?;
+            }
+            Err(failure(&error))
+        }
+    };
+    out.finish()?;
+    verdict
+}
+
+/// Returns an error as JSON.
+fn shown(error: &FallbackError) -> serde_json::Value {
+    let field = match error {
+        FallbackError::Request(error) => error.name(),
+        _ => None,
+    };
+    json!({ "code": error.code(), "field": field, "message": error.to_string() })
+}
+
+/// Returns whether the instruction is at fault, and not the model, the registry or the machine.
+fn is_input(error: &FallbackError) -> bool {
+    matches!(
+        error,
+        FallbackError::Instruction(_) | FallbackError::Request(_) | FallbackError::NoMatch
+    )
+}
+
+fn failure(error: &FallbackError) -> Failure {
+    if is_input(error) {
+        Failure::Input(error.to_string())
+    } else {
+        Failure::Misuse(error.to_string())
+    }
+}
+
+/// Returns the verdict on many instructions, and reports the failures that are not theirs.
+fn verdict(inputs: u64, others: u64) -> Outcome {
+    if others == 0 {
+        return Ok(Verdict::of(inputs));
+    }
+    output::note(format_args!("{others} instructions were not answered"));
+    Err(Failure::Misuse(
+        "the model or the registry failed; run the command again".to_owned(),
+    ))
+}

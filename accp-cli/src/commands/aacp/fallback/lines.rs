@@ -1,0 +1,161 @@
+//! Instructions from the lines of a file, on several threads.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::thread;
+
+use accp_aacp::Vocabulary;
+use accp_aacp::fallback::{FallbackError, Request};
+use serde_json::{Map, Value as Json, json};
+
+use super::worker::{Reply, Worker, worker};
+use super::{EnglishArgs, Mode, is_input, shown, verdict};
+use crate::choices::Format;
+use crate::input::{Input, Line};
+use crate::outcome::{Outcome, Verdict};
+use crate::output::{self, Output};
+
+/// The keys of a line.
+const KEYS: [&str; 4] = ["english", "dom", "return", "p"];
+
+/// The lines that each thread has before the answers are printed.
+const LINES: usize = 16;
+
+/// Why a line has no answer.
+#[derive(Clone)]
+enum Fault {
+    /// The line is not an object with an instruction: the reason.
+    Line(String),
+    Request(FallbackError),
+}
+
+/// One line, with its number, and then its answer.
+struct Task {
+    number: u64,
+    request: Result<Request, Fault>,
+    reply: Option<Result<Reply, Fault>>,
+}
+
+/// Answers the lines of a file in their order, in bounded memory.
+pub(super) fn run(
+    args: &EnglishArgs,
+    file: &Path,
+    vocabulary: &Vocabulary,
+    format: Format,
+    mode: Mode,
+) -> Outcome {
+    let mut lines = Input::open(Some(file))?.into_lines();
+    let name = lines.name.clone();
+    let jobs = usize::from(args.jobs);
+    let mut workers = Vec::with_capacity(jobs);
+    for _ in 0..jobs {
+        workers.push(worker(args, vocabulary, mode)?);
+    }
+    let mut out = Output::stdout();
+    let (mut inputs, mut others) = (0, 0);
+    loop {
+        let mut tasks = Vec::new();
+        while tasks.len() < jobs * LINES
+            && let Some(line) = lines.next()?
+        {
+            let (number, request) = (line.number, request(line, args));
+            tasks.push(Task {
+                number,
+                request,
+                reply: None,
+            });
+        }
+        if tasks.is_empty() {
+            break;
+        }
+        share(&mut workers, &mut tasks);
+        for task in tasks {
+            match (task.reply, format) {
+                (Some(Ok(reply)), format) => {
+                    inputs += u64::from(reply.verdict == Verdict::AtFault);
+                    match format {
+                        Format::Text => out.line(reply.text)?,
+                        Format::Json => out.line(reply.json)?,
+                    }
+                }
+                (Some(Err(fault)), format) => {
+                    let is_input = fault.is_input();
+                    inputs += u64::from(is_input);
+                    others += u64::from(!is_input);
+                    let (number, json) = (task.number, fault.to_json());
+                    match format {
+                        Format::Text => {
+                            let message = json["message"].as_str().unwrap_or_default();
+                            output::error(format_args!("{name}:{number}: {message}"));
+                        }
+                        Format::Json => out.line(json!({ "line": number, "errors": [json] }))?,
+                    }
+                }
+                (None, _) => others += 1,
+            }
+        }
+        out.flush()?;
+    }
+    out.finish()?;
+    verdict(inputs, others)
+}
+
+/// Has the workers take the tasks one after the other.
+fn share(workers: &mut [Worker<'_>], tasks: &mut [Task]) {
+    let queue = Mutex::new(tasks.iter_mut());
+    let next = || queue.lock().ok()?.next();
+    thread::scope(|scope| {
+        for worker in workers {
+            scope.spawn(|| {
+                while let Some(task) = next() {
+                    let reply = match (&task.request, &mut *worker) {
+                        (Ok(request), Worker::Ready(work)) => work(request).map_err(Fault::Request),
+                        (Ok(_), Worker::Failed(error)) => Err(Fault::Request(error.clone())),
+                        (Err(fault), _) => Err(fault.clone()),
+                    };
+                    task.reply = Some(reply);
+                }
+            });
+        }
+    });
+}
+
+/// Reads a line: an object with `english`, and what the options do not say.
+fn request(line: Line<'_>, args: &EnglishArgs) -> Result<Request, Fault> {
+    let json = serde_json::from_slice::<Map<String, Json>>(line.bytes).map_err(|error| {
+        let cure = "write an object with `english`, `dom` and `return`";
+        Fault::Line(format!("the line is not such an object: {error}; {cure}"))
+    })?;
+    if !json.keys().all(|key| KEYS.contains(&&key[..])) {
+        let text = "an unknown key; the keys are english, dom, return and p";
+        return Err(Fault::Line(text.to_owned()));
+    }
+    let value = |key: &str, default: Option<&String>| match (json.get(key), default) {
+        (Some(Json::String(text)), _) => Ok(text.clone()),
+        (Some(Json::Number(number)), _) if key == "p" => Ok(number.to_string()),
+        (None, Some(default)) => Ok(default.clone()),
+        (None, None) => Err(Fault::Line(format!("there is no `{key}`; add it"))),
+        (Some(_), _) => Err(Fault::Line(format!("`{key}` is not a string"))),
+    };
+    let english = value("english", None)?;
+    let dom = value("dom", args.dom.as_ref())?;
+    let receiver = value("return", args.receiver.as_ref())?;
+    let priority = value("p", Some(&args.p))?;
+    Request::new(&english, &dom, &receiver, &priority).map_err(Fault::Request)
+}
+
+impl Fault {
+    fn is_input(&self) -> bool {
+        match self {
+            Self::Line(_) => true,
+            Self::Request(error) => is_input(error),
+        }
+    }
+
+    fn to_json(&self) -> Json {
+        match self {
+            Self::Line(text) => json!({ "code": "json", "field": null, "message": text }),
+            Self::Request(error) => shown(error),
+        }
+    }
+}

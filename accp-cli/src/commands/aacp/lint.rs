@@ -1,0 +1,99 @@
+//! `accp aacp lint`: what costs tokens, and what should not stand in a packet.
+
+use accp_aacp::{Advice, Packet, PacketBuf};
+use accp_tokens::{ModelCounter, TokenCounter as _};
+use serde_json::{Value as Json, json};
+
+use super::super::tokens::CounterArgs;
+use super::lines::Packets;
+use super::report;
+use crate::choices::Format;
+use crate::input::InputArg;
+use crate::outcome::{Outcome, Verdict};
+use crate::output::{self, Output};
+
+/// Point out what costs tokens in packets, and what should not stand in them
+///
+/// Lists of fields and pointers, with the tokens that they cost; e-mail addresses, card numbers and
+/// texts that look like keys. All of it is advice.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp aacp lint packets.aacp
+  accp aacp lint --model gpt-4 --format json packets.aacp")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArg,
+    #[command(flatten)]
+    counter: CounterArgs,
+    /// json: one object a line with `line` and `warnings`, each with `code`, `field`, `at`, `tokens`
+    /// and `message`; for a packet with errors `line` and `errors`
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let counter = args.counter.counter();
+    let mut packets = Packets::new(args.input.open()?.into_lines(), false);
+    let name = packets.name().to_owned();
+    let mut out = Output::stdout();
+    let mut faults = 0;
+    while let Some(line) = packets.next()? {
+        let Ok(packet) = Packet::parse_bytes(line.bytes) else {
+            faults += 1;
+            let report = accp_aacp::validate(line.bytes);
+            match args.format {
+                Format::Text => report::told(&name, line.number, &report)
+                    .iter()
+                    .for_each(output::note),
+                Format::Json => {
+                    out.line(json!({ "line": line.number, "errors": report::errors(&report) }))?;
+                }
+            }
+            continue;
+        };
+        let mut warnings = Vec::new();
+        for note in accp_aacp::lint(&packet) {
+            let tokens = cost(&packet, note.advice, note.field, &counter);
+            match args.format {
+                Format::Text => {
+                    let tokens = tokens.map(|tokens| format!(" ({tokens} tokens)"));
+                    let (code, tokens) = (note.advice.as_str(), tokens.unwrap_or_default());
+                    let (line, column) = (line.number, note.at + 1);
+                    out.line(format_args!(
+                        "{name}:{line}:{column}: {code}: {}{tokens}",
+                        note.advice
+                    ))?;
+                }
+                Format::Json => warnings.push(json!({
+                    "code": note.advice.as_str(), "field": note.field, "at": note.at,
+                    "tokens": tokens, "message": note.advice.to_string(),
+                })),
+            }
+        }
+        if args.format == Format::Json {
+            out.line(json!({ "line": line.number, "warnings": Json::Array(warnings) }))?;
+        }
+    }
+    out.finish()?;
+    Ok(Verdict::of(faults))
+}
+
+/// Returns the number of tokens that the packet has less without a field, if the advice is about
+/// tokens.
+fn cost(
+    packet: &Packet<'_>,
+    advice: Advice,
+    field: usize,
+    counter: &ModelCounter,
+) -> Option<usize> {
+    if !matches!(advice, Advice::FieldList | Advice::Pointer) {
+        return None;
+    }
+    let fields = packet.fields().iter().zip(2..);
+    let others = fields.filter(|(_, index)| *index != field);
+    let others = others.map(|((key, value), _)| (*key, *value));
+    let without = PacketBuf::new(packet.task(), packet.dom(), others).ok()?;
+    let count = |text: &str| counter.counter.count(text);
+    Some(count(&packet.to_string()).saturating_sub(count(without.text())))
+}

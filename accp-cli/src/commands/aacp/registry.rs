@@ -1,0 +1,258 @@
+//! `accp aacp registry`: the instructions that a registry holds.
+
+use std::path::PathBuf;
+
+use accp_aacp::fallback::{
+    Entry, EntryKey, Instruction, RegistryError, RegistryErrorKind, SqliteRegistry,
+};
+use accp_aacp::{Packet, Vocabulary};
+use accp_registry::Hash;
+
+use super::vocabulary::{VocabularyArgs, faulty, read};
+use crate::choices::Format;
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::{self, Output};
+
+/// Show and change the instructions that a registry holds
+///
+/// An entry is an instruction in English with its task and its fields. Who receives the result, the
+/// priority and the version are the caller's.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp aacp registry list --registry r.aacp
+  accp aacp registry add --english \"Ask for the badge list\" \\
+      --packet \"FETCH|IT|return:IT-Agent|p:2|aacp:1.1|res:badge_list\" --registry r.aacp
+  accp aacp registry export --registry r.aacp > entries.json
+  accp aacp registry import entries.json --registry other.aacp")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Action,
+    /// The file of the registry
+    #[arg(long, value_name = "FILE", global = true)]
+    registry: Option<PathBuf>,
+    #[command(flatten)]
+    vocabulary: VocabularyArgs,
+    /// json: one object an entry
+    #[arg(long, value_enum, default_value_t, global = true)]
+    format: Format,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Show all entries
+    List,
+    /// Show one entry with its fields and keywords
+    Show(KeyArgs),
+    /// Add an entry: an instruction, and a packet of which task, domain and fields are taken
+    Add {
+        /// The instruction
+        #[arg(long, value_name = "TEXT")]
+        english: String,
+        /// The packet
+        #[arg(long, value_name = "PACKET")]
+        packet: String,
+        /// The domain, if it is not that of the packet
+        #[arg(long, value_name = "DOM")]
+        dom: Option<String>,
+    },
+    /// Remove an entry
+    Remove(KeyArgs),
+    /// Write all entries as one JSON document to stdout
+    Export,
+    /// Add the entries of a JSON document: all of them, or none if there is a mistake
+    Import {
+        /// The document
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct KeyArgs {
+    /// The id of the instruction, or its first 8 digits or more
+    #[arg(value_name = "ID")]
+    id: String,
+    /// The domain, if several have the instruction
+    #[arg(long, value_name = "DOM")]
+    dom: Option<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let vocabulary = args.vocabulary.load()?;
+    match &args.action {
+        Action::List => list(args),
+        Action::Show(key) => show(args, key),
+        Action::Add {
+            english,
+            packet,
+            dom,
+        } => add(args, [english, packet], dom.as_deref(), &vocabulary),
+        Action::Remove(key) => remove(args, key),
+        Action::Export => export(args),
+        Action::Import { file } => {
+            let entries =
+                Entry::from_document(&file.display().to_string(), &read(file)?, &vocabulary);
+            store(args, &entries.map_err(|problems| faulty(&problems))?)
+        }
+    }
+}
+
+/// Opens the file, which is there; `add` and `import` create it.
+fn open(args: &Args, creates: bool) -> Result<SqliteRegistry, Failure> {
+    let Some(path) = &args.registry else {
+        let text = "name the file of the registry with --registry FILE";
+        return Err(Failure::Misuse(text.to_owned()));
+    };
+    let opened = if creates {
+        SqliteRegistry::open(path)
+    } else {
+        SqliteRegistry::open_existing(path)
+    };
+    opened.map_err(|error| failed(&error))
+}
+
+fn failed(error: &RegistryError) -> Failure {
+    if error.kind == RegistryErrorKind::Conflict {
+        Failure::Input(error.to_string())
+    } else {
+        Failure::Misuse(error.to_string())
+    }
+}
+
+fn all(args: &Args) -> Result<Vec<Entry>, Failure> {
+    let mut entries = Vec::new();
+    let mut registry = open(args, false)?;
+    registry
+        .each(|entry| entries.push(entry))
+        .map_err(|error| failed(&error))?;
+    Ok(entries)
+}
+
+fn list(args: &Args) -> Outcome {
+    let entries = all(args)?;
+    let mut out = Output::stdout();
+    for entry in &entries {
+        match args.format {
+            Format::Text => {
+                let (id, english) = (entry.key().id, entry.instruction().text());
+                let (dom, seen) = (entry.dom(), entry.times_seen);
+                out.line(format_args!("{id} {dom} {seen} {}", printable(english)))?;
+            }
+            Format::Json => out.line(entry.to_json())?,
+        }
+    }
+    out.finish()?;
+    Ok(Verdict::Fine)
+}
+
+/// Returns the text without characters that a terminal would act on, or not show.
+fn printable(text: &str) -> String {
+    let is_shown = |c: char| matches!(c, '\'' | '"' | '\\') || c.escape_debug().len() == 1;
+    let shown = |c| if is_shown(c) { c } else { '\u{fffd}' };
+    text.chars().map(shown).collect()
+}
+
+fn show(args: &Args, key: &KeyArgs) -> Outcome {
+    let entry = find(&all(args)?, key)?.clone();
+    let mut out = Output::stdout();
+    match args.format {
+        Format::Json => out.line(entry.to_json())?,
+        Format::Text => {
+            out.line(printable(entry.instruction().text()))?;
+            out.line(format_args!("  id: {}", entry.key().id))?;
+            out.line(format_args!("  dom: {}", entry.dom()))?;
+            out.line(format_args!("  task: {}", entry.task()))?;
+            for (key, value) in entry.fields() {
+                out.line(format_args!("  {key}: {value}"))?;
+            }
+            out.line(format_args!("  times seen: {}", entry.times_seen))?;
+            out.line(format_args!(
+                "  keywords: {}",
+                printable(&entry.keywords().join(", "))
+            ))?;
+        }
+    }
+    out.finish()?;
+    Ok(Verdict::Fine)
+}
+
+/// Finds the one entry of an id or of its beginning.
+fn find<'e>(entries: &'e [Entry], key: &KeyArgs) -> Result<&'e Entry, Failure> {
+    let id = key.id.to_ascii_lowercase();
+    if id.len() < 8 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        let text = "an id is 64 hexadecimal digits, of which 8 or more are enough";
+        return Err(Failure::Misuse(text.to_owned()));
+    }
+    let mut found = entries.iter().filter(|entry| {
+        let is_of = key.dom.as_deref().is_none_or(|dom| dom == entry.dom());
+        is_of && entry.key().id.to_string().starts_with(&id)
+    });
+    match (found.next(), found.next()) {
+        (Some(entry), None) => Ok(entry),
+        (None, _) => Err(Failure::Input(
+            "there is no such entry; `accp aacp registry list` shows what there is".to_owned(),
+        )),
+        (Some(_), Some(_)) => Err(Failure::Misuse(
+            "several entries have this id; name the domain with --dom, or give more digits"
+                .to_owned(),
+        )),
+    }
+}
+
+fn add(
+    args: &Args,
+    [english, packet]: [&str; 2],
+    dom: Option<&str>,
+    vocabulary: &Vocabulary,
+) -> Outcome {
+    let input = |error: String| Failure::Input(error);
+    let instruction = Instruction::new(english).map_err(|error| input(error.to_string()))?;
+    let packet = Packet::parse(packet).map_err(|error| input(error.to_string()))?;
+    let dom = dom.unwrap_or(packet.dom());
+    let entry = Entry::new(instruction, dom, &packet, vocabulary);
+    store(args, &[entry.map_err(|error| input(error.to_string()))?])
+}
+
+fn store(args: &Args, entries: &[Entry]) -> Outcome {
+    let added = open(args, true)?.add(entries);
+    let added = added.map_err(|error| failed(&error))?;
+    let mut out = Output::stdout();
+    let kept = entries.len() - added;
+    match args.format {
+        Format::Text => output::note(format_args!("{added} added, {kept} there already")),
+        Format::Json => out.line(serde_json::json!({
+            "added": added, "kept": kept,
+            "ids": entries.iter().map(|entry| entry.key().id.to_string()).collect::<Vec<_>>(),
+        }))?,
+    }
+    out.finish()?;
+    Ok(Verdict::Fine)
+}
+
+fn remove(args: &Args, key: &KeyArgs) -> Outcome {
+    let found: EntryKey = find(&all(args)?, key)?.key();
+    let id: Hash = found.id;
+    let is_gone = open(args, false)?
+        .remove(&found)
+        .map_err(|error| failed(&error))?;
+    if args.format == Format::Json {
+        let mut out = Output::stdout();
+        out.line(
+            serde_json::json!({ "removed": is_gone, "id": id.to_string(), "dom": found.dom }),
+        )?;
+        out.finish()?;
+    }
+    Ok(Verdict::Fine)
+}
+
+fn export(args: &Args) -> Outcome {
+    let entries = all(args)?;
+    let mut out = Output::stdout();
+    let document = Entry::to_document(&entries);
+    let text = serde_json::to_string_pretty(&document);
+    let text = text.map_err(|error| Failure::Misuse(error.to_string()))?;
+    out.line(text)?;
+    out.finish()?;
+    Ok(Verdict::Fine)
+}

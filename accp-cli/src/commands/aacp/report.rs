@@ -1,0 +1,40 @@
+//! Findings, for people and for programs.
+
+use accp_aacp::{Finding, Report, Severity};
+use serde_json::{Value as Json, json};
+
+/// Returns a finding as JSON.
+fn finding(finding: &Finding) -> Json {
+    json!({
+        "code": finding.code.as_str(), "field": finding.field, "at": finding.at,
+        "message": finding.to_string(),
+    })
+}
+
+/// Returns the first error of each code as JSON.
+pub(super) fn errors(report: &Report) -> Json {
+    report.errors().map(finding).collect()
+}
+
+/// Returns the first warning of each code as JSON.
+pub(super) fn warnings(report: &Report) -> Json {
+    report.warnings().map(finding).collect()
+}
+
+/// Returns a line of text for each finding, with its place.
+pub(super) fn told(name: &str, line: u64, report: &Report) -> Vec<String> {
+    let findings = report.findings().iter();
+    let told = findings.map(|finding| {
+        let weight = match finding.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let column = finding.at.map(|at| format!(":{}", at + 1));
+        let column = column.unwrap_or_default();
+        format!(
+            "{name}:{line}{column}: {weight}[{}]: {finding}",
+            finding.code
+        )
+    });
+    told.collect()
+}

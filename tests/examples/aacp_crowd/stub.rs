@@ -1,0 +1,127 @@
+//! A stub of a model's server. It answers a call when it is told to.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+
+/// What the model says.
+const PACKET: &str = "FETCH|CS|return:AGENT|p:2|aacp:1.1|res:parking_permit";
+
+/// The longest wait for a call.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The style of a server's answers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Style {
+    OpenAi,
+    Anthropic,
+}
+
+impl Style {
+    /// Returns the name, as the command has it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+        }
+    }
+
+    fn body(self) -> String {
+        let json = match self {
+            Self::OpenAi => json!({ "choices": [{
+                "finish_reason": "stop", "message": { "role": "assistant", "content": PACKET },
+            }] }),
+            Self::Anthropic => json!({
+                "stop_reason": "end_turn", "content": [{ "type": "text", "text": PACKET }],
+            }),
+        };
+        json.to_string()
+    }
+}
+
+/// The stub.
+pub(crate) struct Stub {
+    pub(crate) style: Style,
+    pub(crate) url: String,
+    calls: Arc<AtomicUsize>,
+    arrived: Receiver<TcpStream>,
+}
+
+impl Stub {
+    pub(crate) fn start(style: Style) -> io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let url = format!("http://{}", listener.local_addr()?);
+        let calls = Arc::<AtomicUsize>::default();
+        let (counted, (arrive, arrived)) = (Arc::clone(&calls), channel());
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                // A process that is killed before it has asked has not called.
+                if read(&stream).is_ok() {
+                    counted.fetch_add(1, Ordering::SeqCst);
+                    if arrive.send(stream).is_err() {
+                        break;
+                    }
+                }
+            }
+        });
+        Ok(Self {
+            style,
+            url,
+            calls,
+            arrived,
+        })
+    }
+
+    /// Returns the number of calls so far.
+    pub(crate) fn calls(&self) -> usize {
+        self.calls.load(Ordering::SeqCst)
+    }
+
+    /// Waits for the next call.
+    pub(crate) fn called(&self) -> Result<Call, RecvTimeoutError> {
+        let stream = self.arrived.recv_timeout(PATIENCE)?;
+        let style = self.style;
+        Ok(Call { style, stream })
+    }
+}
+
+/// Reads a request to its end.
+fn read(stream: &TcpStream) -> io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some(found) = line.to_lowercase().strip_prefix("content-length:") {
+            length = found.trim().parse().map_err(io::Error::other)?;
+        }
+    }
+    reader.read_exact(&mut vec![0; length])
+}
+
+/// A call that waits for its answer. Dropping it closes the connection.
+pub(crate) struct Call {
+    style: Style,
+    stream: TcpStream,
+}
+
+impl Call {
+    /// Sends the answer.
+    pub(crate) fn answer(mut self) {
+        let body = self.style.body();
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+        // Who was killed does not want it.
+        let _ = self.stream.write_all((head + &body).as_bytes());
+    }
+}

@@ -1,0 +1,9 @@
+use accp_aacp::AacpPacket;
+
+#[derive(AacpPacket)]
+#[aacp(task = "FETCH")]
+struct Fetch {
+    r#return: String,
+}
+
+fn main() {}
