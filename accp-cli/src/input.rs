@@ -110,6 +110,13 @@ pub(crate) struct Line<'l> {
     pub(crate) bytes: &'l [u8],
 }
 
+impl Line<'_> {
+    /// Returns whether only the beginning of the line is kept.
+    pub(crate) fn is_cut(self) -> bool {
+        self.bytes.len() == LINE_BYTES
+    }
+}
+
 impl Lines {
     /// Returns the next line that is not blank.
     pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, Failure> {

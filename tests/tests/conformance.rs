@@ -48,20 +48,27 @@ fn document() -> String {
     fs::read_to_string(root().join("docs/conformance.md")).unwrap()
 }
 
+/// Returns the rows of the table under a heading, of this number of cells.
+fn rows(heading: &str, cells: usize) -> Vec<Row> {
+    let text = document();
+    let rows = table(&text, heading).into_iter().map(|row| {
+        assert_eq!(row.len(), cells, "{row:?}");
+        Row {
+            id: row[0].to_owned(),
+            cells: row[3..].iter().map(|cell| (*cell).to_owned()).collect(),
+        }
+    });
+    rows.collect()
+}
+
 /// Returns the rows of the two tables: covered requirements, and open requirements.
 fn tables() -> (Vec<Row>, Vec<Row>) {
-    let text = document();
-    let rows = |heading, cells| {
-        let rows = table(&text, heading).into_iter().map(|row| {
-            assert_eq!(row.len(), cells, "{row:?}");
-            Row {
-                id: row[0].to_owned(),
-                cells: row[3..].iter().map(|cell| (*cell).to_owned()).collect(),
-            }
-        });
-        rows.collect()
-    };
     (rows("What is covered", 5), rows("Not yet", 3))
+}
+
+/// Returns the rows of the two tables of AACP: covered requirements, and open requirements.
+fn packets() -> (Vec<Row>, Vec<Row>) {
+    (rows("AACP packets", 5), rows("AACP packets, not yet", 3))
 }
 
 /// Expands ranges of ids: `OPT-04..06` is three ids, `INT-01` is one.
@@ -100,6 +107,19 @@ fn every_requirement_stands_in_the_document_once() {
     assert_eq!(stands, expected);
 }
 
+#[test]
+fn every_requirement_of_packets_stands_in_the_document_once() {
+    let (covered, later) = packets();
+    let mut stands: Vec<String> = covered
+        .iter()
+        .chain(&later)
+        .map(|row| row.id.clone())
+        .collect();
+    stands.sort_unstable();
+    let expected: Vec<String> = (1..=71).map(|number| format!("AACP-{number:02}")).collect();
+    assert_eq!(stands, expected);
+}
+
 /// Every requirement of the draft's levels 1 to 3 is covered.
 #[test]
 fn what_is_not_covered_yet_is_the_transports() {
@@ -130,7 +150,7 @@ fn the_list_of_what_is_covered_is_the_table() {
 #[test]
 fn every_requirement_names_tests_that_exist() {
     let tests = Tests::of_workspace();
-    for Row { id, cells } in tables().0 {
+    for Row { id, cells } in tables().0.into_iter().chain(packets().0) {
         let [accepts, refuses] = &cells[..] else {
             panic!("{id} has cells {cells:?}")
         };
@@ -165,7 +185,7 @@ fn every_requirement_names_tests_that_exist() {
 
 #[test]
 fn every_test_of_conformance_stands_in_the_document() {
-    let (covered, _) = tables();
+    let covered: Vec<Row> = tables().0.into_iter().chain(packets().0).collect();
     let cells = covered.iter().flat_map(|row| &row.cells);
     let text: String = cells.map(String::as_str).collect();
     let tests = Tests::of_workspace();

@@ -1,6 +1,7 @@
 //! The command `accp`, run as its users run it.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod aacp;
 mod bench;
 mod check;
 mod conduct;

@@ -24,6 +24,7 @@ impl Tests {
             "accp-derive",
             "accp-build",
             "accp-frame",
+            "accp-aacp",
             "accp-context",
             "accp-session",
             "accp-runtime",

@@ -34,7 +34,7 @@ const BUDGETS: [Budget; 3] = [
         of: "the command",
         counts: |file| file.starts_with("accp-cli/src/") && !file.starts_with(PACKETS),
         goal: 8_700,
-        until_then: 9_580,
+        until_then: 9_640,
     },
     Budget {
         of: "the command for packets",

@@ -109,6 +109,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Reads a pair and counts its tokens.
 fn pair(line: Line<'_>, counter: &ModelCounter) -> Result<Pair, String> {
+    if line.is_cut() {
+        let most = line.bytes.len() - 1;
+        return Err(format!(
+            "the line is longer than {most} bytes; split the instruction"
+        ));
+    }
     let json: Json = serde_json::from_slice(line.bytes)
         .map_err(|error| format!("{error}; write an object with id, english and packet"))?;
     let text = |name: &str| json.get(name).and_then(Json::as_str);

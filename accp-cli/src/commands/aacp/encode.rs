@@ -1,6 +1,6 @@
 //! `accp aacp encode`: writes packets, from objects or by the rules of a workflow.
 
-use accp_aacp::Vocabulary;
+use accp_aacp::{Limits, Vocabulary};
 use serde_json::{Value as Json, json};
 
 use super::object::Object;
@@ -111,8 +111,24 @@ fn from_objects(args: &Args) -> Outcome {
 
 /// Makes a packet, or returns the error as JSON: `code`, `field` and `message`.
 fn packet(line: Line<'_>) -> Result<String, Json> {
+    if line.is_cut() {
+        let message = format!(
+            "the line is longer than {} bytes; a packet has at most {}, so point to the data with \
+             data_ptr",
+            line.bytes.len() - 1,
+            Limits::DEFAULT.packet_bytes
+        );
+        return Err(json!({ "code": "too-long", "field": null, "message": message }));
+    }
     let object = serde_json::from_slice::<Object>(line.bytes).map_err(|error| {
-        let message = format!("{error}; write an object as `accp aacp decode` gives it");
+        let (message, place) = (error.to_string(), error.column());
+        let message = message.split(" at line ").next().unwrap_or_default();
+        let cure = if error.is_data() {
+            ""
+        } else {
+            "; write an object as `accp aacp decode` gives it, on one line"
+        };
+        let message = format!("character {place}: {message}{cure}");
         json!({ "code": "json", "field": null, "message": message })
     })?;
     let packet = object.packet().map_err(|error| {

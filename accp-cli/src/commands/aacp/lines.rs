@@ -39,7 +39,8 @@ impl Packets {
             if self.joined.len() <= Limits::DEFAULT.packet_bytes {
                 self.joined.extend_from_slice(part);
             }
-            if !part.ends_with(b"|") {
+            // Whether a line that is cut ends in `|` is not known, and its packet is too long.
+            if !part.ends_with(b"|") || line.is_cut() {
                 let bytes = &self.joined;
                 return Ok(Some(Line { number, bytes }));
             }

@@ -1,0 +1,225 @@
+//! `accp aacp encode` and `accp aacp workflows`.
+
+use serde_json::json;
+
+use super::{HEAD, aacp};
+use crate::Folder;
+
+#[test]
+fn what_decode_writes_encode_reads_to_the_byte() {
+    let text = format!("{HEAD}|zz:1|fields:a,b|att:x://y:z\nFETCH|OPS|return:é|aacp:1.0||x\n");
+    let decoded = aacp(&["decode", "--format", "json"], &text);
+    let run = aacp(&["encode"], &decoded.stdout);
+    assert_eq!((run.code, run.stdout), (Some(0), text));
+}
+
+#[test]
+fn encode_adds_the_version_and_nothing_else() {
+    let objects = [
+        json!({ "task": "LOG", "dom": "HR", "fields": [["return", "a"], ["p", "2"], ["res", "b"]] }),
+        json!({ "task": "LOG", "dom": "HR", "fields": { "res": "b", "return": "a", "amt": 7 } }),
+    ];
+    let input = objects.map(|object| object.to_string()).join("\n");
+    let run = aacp(&["encode"], input);
+    let expected = "LOG|HR|return:a|p:2|aacp:1.1|res:b\nLOG|HR|res:b|return:a|amt:7|aacp:1.1\n";
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), expected));
+}
+
+#[test]
+fn encode_refuses_what_makes_no_packet_and_goes_on() {
+    let objects = [
+        r#"{"task":"LOG","dom":"HR","fields":{"return":"a|return:b"}}"#,
+        r#"{"task":"LOG","dom":"HR","fields":{"return":"a","return":"b"}}"#,
+        r#"{"task":"LOG","dom":"HR","fields":{"res":"a"}}"#,
+        r#"{"task":"LOG","dom":"HR","fields":{"return":"a","amt":1.50}}"#,
+        r#"{"task":"LOG","dom":"HR"}"#,
+        r#"{"task":"LOG","dom":"HR","fields":{"return":"a"},"ret":"b"}"#,
+        r#"{"task":"LOG","task":"SEND","dom":"HR","fields":{"return":"a"}}"#,
+        "not json",
+        r#"{"task":"LOG","dom":"HR","fields":{"return":"a"}}"#,
+    ];
+    let run = aacp(&["encode"], objects.join("\n"));
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (Some(1), "LOG|HR|return:a|aacp:1.1\n")
+    );
+    insta::assert_snapshot!(run.stderr, @"
+    error: stdin:1: `return`: `|` separates fields and cannot stand in a value; take another character, or point to the text with data_ptr
+    error: stdin:2: `return`: a key stands twice; keep one of the two fields; a list is one value with commas
+    error: stdin:3: no field says who gets the result; add return:AGENT
+    error: stdin:4: character 59: a value is a string or an integer; write a list as one string with commas, and a decimal number as a string
+    error: stdin:5: character 25: there is no `fields`; add it
+    error: stdin:6: character 54: an unknown key; the keys are task, dom and fields
+    error: stdin:7: character 27: `task` stands twice; keep one of the two
+    error: stdin:8: character 2: expected ident; write an object as `accp aacp decode` gives it, on one line
+    ");
+    let run = aacp(&["encode", "--format", "json"], objects[0]);
+    let error = &run.json()[0]["errors"][0];
+    assert_eq!(
+        (&error["code"], &error["field"]),
+        (&json!("value-invalid"), &json!("return"))
+    );
+}
+
+#[test]
+fn encode_makes_the_packets_of_a_workflow() {
+    let run = aacp(
+        &[
+            "encode",
+            "--workflow",
+            "payroll",
+            "--set",
+            "period=2024-08",
+            "--format",
+            "json",
+        ],
+        "",
+    );
+    assert_eq!(run.code, Some(0));
+    let found = run.json();
+    assert_eq!(found.len(), 6);
+    assert_eq!(
+        found[0],
+        json!({
+            "workflow": "payroll", "hop": "fetch_employees",
+            "packet": "FETCH|HR|return:HR-Agent|p:1|aacp:1.1|res:emp_salary|period:2024-08|filter:status=active|fmt:json",
+        })
+    );
+    let one = [
+        "encode",
+        "--workflow",
+        "payroll",
+        "--hop",
+        "log_run",
+        "--set",
+        "chain=A,B",
+        "--set",
+        "return=X",
+    ];
+    let run = aacp(&one, "");
+    let expected = "LOG|HR|return:X|p:2|aacp:1.1|status:review_required|actor:HR-Agent|chain:A,B\n";
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), expected));
+}
+
+#[test]
+fn encode_refuses_names_that_a_workflow_does_not_have() {
+    for (args, code, says) in [
+        (&["--workflow", "payrol"][..], 2, "did you mean `payroll`?"),
+        (
+            &["--workflow", "payroll", "--hop", "send"],
+            2,
+            "the hops are fetch_employees",
+        ),
+        (
+            &["--workflow", "payroll", "--set", "perod=1"],
+            2,
+            "the parameters are period",
+        ),
+        (
+            &["--workflow", "payroll", "--set", "period"],
+            2,
+            "NAME=VALUE",
+        ),
+        (&["--workflow", "payroll"], 2, "no value for `period`"),
+        (
+            &["--workflow", "payroll", "--set", "period=a|b"],
+            1,
+            "`period`: `|` separates fields",
+        ),
+        (&["--workflow", "no/such.json"], 2, "no/such.json"),
+        (&["--set", "period=1"], 2, "--workflow"),
+    ] {
+        let run = aacp(&[&["encode"], args].concat(), "");
+        assert_eq!(
+            (run.code, run.stdout.as_str()),
+            (Some(code), ""),
+            "{args:?}"
+        );
+        assert!(run.stderr.contains(says), "{args:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn workflows_shows_parameters_and_defaults() {
+    let run = aacp(&["workflows", "--format", "json"], "");
+    let found = run.json();
+    let names: Vec<_> = found
+        .iter()
+        .map(|found| found["workflow"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["payroll", "it", "invoice", "contract"]);
+    let merge = &found[0]["hops"][2];
+    assert_eq!(merge["hop"], "merge_and_calculate");
+    assert_eq!(
+        merge["parameters"][0],
+        json!({ "name": "rules", "kind": "code", "default": "payroll_v2", "rewrite": [] })
+    );
+    let text = aacp(&["workflows", "invoice"], "");
+    assert_eq!(text.code, Some(0));
+    insta::assert_snapshot!(text.stdout, @"
+    invoice: Check and pay the invoice of a supplier
+      process_invoice(supplier, amount, currency, purchase_order, terms [net30])
+          Check the invoice against its purchase order; PROC|FIN, return=FIN-Agent, p=2
+      schedule_payment(supplier, amount, currency, terms [net30])
+          Schedule the payment; PROC|FIN, return=FIN-Agent, p=2
+      log_invoice(invoice_ref, supplier, amount, currency, status [ok], actor [FIN-Agent])
+          Write the audit record of the invoice; LOG|FIN, return=AUD-Agent, p=3
+    every hop takes return and p as well; a value in brackets is the default
+    ");
+}
+
+#[test]
+fn files_with_a_mistake_are_told_with_the_place() {
+    let folder = Folder::with(&[
+        ("v.json", "{ \"domains\": [\"O P\"] }"),
+        ("w.json", "{ \"name\": \"w\",\n \"meaning\": \"\" }"),
+        (
+            "own.json",
+            "{ \"domains\": [\"OPS\"], \"keys\": [\"org_cost\"] }",
+        ),
+        ("p.aacp", "FETCH|OPS|return:a|p:1|aacp:1.1|org_cost:1\n"),
+    ]);
+    let run = folder.run(
+        &["aacp", "validate", "--vocabulary", "v.json", "p.aacp"],
+        "",
+    );
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
+    assert!(
+        run.stderr.contains("v.json:1:15 at /domains/0: "),
+        "{}",
+        run.stderr
+    );
+    let run = folder.run(&["aacp", "workflows", "w.json"], "");
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stderr
+            .contains("w.json:1:1: the workflow has no `hops`"),
+        "{}",
+        run.stderr
+    );
+    let own = [
+        "aacp",
+        "validate",
+        "--vocabulary",
+        "own.json",
+        "--format",
+        "json",
+        "p.aacp",
+    ];
+    assert_eq!(folder.run(&own, "").json()[0]["warnings"], json!([]));
+    let missing = folder.run(&["aacp", "validate", "--vocabulary", "no.json"], "");
+    assert_eq!(missing.code, Some(2));
+}
+
+#[test]
+fn an_object_without_measure_is_refused() {
+    let huge = "x".repeat(10 << 20);
+    let objects = format!(
+        "{{\"task\":\"{huge}\"}}\n{{\"task\":\"LOG\",\"dom\":\"HR\",\"fields\":{{\"return\":\"a\"}}}}\n"
+    );
+    let run = aacp(&["encode", "--format", "json"], objects);
+    assert_eq!(run.code, Some(1));
+    let found = run.json();
+    assert_eq!(found[0]["errors"][0]["code"], "too-long");
+    assert_eq!(found[1]["packet"], "LOG|HR|return:a|aacp:1.1");
+}
