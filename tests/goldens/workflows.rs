@@ -106,7 +106,7 @@ pub mod payroll {
         #[aacp(extra)]
         pub extra: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     }
-    impl<'a> MergeAndCalculate<'a> {
+    impl MergeAndCalculate<'_> {
         /// Returns the packet of these parameters, with the defaults of the workflow.
         #[must_use]
         pub fn new() -> Self {
@@ -118,6 +118,11 @@ pub mod payroll {
                 flags: Vec::new(),
                 extra: Vec::new(),
             }
+        }
+    }
+    impl Default for MergeAndCalculate<'_> {
+        fn default() -> Self {
+            Self::new()
         }
     }
     /// Make the report of the payroll.
@@ -139,7 +144,7 @@ pub mod payroll {
         #[aacp(extra)]
         pub extra: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     }
-    impl<'a> GenerateReport<'a> {
+    impl GenerateReport<'_> {
         /// Returns the packet of these parameters, with the defaults of the workflow.
         #[must_use]
         pub fn new() -> Self {
@@ -150,6 +155,11 @@ pub mod payroll {
                 highlight: vec![Cow::Borrowed("REVIEW_REQ")],
                 extra: Vec::new(),
             }
+        }
+    }
+    impl Default for GenerateReport<'_> {
+        fn default() -> Self {
+            Self::new()
         }
     }
     /// Write the audit record of the run.
@@ -173,7 +183,7 @@ pub mod payroll {
         #[aacp(extra)]
         pub extra: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     }
-    impl<'a> LogRun<'a> {
+    impl LogRun<'_> {
         /// Returns the packet of these parameters, with the defaults of the workflow.
         #[must_use]
         pub fn new() -> Self {
@@ -188,6 +198,11 @@ pub mod payroll {
                 ],
                 extra: Vec::new(),
             }
+        }
+    }
+    impl Default for LogRun<'_> {
+        fn default() -> Self {
+            Self::new()
         }
     }
     /// Send the report.

@@ -119,6 +119,11 @@ pub mod payroll {
             }
         }
     }
+    impl Default for MergeAndCalculate {
+        fn default() -> Self {
+            Self::new()
+        }
+    }
     /// Make the report of the payroll.
     ///
     /// The packet `REPORT|HR` of the hop `generate_report`.
@@ -149,6 +154,11 @@ pub mod payroll {
                 highlight: vec![String::from("REVIEW_REQ")],
                 extra: Vec::new(),
             }
+        }
+    }
+    impl Default for GenerateReport {
+        fn default() -> Self {
+            Self::new()
         }
     }
     /// Write the audit record of the run.
@@ -189,6 +199,11 @@ pub mod payroll {
             }
         }
     }
+    impl Default for LogRun {
+        fn default() -> Self {
+            Self::new()
+        }
+    }
     /// Send the report.
     ///
     /// The packet `SEND|HR` of the hop `send_report`.
@@ -224,7 +239,7 @@ pub mod payroll {
                 subj: format!("payroll_{}_REVIEW_REQ", period.replace('-', "_")),
                 att: format!("rpt://payroll/{period}:pdf")
                     .split(',')
-                    .map(|item| item.to_owned())
+                    .map(str::to_owned)
                     .collect(),
                 flag_msg: String::from("review_required"),
                 extra: Vec::new(),

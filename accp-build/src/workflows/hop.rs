@@ -82,6 +82,21 @@ pub(super) fn hop(
     let doc = doc::attributes(&[sentence(&hop.meaning), what]);
     let lifetime = (!options.owned).then(|| quote!(<'a>));
     let (parameters, ready) = (arguments.parameters(&text), arguments.ready(&text));
+    // Without parameters, no text has the lifetime.
+    let is_plain = parameters.is_empty();
+    let (of_impl, of_type) = match &lifetime {
+        Some(_) if is_plain => (None, Some(quote!(<'_>))),
+        lifetime => (lifetime.clone(), lifetime.clone()),
+    };
+    let default = is_plain.then(|| {
+        quote! {
+            impl Default for #name #of_type {
+                fn default() -> Self {
+                    Self::new()
+                }
+            }
+        }
+    });
     Ok(quote! {
         #doc
         #[derive(Debug, Clone, PartialEq, AacpPacket)]
@@ -94,7 +109,7 @@ pub(super) fn hop(
             pub #extra: Vec<(#ty, #ty)>,
         }
 
-        impl #lifetime #name #lifetime {
+        impl #of_impl #name #of_type {
             /// Returns the packet of these parameters, with the defaults of the workflow.
             #[must_use]
             pub fn new(#(#parameters),*) -> Self {
@@ -102,6 +117,8 @@ pub(super) fn hop(
                 Self { #(#values)* #extra: Vec::new() }
             }
         }
+
+        #default
     })
 }
 
@@ -333,8 +350,12 @@ impl<'h> Arguments<'h> {
                     [Part::Value(parameter, None)] => self.ident(parameter).into_token_stream(),
                     parts => self.joined(parts),
                 };
-                let item = text.made(&quote!(item.to_owned()));
-                quote!(#whole.split(',').map(|item| #item).collect())
+                let owned = if text.0 {
+                    quote!(str::to_owned)
+                } else {
+                    quote!(|item| Cow::Owned(item.to_owned()))
+                };
+                quote!(#whole.split(',').map(#owned).collect())
             }
         }
     }

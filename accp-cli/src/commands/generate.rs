@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Also generate the standard profiles
     #[arg(long)]
     standard: bool,
-    /// The path of the runtime, if it is not accp_runtime, or accp_aacp
+    /// The path of the runtime, if it is not `accp_runtime`, or `accp_aacp`
     #[arg(long, value_name = "PATH")]
     runtime: Option<String>,
     /// Generate code that uses `alloc` instead of `std`
