@@ -14,7 +14,7 @@ use crate::output::Output;
 /// The place of the generated grammars in the repository.
 const FOLDER: &str = "grammar";
 
-/// Write the grammar of frames or of packets: for pest, or the ABNF from which it is made
+/// Write the grammar of frames or packets: for pest, or the ABNF from which it is made
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,

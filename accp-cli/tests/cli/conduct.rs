@@ -30,7 +30,7 @@ fn help_reads_well() {
       convert      Convert recorded conversations to frames and back, without loss
       generate     Generate Rust types from a registry, as a build script would, or tool definitions for
                    a model
-      grammar      Write the grammar of frames: for pest, or the ABNF from which it is made
+      grammar      Write the grammar of frames or packets: for pest, or the ABNF from which it is made
       primer       Write the text that teaches a model to read and write the frames of a registry
       serve        Run a hub: agents reach their sessions over HTTP and WebSocket
       send         Send a frame to a running hub
@@ -42,6 +42,7 @@ fn help_reads_well() {
       session      Look into a file of sessions, check it, erase from it, and bring recorded
                    conversations into one
       registry     Check, compare, show and learn schema registries
+      aacp         Check, read, write and measure AACP packets
       completions  Write the completion script for a shell
       man          Write the manual page of accp, or of one of its commands
 

@@ -119,9 +119,10 @@ fn aacp_35_workflows_are_generated_and_checked() {
     assert!(run.stdout.contains("pub mod payroll") && !run.stdout.contains("pub mod it"));
     let run = folder.run(&["generate", "--aacp", "--check", "-o", "old.rs"], "");
     assert_eq!(run.code, Some(1));
-    insta::assert_snapshot!(run.stderr, @r"
-    error: old.rs is out of date from line 1; run `accp generate --aacp -o old.rs`
-    ");
+    insta::assert_snapshot!(
+        run.stderr,
+        @"error: old.rs is out of date from line 1; run `accp generate --aacp -o old.rs`"
+    );
     let run = folder.run(&["generate", "--aacp", "wrong.json"], "");
     assert_eq!(run.code, Some(1));
     assert!(run.stderr.contains("wrong.json:"), "{}", run.stderr);

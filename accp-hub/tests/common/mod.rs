@@ -111,7 +111,7 @@ impl Running {
 
     pub(crate) async fn socket(&self, query: &str) -> Socket {
         let url = format!("{}/accp/v1/ws{query}", self.ws());
-        let (socket, _) = tokio_tungstenite::connect_async(url)
+        let (socket, _) = Box::pin(tokio_tungstenite::connect_async(url))
             .await
             .expect("a socket");
         Socket(socket)
@@ -129,7 +129,7 @@ impl Running {
         let mut request = url.into_client_request().expect("a request");
         let bearer = format!("Bearer {token}").parse().expect("a header");
         request.headers_mut().insert("authorization", bearer);
-        let (socket, _) = tokio_tungstenite::connect_async(request)
+        let (socket, _) = Box::pin(tokio_tungstenite::connect_async(request))
             .await
             .expect("a socket");
         Socket(socket)
