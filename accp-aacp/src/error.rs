@@ -140,7 +140,7 @@ impl fmt::Display for ValueError {
 
 impl std::error::Error for ValueError {}
 
-/// A packet that cannot be written: the name of the field or parameter, what is wrong, and the cure.
+/// A packet that cannot be written: the name of the field, parameter or param, what is wrong, and the cure.
 /// It never holds the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteError(Box<Write>);
@@ -165,6 +165,9 @@ pub(crate) enum WriteFault {
     Space,
     /// A colon in a field without a key.
     Colon,
+    /// A param of a frame that makes no field: what is wrong, and the cure.
+    #[cfg(feature = "bridge")]
+    Frame(&'static str),
 }
 
 impl WriteError {
@@ -219,6 +222,8 @@ impl fmt::Display for WriteError {
             WriteFault::Colon => f.write_str(
                 "the text of a field without a key cannot hold `:`; give the field a key",
             ),
+            #[cfg(feature = "bridge")]
+            WriteFault::Frame(fault) => f.write_str(fault),
         }
     }
 }

@@ -12,6 +12,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "bridge")]
+pub mod bridge;
 mod class;
 mod english;
 mod error;
@@ -55,3 +57,7 @@ pub use value::{PacketValue, ValueWriter};
 pub use vocabulary::{Key, Kind, Vocabulary, Word};
 pub use workflow::{Hop, Keywords, Parameter, Workflow, WorkflowError};
 pub use writer::PacketWriter;
+
+/// The media type of a packet as the payload of another protocol, as one text part of MCP or A2A (draft
+/// sections 11 and 16). It is private: no registry of media types has it.
+pub const MEDIA_TYPE: &str = "application/aacp";

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use accp_aacp::bridge;
 use accp_registry::{Problems, Registry, Schema, nearest};
 
 use crate::outcome::Failure;
@@ -32,6 +33,15 @@ impl RegistryArgs {
             ));
         }
         Ok(registry.with_profiles())
+    }
+
+    /// Loads what [`load`](Self::load) does, for frames that no session carries: with the profile of
+    /// packets, unless its name or code is taken.
+    pub(crate) fn load_for_frames(&self) -> Result<Registry, Failure> {
+        let mut registry = self.load()?;
+        // A registry that has another schema of that name or code keeps its own.
+        let _ = registry.merge(bridge::profile().clone());
+        Ok(registry)
     }
 }
 

@@ -1,12 +1,14 @@
 //! `accp aacp`: packets of the Agent Action Compression Protocol.
 
 mod bench;
+mod bridge;
 mod decode;
 mod encode;
 mod fallback;
 mod lines;
 mod lint;
 mod object;
+mod profile;
 mod registry;
 mod report;
 pub(super) mod structs;
@@ -30,6 +32,8 @@ pub(crate) enum Command {
     Route(fallback::RouteArgs),
     Registry(registry::Args),
     Workflows(workflows::Args),
+    Bridge(bridge::Args),
+    Profile(profile::Args),
     Lint(lint::Args),
     Bench(bench::Args),
 }
@@ -43,6 +47,8 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Route(args) => fallback::route(args),
         Command::Registry(args) => registry::run(args),
         Command::Workflows(args) => workflows::run(args),
+        Command::Bridge(args) => bridge::run(args),
+        Command::Profile(args) => profile::run(args),
         Command::Lint(args) => lint::run(args),
         Command::Bench(args) => bench::run(args),
     }

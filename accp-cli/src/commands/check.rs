@@ -51,7 +51,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let registry = (!args.syntax_only).then(|| args.registry.load());
+    let registry = (!args.syntax_only).then(|| args.registry.load_for_frames());
     let registry = registry.transpose()?;
     let mut report = Report {
         out: Output::stdout(),

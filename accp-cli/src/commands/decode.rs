@@ -41,7 +41,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let registry = args.registry.load()?;
+    let registry = args.registry.load_for_frames()?;
     let externals = args.externals.as_deref().map(side::load).transpose()?;
     let mut lines = args.input.open()?.into_lines();
     let name = lines.name.clone();

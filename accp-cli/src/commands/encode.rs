@@ -48,7 +48,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let registry = args.registry.load()?;
+    let registry = args.registry.load_for_frames()?;
     let mut input = args.input.open()?;
     input.skip_mark()?;
     let name = input.name;

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Output::print(format!("{code}  {words}\n").as_bytes())?;
         return Ok(Verdict::Fine);
     }
-    let registry = args.registry.load()?;
+    let registry = args.registry.load_for_frames()?;
     let counter = args.tokens.then(|| args.counter.counter());
     let input = match args.input.as_deref() {
         Some(frame) if frame.starts_with('@') => Input::of_text("frame", frame),

@@ -43,7 +43,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let registry = (!args.syntax_only).then(|| args.registry.load());
+    let registry = (!args.syntax_only).then(|| args.registry.load_for_frames());
     let registry = registry.transpose()?;
     let mut lines = args.input.open()?.into_lines();
     let name = lines.name.clone();

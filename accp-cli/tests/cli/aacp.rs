@@ -1,5 +1,6 @@
 //! `accp aacp`: checking and reading packets.
 
+mod bridge;
 mod encode;
 mod measure;
 

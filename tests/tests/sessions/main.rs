@@ -14,6 +14,7 @@ mod conformance_delivery;
 mod conformance_envelope;
 mod conformance_levels;
 mod conformance_negotiation;
+mod conformance_packets;
 mod conformance_references;
 mod conformance_retries;
 mod conformance_rules;

@@ -37,9 +37,10 @@ const BUDGETS: [Budget; 3] = [
         until_then: 9_640,
     },
     Budget {
+        // 20 more than before it had a bridge and a profile.
         of: "the command for packets",
         counts: |file| file.starts_with(PACKETS),
-        goal: 2_100,
+        goal: 2_120,
         until_then: 0,
     },
     Budget {

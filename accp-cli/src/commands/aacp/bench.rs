@@ -1,6 +1,9 @@
 //! `accp aacp bench`: the tokens of instructions in English, and as packets.
 
-use accp_aacp::Packet;
+use std::sync::Arc;
+
+use accp_aacp::{Packet, bridge};
+use accp_runtime::view::View;
 use accp_tokens::{ModelCounter, TokenCounter as _};
 use serde_json::{Map, Value as Json, json};
 
@@ -11,11 +14,12 @@ use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 use crate::table::Table;
 
-/// Count the tokens of instructions in English, as packets, and as compact JSON
+/// Count the tokens of instructions in English, as packets, as compact JSON and as frames
 ///
 /// A pair is an object with `id`, `english` and `packet`, one a line; with `terse`, the same
-/// instruction in few words is counted too. The saving is that of the packets against `english`:
-/// bare, and as messages of a chat.
+/// instruction in few words is counted too. `frame` is the frame of `accp aacp bridge`, and `view`
+/// how a model reads it, without the line that defines the schema once in a prompt. The saving is
+/// that of the packets against `english`: bare, and as messages of a chat.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp aacp bench examples/aacp-pairs.jsonl
@@ -29,36 +33,43 @@ pub(crate) struct Args {
     /// The tokens that the chat format adds to a message
     #[arg(long, value_name = "TOKENS", default_value_t = 7)]
     overhead: usize,
-    /// json: one object with `encoding`, `overhead`, `pairs`, `total` and `saving`
+    /// The price of a million tokens, in any currency: says what the packets save in money
+    #[arg(long, value_name = "AMOUNT", value_parser = price)]
+    price: Option<f64>,
+    /// json: one object with `encoding`, `overhead`, `pairs`, `total` and `saving`; with `--price`
+    /// also `cost` of all messages in English, of the packets, and what is `saved`
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// The texts of a pair, in the order of the columns.
-const COLUMNS: [&str; 4] = ["english", "terse", "packet", "json"];
+/// The columns of the table: the id, and the texts that are counted.
+const HEADING: [&str; 7] = ["id", "english", "terse", "packet", "json", "frame", "view"];
+/// How many texts of a pair are counted.
+const TEXTS: usize = HEADING.len() - 1;
 
 /// A pair: its id, and the tokens of each column.
 struct Pair {
     id: Json,
-    tokens: [Option<usize>; 4],
+    tokens: [Option<usize>; TEXTS],
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
     let counter = args.counter.counter();
+    let view = View::new(Arc::new(bridge::profile().clone()));
     let mut lines = Input::open(Some(&args.pairs))?.into_lines();
     let name = lines.name.clone();
     let mut pairs = Vec::new();
     while let Some(line) = lines.next()? {
         let fault = |message| Failure::Input(format!("{name}:{}: {message}", line.number));
-        pairs.push(pair(line, &counter).map_err(fault)?);
+        pairs.push(pair(line, &counter, &view).map_err(fault)?);
     }
     if pairs.is_empty() {
         let form = r#"{"id":"a","english":"..","packet":".."}"#;
         let message = format!("{name}: there are no pairs; write one a line: {form}");
         return Err(Failure::Input(message));
     }
-    let total = COLUMNS.iter().enumerate().map(|(column, _)| {
+    let total = (0..TEXTS).map(|column| {
         let mut tokens = pairs.iter().map(|pair| pair.tokens[column]);
         tokens.try_fold(0, |sum, tokens| Some(sum + tokens?))
     });
@@ -67,6 +78,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let messages = args.overhead * pairs.len();
     let bare = saving(english, packet);
     let chat = saving(english + messages, packet + messages);
+    // The cost of all messages in English, of the packets, and the difference.
+    let cost = args.price.map(|price| {
+        let cost = |tokens: usize| (tokens + messages) as f64 * price / 1e6;
+        [cost(english), cost(packet), cost(english) - cost(packet)]
+    });
     let mut out = Output::stdout();
     match args.format {
         Format::Json => {
@@ -76,15 +92,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 Json::Object(row)
             };
             let pairs: Json = pairs.iter().map(row).collect();
-            out.line(json!({
+            let mut report = json!({
                 "encoding": counter.counter.name(), "substitute": !counter.exact,
                 "overhead": args.overhead, "pairs": pairs,
                 "total": Json::Object(counts(&total).collect()),
                 "saving": { "bare": bare, "chat": chat },
-            }))?;
+            });
+            if let Some([english, packet, saved]) = cost {
+                report["cost"] = json!({ "english": english, "packet": packet, "saved": saved });
+            }
+            out.line(report)?;
         }
         Format::Text => {
-            let mut table = Table::headed(["id", "english", "terse", "packet", "json"]);
+            let mut table = Table::headed(HEADING);
             for pair in &pairs {
                 table.row(row(&pair.id, &pair.tokens));
             }
@@ -101,14 +121,26 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 percent(chat),
                 args.overhead
             ))?;
+            if let Some([english, packet, saved]) = cost {
+                out.line(format_args!(
+                    "cost: {english:.6} in English, {packet:.6} as packets, {saved:.6} saved"
+                ))?;
+            }
         }
     }
     out.finish()?;
     Ok(Verdict::Fine)
 }
 
+/// Reads a price.
+fn price(text: &str) -> Result<f64, String> {
+    let price = text.parse().ok();
+    let price = price.filter(|price: &f64| price.is_finite() && *price >= 0.0);
+    price.ok_or_else(|| "expected an amount such as 2.50".to_owned())
+}
+
 /// Reads a pair and counts its tokens.
-fn pair(line: Line<'_>, counter: &ModelCounter) -> Result<Pair, String> {
+fn pair(line: Line<'_>, counter: &ModelCounter, view: &View) -> Result<Pair, String> {
     if line.is_cut() {
         let most = line.bytes.len() - 1;
         return Err(format!(
@@ -123,12 +155,17 @@ fn pair(line: Line<'_>, counter: &ModelCounter) -> Result<Pair, String> {
     let id = json.get("id").cloned().ok_or("there is no `id`; add it")?;
     let packet =
         Packet::parse(needed("packet")?).map_err(|error| format!("in `packet`: {error}"))?;
+    let message = bridge::to_frame(&packet, "agent").map_err(|error| error.to_string())?;
+    let frame = message.encode(bridge::profile());
+    let frame = frame.map_err(|error| error.to_string())?;
     let count = |text: &str| counter.counter.count(text);
     let tokens = [
         Some(count(needed("english")?)),
         text("terse").map(count),
         Some(count(packet.text())),
         Some(count(&compact(&packet))),
+        Some(count(&frame)),
+        Some(count(&view.block(&message).text)),
     ];
     Ok(Pair { id, tokens })
 }
@@ -149,21 +186,16 @@ fn saving(english: usize, packet: usize) -> Option<f64> {
 
 /// Returns the counts as members of an object. What was not counted is left out.
 fn counts(tokens: &[Option<usize>]) -> impl Iterator<Item = (String, Json)> {
-    let counted = COLUMNS.iter().zip(tokens);
+    let counted = HEADING.iter().skip(1).zip(tokens);
     counted.filter_map(|(name, tokens)| Some(((*name).to_owned(), json!((*tokens)?))))
 }
 
-fn row(id: &Json, tokens: &[Option<usize>]) -> [String; 5] {
-    let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
-    let mut row = [
-        id,
-        String::new(),
-        String::new(),
-        String::new(),
-        String::new(),
-    ];
-    for (cell, tokens) in row.iter_mut().skip(1).zip(tokens) {
-        *cell = tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
-    }
-    row
+fn row(id: &Json, tokens: &[Option<usize>]) -> [String; HEADING.len()] {
+    std::array::from_fn(|column| match column {
+        0 => id.as_str().map_or_else(|| id.to_string(), str::to_owned),
+        _ => match tokens.get(column - 1).copied().flatten() {
+            Some(tokens) => tokens.to_string(),
+            None => "-".to_owned(),
+        },
+    })
 }

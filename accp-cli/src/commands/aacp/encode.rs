@@ -4,12 +4,13 @@ use accp_aacp::{Limits, Vocabulary};
 use serde_json::{Value as Json, json};
 
 use super::fallback::{self, EnglishArgs};
+use super::lines::written;
 use super::object::Object;
 use super::vocabulary::{VocabularyArgs, workflow};
 use crate::choices::Format;
 use crate::input::{InputArg, Line};
 use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, Output};
+use crate::output::Output;
 
 /// Turn JSON objects or instructions in English into packets, or make the packets of a workflow
 ///
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     match &args.workflow {
         Some(name) => by_rules(args, name, &vocabulary),
-        None => from_objects(args),
+        None => written(&args.input, args.format, packet),
     }
 }
 
@@ -91,34 +92,6 @@ fn by_rules(args: &Args, name: &str, vocabulary: &Vocabulary) -> Outcome {
     }
     out.finish()?;
     Ok(Verdict::Fine)
-}
-
-/// Makes a packet of each line.
-fn from_objects(args: &Args) -> Outcome {
-    let mut lines = args.input.open()?.into_lines();
-    let name = lines.name.clone();
-    let mut out = Output::stdout();
-    let mut faults = 0;
-    while let Some(line) = lines.next()? {
-        match (packet(line), args.format) {
-            (Ok(packet), Format::Text) => out.line(packet)?,
-            (Ok(packet), Format::Json) => {
-                out.line(json!({ "line": line.number, "packet": packet }))?;
-            }
-            (Err(error), format) => {
-                faults += 1;
-                match format {
-                    Format::Text => {
-                        let message = error["message"].as_str().unwrap_or_default();
-                        output::error(format_args!("{name}:{}: {message}", line.number));
-                    }
-                    Format::Json => out.line(json!({ "line": line.number, "errors": [error] }))?,
-                }
-            }
-        }
-    }
-    out.finish()?;
-    Ok(Verdict::of(faults))
 }
 
 /// Makes a packet, or returns the error as JSON: `code`, `field` and `message`.

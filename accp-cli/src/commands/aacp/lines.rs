@@ -1,9 +1,77 @@
 //! Packets from the lines of an input.
 
-use accp_aacp::Limits;
+use accp_aacp::{Limits, Packet, Report, Validator};
+use serde_json::{Value as Json, json};
 
-use crate::input::{Line, Lines};
-use crate::outcome::Failure;
+use super::report;
+use crate::choices::Format;
+use crate::input::{InputArg, Line, Lines};
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::{self, Output};
+
+/// Calls `take` with the number, the packet and the findings of each line. A packet with an error is
+/// reported and left out.
+pub(super) fn each(
+    input: &InputArg,
+    validator: &Validator<'_>,
+    format: Format,
+    mut take: impl FnMut(&str, u64, &Packet<'_>, &Report, &mut Output) -> Result<(), Failure>,
+) -> Outcome {
+    let mut packets = Packets::new(input.open()?.into_lines(), false);
+    let name = packets.name().to_owned();
+    let mut out = Output::stdout();
+    let mut faults = 0;
+    while let Some(Line { number, bytes }) = packets.next()? {
+        let report = validator.validate(bytes);
+        if let Ok(packet) = Packet::parse_bytes(bytes) {
+            take(&name, number, &packet, &report, &mut out)?;
+            continue;
+        }
+        faults += 1;
+        match format {
+            Format::Text => report::tell(&name, number, &report),
+            Format::Json => {
+                out.line(json!({ "line": number, "errors": report::errors(&report) }))?;
+            }
+        }
+    }
+    out.finish()?;
+    Ok(Verdict::of(faults))
+}
+
+/// Writes the packet that `make` makes of each line. Its error is an object with a `message`; such a line is
+/// reported and left out.
+pub(super) fn written(
+    input: &InputArg,
+    format: Format,
+    make: impl Fn(Line<'_>) -> Result<String, Json>,
+) -> Outcome {
+    let mut lines = input.open()?.into_lines();
+    let name = lines.name.clone();
+    let mut out = Output::stdout();
+    let mut faults = 0;
+    while let Some(line) = lines.next()? {
+        let number = line.number;
+        match (make(line), format) {
+            (Ok(packet), Format::Text) => out.line(packet)?,
+            (Ok(packet), Format::Json) => {
+                out.line(json!({ "line": number, "packet": packet }))?;
+            }
+            (Err(error), format) => {
+                faults += 1;
+                match format {
+                    Format::Text => {
+                        let message = error["message"].as_str().unwrap_or_default();
+                        output::error(format_args!("{name}:{number}: {message}"));
+                    }
+                    Format::Json => out.line(json!({ "line": number, "errors": [error] }))?,
+                }
+            }
+        }
+    }
+    out.finish()?;
+    Ok(Verdict::of(faults))
+}
 
 /// Packets, one a line; or printed over several lines, each but the last ending in `|`.
 pub(super) struct Packets {

@@ -3,6 +3,8 @@
 use accp_aacp::{Finding, Report, Severity};
 use serde_json::{Value as Json, json};
 
+use crate::output;
+
 /// Returns a finding as JSON.
 fn finding(finding: &Finding) -> Json {
     json!({
@@ -37,4 +39,9 @@ pub(super) fn told(name: &str, line: u64, report: &Report) -> Vec<String> {
         )
     });
     told.collect()
+}
+
+/// Writes the findings to stderr.
+pub(super) fn tell(name: &str, line: u64, report: &Report) {
+    told(name, line, report).iter().for_each(output::note);
 }

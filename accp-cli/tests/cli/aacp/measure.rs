@@ -1,5 +1,6 @@
 //! `accp aacp lint` and `accp aacp bench`.
 
+use std::fmt::Write as _;
 use std::fs;
 
 use serde_json::json;
@@ -52,23 +53,151 @@ fn aacp_68_refuses_to_pass_over_personal_data_and_shows_none() {
     assert_eq!((told.code, told.stdout.lines().count()), (Some(0), 3));
 }
 
-/// The counts that anyone can repeat: the first hop of the draft's table is 12.7 % less.
+/// The draft's hops: what its authors counted in English (`benchmark/tokenisation_test.py` in the
+/// repository of the package aacp), the packets of version 1.1, and the GPT-4o column of its table, in
+/// permille of English. The English of the fourth hop is another text than the one that they counted: it
+/// has 45 tokens, and the table is that of 50.
+const HOPS: [(&str, &str, usize, usize, Option<u16>); 4] = [
+    (
+        "Please retrieve the employee salary records for the period ending 31 August 2024. I need all \
+         active employees, their departments, cost centres, base salary, any changes made this month, \
+         and pension contribution rates. Return as JSON array.",
+        "FETCH|HR|return:HR-Agent|p:1|aacp:1.1|res:emp_salary|period:2024-08|filter:status=active|fmt:json",
+        48,
+        41,
+        Some(127),
+    ),
+    (
+        "I now have the payroll data from HRMS. I need you to provide the budget allocations by cost \
+         centre so I can verify that payroll costs fall within approved budgets before we proceed. \
+         Please include year-to-date spend.",
+        "FETCH|FIN|return:HR-Agent|p:1|aacp:1.1|res:budget_cc|period:2024-08|fmt:json",
+        43,
+        35,
+        Some(160),
+    ),
+    (
+        "I have both employee salary data and budget allocations. Please merge these datasets, apply \
+         pension contribution rates, calculate net pay for all employees, apply PAYE deductions, \
+         validate totals against approved budgets, and flag any anomalies. Use payroll rules version 2.",
+        "MERGE|HR|return:HR-Agent|p:1|aacp:1.1|rules:payroll_v2|validate:budget_cc",
+        50,
+        32,
+        Some(316),
+    ),
+    (
+        "Payroll calculation is complete. Please generate the monthly payroll report using the standard \
+         payroll monthly template. Include a summary page, department breakdown, anomaly flags, and \
+         produce it in both PDF and Excel format. Include comparison to last month.",
+        "REPORT|HR|return:HR-Agent|p:2|aacp:1.1|fmt:pdf,xlsx|highlight:REVIEW_REQ",
+        45,
+        31,
+        None,
+    ),
+];
+
+/// The counts that anyone can repeat: the first three rows of the GPT-4o column, to the digit. The Claude
+/// column has no public tokenizer and is not counted again.
 #[test]
-fn bench_counts_as_the_draft_does() {
-    let english = "Please retrieve the employee salary records for the period ending 31 August 2024. I need all \
-        active employees, their departments, cost centres, base salary, any changes made this month, and pension \
-        contribution rates. Return as JSON array.";
-    let packet = format!("{HEAD}|res:emp_salary|period:2024-08|filter:status=active|fmt:json");
+fn aacp_57_accepts_the_column_that_can_be_counted_again() {
+    let mut pairs = String::new();
+    for (at, (english, packet, ..)) in HOPS.iter().enumerate() {
+        let pair = json!({ "id": at, "english": english, "packet": packet });
+        writeln!(pairs, "{pair}").unwrap();
+    }
+    let run = aacp(&["bench", "-", "--format", "json"], &pairs);
+    assert_eq!(run.code, Some(0));
+    let report = run.json()[0].clone();
+    assert_eq!(
+        (&report["encoding"], &report["overhead"]),
+        (&json!("o200k_base"), &json!(7))
+    );
+    for (at, (_, _, english, packet, permille)) in HOPS.iter().enumerate() {
+        let row = &report["pairs"][at];
+        assert_eq!(
+            (&row["english"], &row["packet"]),
+            (&json!(english), &json!(packet))
+        );
+        if let Some(permille) = permille {
+            let saved = 1.0 - (packet + 7) as f64 / (english + 7) as f64;
+            assert_eq!((saved * 1000.0).round(), f64::from(*permille), "hop {at}");
+        }
+    }
+    // With 50 tokens in the fourth hop, all four give the total of the table: 23.7 %.
+    let [english, packets] = [48 + 43 + 50 + 50 + 28, 41 + 35 + 32 + 31 + 28_u16];
+    let saved = 1.0 - f64::from(packets) / f64::from(english);
+    assert_eq!((saved * 1000.0).round(), 237.0);
+}
+
+/// A counter that stands in for another is named as one, and the figures that are only claimed are marked.
+#[test]
+fn aacp_57_refuses_to_pass_a_substitute_off_as_a_count() {
+    let (english, packet, ..) = HOPS[0];
+    let pair = json!({ "id": 0, "english": english, "packet": packet });
+    let run = aacp(
+        &[
+            "bench",
+            "-",
+            "--format",
+            "json",
+            "--model",
+            "claude-sonnet-4-5",
+        ],
+        format!("{pair}\n"),
+    );
+    assert_eq!(run.json()[0]["substitute"], true);
+    let docs = fs::read_to_string(workspace().join("docs/aacp.md")).unwrap();
+    assert!(docs.contains("| claimed for Claude |"));
+}
+
+#[test]
+fn aacp_58_accepts_a_price_for_tokens() {
+    let (english, packet, ..) = HOPS[0];
+    let pair = json!({ "id": 0, "english": english, "packet": packet });
+    let run = aacp(
+        &["bench", "-", "--format", "json", "--price", "2000"],
+        format!("{pair}\n"),
+    );
+    let report = run.json()[0].clone();
+    let [english, packet, saved] =
+        ["english", "packet", "saved"].map(|name| report["cost"][name].as_f64().unwrap());
+    assert_eq!((english, packet), (0.11, 0.096));
+    assert!((saved - 0.014).abs() < 1e-9);
+    let told = aacp(&["bench", "-", "--price", "2000"], format!("{pair}\n"));
+    assert!(
+        told.stdout
+            .ends_with("cost: 0.110000 in English, 0.096000 as packets, 0.014000 saved\n")
+    );
+}
+
+/// Without a price there are tokens and no money; no price is built in.
+#[test]
+fn aacp_58_refuses_to_know_a_price() {
+    let (english, packet, ..) = HOPS[0];
+    let pair = json!({ "id": 0, "english": english, "packet": packet });
+    let run = aacp(&["bench", "-", "--format", "json"], format!("{pair}\n"));
+    assert_eq!(run.json()[0].get("cost"), None);
+    for price in ["-1", "NaN", "inf", "two"] {
+        let run = aacp(&["bench", "-", &format!("--price={price}")], "");
+        assert_eq!(run.code, Some(2), "{price}");
+    }
+}
+
+/// Every column is a count of the text that it names.
+#[test]
+fn bench_counts_frames_and_views() {
+    let (english, packet, ..) = HOPS[0];
     let pair = json!({ "id": "fetch", "english": english, "packet": packet });
     let run = aacp(&["bench", "-", "--format", "json"], format!("{pair}\n"));
-    assert_eq!(run.code, Some(0));
-    let expected = json!({
-        "encoding": "o200k_base", "substitute": false, "overhead": 7,
-        "pairs": [{ "id": "fetch", "english": 48, "packet": 41, "json": 47 }],
-        "total": { "english": 48, "packet": 41, "json": 47 },
-        "saving": { "bare": 0.146, "chat": 0.127 },
-    });
-    assert_eq!(run.json(), [expected]);
+    let row = run.json()[0]["pairs"][0].clone();
+    let frame = aacp(&["bridge", "--to", "frame"], format!("{packet}\n")).stdout;
+    let counted = crate::accp(&["tokens", "--format", "json"], frame);
+    assert_eq!(row["frame"], counted.json()[0]["total"]);
+    assert_eq!(row["json"], 47);
+    assert!(
+        row["view"].as_u64().unwrap() < row["frame"].as_u64().unwrap(),
+        "{row}"
+    );
 }
 
 #[test]

@@ -1,0 +1,24 @@
+//! `accp aacp profile`: the schema of packets in frames.
+
+use accp_aacp::bridge;
+
+use crate::outcome::{Outcome, Verdict};
+use crate::output::Output;
+
+/// Print the schema AP, by which frames carry packets
+///
+/// It is a registry file. The commands that read frames know it already; give it to a hub whose
+/// sessions carry packets.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp aacp profile > ap.json && accp serve --registry ap.json team.accp
+  accp aacp profile > ap.json && accp generate ap.json")]
+pub(crate) struct Args {}
+
+/// Runs the command.
+pub(crate) fn run(Args {}: &Args) -> Outcome {
+    let mut out = Output::stdout();
+    out.line(bridge::PROFILE.trim_end())?;
+    out.finish()?;
+    Ok(Verdict::Fine)
+}

@@ -1,0 +1,176 @@
+//! `accp aacp bridge` and `accp aacp profile`.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{HEAD, PRINTED, aacp, codes};
+use crate::accp;
+
+/// Packets in every order, with unknown tasks and keys: also fields without a key, which 1.0 has.
+const ODD: &str = "ROLL-BACK|OPS|acme_cost:1:2|aacp:1.1|return:a|order:x\n\
+                   fetch|HR|return:a|aacp:1.0||badge\n\
+                   SEND|HR|return:a|aacp:1.1|subj:Pay slips, caf\u{e9} 100%|to:|fields:a,,b\n";
+
+#[test]
+fn packets_become_frames_that_check_accepts_and_come_back() {
+    let joined = aacp(
+        &["decode", "--format", "json"],
+        PRINTED.replace("|\n   ", "|").replace("   ", ""),
+    );
+    let joined: Vec<String> = joined
+        .json()
+        .iter()
+        .map(|row| row["packet"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(joined.len(), 6);
+    let long = format!("{HEAD}|subj:{}\n", "long words ".repeat(40).trim());
+    let packets = format!("{}\n{ODD}{long}", joined.join("\n"));
+    let frames = aacp(&["bridge", "--to", "frame", "--from", "planner"], &packets);
+    assert_eq!(frames.code, Some(0), "{}", frames.stderr);
+    assert!(
+        frames
+            .stdout
+            .starts_with("@planner>qry:fetch{dom:HR|return:HR-Agent|p:1|res:")
+    );
+    let check = accp(&["check"], &frames.stdout);
+    assert_eq!(check.code, Some(0), "{}", check.stderr);
+    let back = aacp(&["bridge", "--to", "packet"], &frames.stdout);
+    assert_eq!((back.code, back.stdout), (Some(0), packets));
+}
+
+/// Every packet of the draft's workflows goes there and back.
+#[test]
+fn workflows_come_back() {
+    for set in [
+        vec!["payroll", "period=2024-08"],
+        vec!["it", "username=j.smith", "email=j@example.com"],
+        vec![
+            "invoice",
+            "supplier=ABC Ltd",
+            "amount=4200.50",
+            "currency=gbp",
+            "purchase_order=PO-441",
+            "invoice_ref=INV-1",
+        ],
+        vec![
+            "contract",
+            "contract_type=nda",
+            "party=Acme Ltd",
+            "clause_ref=s7",
+            "issue=IP rights",
+            "risk=high",
+            "recommendation=negotiate",
+        ],
+    ] {
+        let mut args = vec!["encode", "--workflow", set[0]];
+        args.extend(set[1..].iter().flat_map(|value| ["--set", value]));
+        let packets = aacp(&args, "");
+        assert_eq!(packets.code, Some(0), "{}", packets.stderr);
+        let frames = aacp(&["bridge", "--to", "frame"], &packets.stdout);
+        let back = aacp(&["bridge", "--to", "packet"], &frames.stdout);
+        assert_eq!((back.code, back.stdout), (Some(0), packets.stdout));
+    }
+}
+
+#[test]
+fn spaces_that_do_not_count_are_gone_and_said() {
+    let run = aacp(
+        &["bridge", "--to", "frame", "--format", "json"],
+        "LOG | HR|return: a|aacp:1.1\n",
+    );
+    let row = run.json()[0].clone();
+    assert_eq!(row["frame"], "@agent>req:log{dom:HR|return:a|schema:AP}");
+    assert_eq!(codes(&row["warnings"]), ["space-trimmed", "p-missing"]);
+    let text = aacp(
+        &["bridge", "--to", "frame"],
+        "LOG | HR|return: a|aacp:1.1\n",
+    );
+    assert!(
+        text.stderr.contains("warning[space-trimmed]"),
+        "{}",
+        text.stderr
+    );
+}
+
+#[test]
+fn what_is_no_packet_is_reported_and_left_out() {
+    let packets = format!("FETCH|HR\n\n{HEAD}\n");
+    let run = aacp(&["bridge", "--to", "frame", "--format", "json"], packets);
+    assert_eq!(run.code, Some(1));
+    let rows = run.json();
+    assert_eq!(
+        codes(&rows[0]["errors"]),
+        ["return-missing", "aacp-missing"]
+    );
+    assert_eq!(codes(&rows[1]["errors"]), ["packet-empty"]);
+    assert_eq!(rows[2]["line"], 3);
+
+    let frames = "@a>req:schedule{asgn:b|task:c|schema:TA}\n@a>req:log{return:b|dom:HR|res:\"a%7Cb|schema:AP}\n@a>req:log{return:b\n";
+    let run = aacp(&["bridge", "--to", "packet", "--format", "json"], frames);
+    assert_eq!(run.code, Some(1));
+    let rows = run.json();
+    let found: Vec<_> = rows.iter().map(|row| row["errors"][0].clone()).collect();
+    let places: Vec<_> = found
+        .iter()
+        .map(|error| json!([error["code"], error["field"]]))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            json!(["E1003", null]),
+            json!(["E1004", "res"]),
+            json!(["E1001", null])
+        ]
+    );
+    assert!(
+        found[0]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("byte 37: "),
+        "{}",
+        found[0]
+    );
+    let text = aacp(&["bridge", "--to", "packet"], frames);
+    assert_eq!((text.code, text.stdout.as_str()), (Some(1), ""));
+    assert!(
+        text.stderr.contains("`res`: `|` separates fields"),
+        "{}",
+        text.stderr
+    );
+}
+
+#[test]
+fn misuse_is_said() {
+    for (args, says) in [
+        (
+            ["--to", "packet", "--from", "a"],
+            "--from is the sender of frames",
+        ),
+        (["--to", "frame", "--from", "a b"], "--from: "),
+    ] {
+        let run = aacp(&[&["bridge"], &args[..]].concat(), "");
+        assert_eq!(run.code, Some(2));
+        assert!(run.stderr.contains(says), "{}", run.stderr);
+    }
+}
+
+/// The profile is a registry file like any other: it can be linted, generated from and checked by.
+#[test]
+fn the_profile_is_a_registry() {
+    let profile = aacp(&["profile"], "");
+    assert_eq!(profile.code, Some(0));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ap.json");
+    fs::write(&file, &profile.stdout).unwrap();
+    let file = file.to_str().unwrap();
+    for args in [
+        vec!["registry", "lint", file],
+        vec!["generate", file],
+        vec!["check", "--registry", file],
+    ] {
+        let frame = "@a>req:ack{dom:HR|return:b|schema:AP}\n";
+        let run = accp(&args, frame);
+        assert_eq!(run.code, Some(0), "{args:?}: {}", run.stderr);
+    }
+}

@@ -1,0 +1,30 @@
+//! Packets and frames: a packet that is a frame comes back to the byte; what the bridge makes of any frame
+//! is a packet, and a frame of that packet comes back.
+#![no_main]
+
+use accp_aacp::{Packet, bridge};
+use accp_runtime::Message;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Ok(packet) = Packet::parse_bytes(bytes) {
+        comes_back(&packet);
+    }
+    // The same bytes as a frame.
+    let Ok(message) = Message::decode_bytes(bytes, bridge::profile()) else {
+        return;
+    };
+    if let Ok(packet) = bridge::to_packet(&message) {
+        let packet = Packet::parse(packet.text()).expect("the bridge makes packets");
+        comes_back(&packet);
+    }
+});
+
+fn comes_back(packet: &Packet<'_>) {
+    let message = bridge::to_frame(packet, "agent").expect("every packet is a frame");
+    let frame = message
+        .encode(bridge::profile())
+        .expect("and can be written");
+    let read = Message::decode(&frame, bridge::profile()).expect("and read");
+    let back = bridge::to_packet(&read).expect("and is a packet");
+    assert_eq!(back.text(), packet.to_string(), "{frame}");
+}
