@@ -55,7 +55,7 @@ pub use typed::{AacpPacket, DecodePacket, EncodePacket};
 pub use validate::{Report, Validator, validate};
 pub use value::{PacketValue, ValueWriter};
 pub use vocabulary::{Key, Kind, Vocabulary, Word};
-pub use workflow::{Hop, Keywords, Parameter, Workflow, WorkflowError};
+pub use workflow::{Hop, Keywords, Parameter, Rewrite, Workflow, WorkflowError};
 pub use writer::PacketWriter;
 
 /// The media type of a packet as the payload of another protocol, as one text part of MCP or A2A (draft

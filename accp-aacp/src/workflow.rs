@@ -13,7 +13,8 @@ use crate::owned::PacketBuf;
 use crate::vocabulary::{Kind, Vocabulary};
 
 pub use error::WorkflowError;
-use template::{Rewrite, Template};
+pub use template::Rewrite;
+use template::Template;
 
 /// The parameters that every hop takes besides its own.
 const OF_EVERY_HOP: [&str; 2] = ["return", "p"];
@@ -235,9 +236,9 @@ impl Hop {
 }
 
 impl Parameter {
-    /// Returns the rewriting of its values, in words.
-    pub fn rewriting(&self) -> impl Iterator<Item = &'static str> {
-        self.rewrite.iter().map(|rewrite| rewrite.as_str())
+    /// Returns the rewritings of its values, in their order.
+    pub fn rewriting(&self) -> &[Rewrite] {
+        &self.rewrite
     }
 
     /// Checks a value and rewrites it.

@@ -1,5 +1,7 @@
-//! A borrowed decode allocates for the `Vec`s of the struct and for nothing else.
+//! A borrowed decode allocates for the `Vec`s of the struct and for nothing else; that of a packet also for
+//! the list of its fields.
 
+use accp_aacp::{AacpPacket, DecodePacket as _, Packet};
 use accp_runtime::Typed;
 use accp_runtime::profiles::ScheduleReq;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -20,7 +22,33 @@ fn allocations(deps: &str) -> usize {
     allocations
 }
 
+#[derive(AacpPacket)]
+#[aacp(task = "FETCH", dom = "HR")]
+#[allow(dead_code, reason = "only read")]
+struct Fetch<'p> {
+    r#return: &'p str,
+    p: Option<u8>,
+    res: &'p str,
+    fields: Vec<&'p str>,
+}
+
+/// Counts the allocations of one read of a packet with these fields: untyped, and typed.
+fn allocations_of_packet(more: &str) -> [usize; 2] {
+    let text = format!("FETCH|HR|return:HR-Agent|p:1|aacp:1.1|res:emp_salary{more}");
+    let region = Region::new(ALLOCATOR);
+    let packet = Packet::parse(&text);
+    let untyped = region.change().allocations;
+    assert!(packet.is_ok());
+    let region = Region::new(ALLOCATOR);
+    let fetch = Fetch::decode(&text);
+    let typed = region.change().allocations;
+    assert!(fetch.is_ok());
+    [untyped, typed]
+}
+
 fn main() {
+    assert_eq!(allocations_of_packet(""), [1, 1]);
+    assert_eq!(allocations_of_packet("|fields:email,dept,grp"), [1, 2]);
     assert_eq!(allocations(""), 0);
     assert_eq!(allocations("|deps:[]"), 0);
     assert_eq!(allocations("|deps:[design_review,db_schema]"), 1);

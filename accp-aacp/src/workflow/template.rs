@@ -14,12 +14,24 @@ enum Part {
 }
 
 /// A change of the characters of a value.
+///
+/// ```
+/// use accp_aacp::Rewrite;
+///
+/// let rewrite = Rewrite::named("space-to-hyphen").expect("a rewriting");
+/// assert_eq!(rewrite.apply("Acme Ltd"), "Acme-Ltd");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rewrite {
+pub enum Rewrite {
+    /// Letters in upper case.
     Upper,
+    /// Letters in lower case.
     Lower,
+    /// `-` for each space.
     SpaceToHyphen,
+    /// `_` for each space.
     SpaceToUnderscore,
+    /// `_` for each `-`.
     HyphenToUnderscore,
 }
 
@@ -36,19 +48,22 @@ impl Rewrite {
         Self::ALL.iter().map(|(name, _)| *name)
     }
 
-    pub(super) fn named(name: &str) -> Option<Self> {
+    /// Returns the rewriting of this name.
+    pub fn named(name: &str) -> Option<Self> {
         let mut all = Self::ALL.iter();
         all.find(|(other, _)| *other == name)
             .map(|(_, found)| *found)
     }
 
-    pub(super) fn as_str(self) -> &'static str {
+    /// Returns the name of the rewriting in a workflow.
+    pub fn as_str(self) -> &'static str {
         let mut all = Self::ALL.iter();
         all.find(|(_, other)| *other == self)
             .map_or("", |(name, _)| name)
     }
 
-    pub(super) fn apply(self, value: &str) -> String {
+    /// Returns the value, rewritten.
+    pub fn apply(self, value: &str) -> String {
         match self {
             Self::Upper => value.to_uppercase(),
             Self::Lower => value.to_lowercase(),

@@ -1,6 +1,6 @@
 //! A hop as a struct, with the function that makes it from the parameters of the hop.
 
-use accp_aacp::{Hop, Kind, Parameter, Vocabulary};
+use accp_aacp::{Hop, Kind, Parameter, Rewrite, Vocabulary};
 use accp_registry::AACP;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote};
@@ -14,7 +14,7 @@ use crate::names::{pascal, sanitize, snake};
 enum Part<'h> {
     Text(String),
     /// A parameter without a default, with the rewriting of this place.
-    Value(&'h Parameter, Option<String>),
+    Value(&'h Parameter, Option<Rewrite>),
 }
 
 /// Returns the struct of a hop, and its constructor.
@@ -29,7 +29,6 @@ pub(super) fn hop(
 ) -> Result<TokenStream, NameFault> {
     let name = unique(types, &pascal(&hop.name), 'N');
     let name = name.ok_or_else(|| fault(&format!("{at}/name"), &hop.name))?;
-    check_rewritings(at, hop)?;
     let text = Text(options.owned);
     let ty = text.ty();
     let arguments = Arguments::of(at, hop)?;
@@ -140,19 +139,15 @@ fn parts<'h>(hop: &'h Hop, template: &str) -> Vec<Part<'h>> {
         let (name, rewrite) = place
             .split_once(':')
             .map_or((place, None), |(name, rewrite)| {
-                (name, Some(rewrite.to_owned()))
+                (name, Rewrite::named(rewrite))
             });
         let Some(parameter) = hop.parameters.iter().find(|other| other.name == name) else {
             continue;
         };
         match &parameter.default {
             Some(default) => {
-                let all = parameter.rewriting();
-                let value = all.fold(default.clone(), |value, name| rewritten(name, &value));
-                let value = match &rewrite {
-                    Some(name) => rewritten(name, &value),
-                    None => value,
-                };
+                let all = parameter.rewriting().iter().chain(&rewrite);
+                let value = all.fold(default.clone(), |value, rewrite| rewrite.apply(&value));
                 push(&mut parts, &value);
             }
             None => parts.push(Part::Value(parameter, rewrite)),
@@ -240,9 +235,9 @@ impl<'h> Arguments<'h> {
         let ty = text.ty();
         let each = self.list.iter().map(|(parameter, ident)| {
             let rewritten = |value: TokenStream| {
-                let is_any = parameter.rewriting().next().is_some();
-                let all = parameter.rewriting();
-                let all = all.fold(value, |value, name| rewriting(name, &value));
+                let is_any = !parameter.rewriting().is_empty();
+                let all = parameter.rewriting().iter();
+                let all = all.fold(value, |value, rewrite| rewriting(*rewrite, &value));
                 is_any.then(|| text.made(&all))
             };
             let item = quote!(item);
@@ -325,9 +320,9 @@ impl<'h> Arguments<'h> {
                             format.push_str("{}");
                             values.push(value);
                         }
-                        Some(name) => {
+                        Some(rewrite) => {
                             format.push_str("{}");
-                            values.push(rewriting(name, &value));
+                            values.push(rewriting(*rewrite, &value));
                         }
                     }
                 }
@@ -361,71 +356,15 @@ impl<'h> Arguments<'h> {
     }
 }
 
-/// A rewriting of a workflow: its name, its function, and the same function as a method in Rust.
-type Rewriting = (&'static str, fn(&str) -> String, &'static str);
-
-const REWRITINGS: [Rewriting; 5] = [
-    ("upper", str::to_uppercase, ".to_uppercase()"),
-    ("lower", str::to_lowercase, ".to_lowercase()"),
-    (
-        "space-to-hyphen",
-        |text| text.replace(' ', "-"),
-        ".replace(' ', \"-\")",
-    ),
-    (
-        "space-to-underscore",
-        |text| text.replace(' ', "_"),
-        ".replace(' ', \"_\")",
-    ),
-    (
-        "hyphen-to-underscore",
-        |text| text.replace('-', "_"),
-        ".replace('-', \"_\")",
-    ),
-];
-
-fn named(name: &str) -> Option<&'static Rewriting> {
-    REWRITINGS.iter().find(|(other, ..)| *other == name)
-}
-
 /// Returns the Rust expression of a rewriting, which is a `String`.
-fn rewriting(name: &str, value: &TokenStream) -> TokenStream {
-    let code = named(name).and_then(|(.., code)| code.parse::<TokenStream>().ok());
-    quote!(#value #code)
-}
-
-/// Returns a text, rewritten.
-fn rewritten(name: &str, text: &str) -> String {
-    named(name).map_or_else(|| text.to_owned(), |(_, apply, _)| apply(text))
-}
-
-/// Checks that this generator knows the rewritings of a hop.
-///
-/// # Errors
-/// The first one that it does not know.
-fn check_rewritings(at: &str, hop: &Hop) -> Result<(), NameFault> {
-    let unknown = |name: &str, pointer: String| NameFault {
-        message: format!("the rewriting `{name}` has no Rust code here"),
-        cure: format!(
-            "the rewritings are {}",
-            REWRITINGS.map(|(name, ..)| name).join(", ")
-        ),
-        ..fault(&pointer, name)
-    };
-    for (index, parameter) in hop.parameters.iter().enumerate() {
-        if let Some(name) = parameter.rewriting().find(|name| named(name).is_none()) {
-            return Err(unknown(name, format!("{at}/parameters/{index}/rewrite")));
-        }
+fn rewriting(rewrite: Rewrite, value: &TokenStream) -> TokenStream {
+    match rewrite {
+        Rewrite::Upper => quote!(#value.to_uppercase()),
+        Rewrite::Lower => quote!(#value.to_lowercase()),
+        Rewrite::SpaceToHyphen => quote!(#value.replace(' ', "-")),
+        Rewrite::SpaceToUnderscore => quote!(#value.replace(' ', "_")),
+        Rewrite::HyphenToUnderscore => quote!(#value.replace('-', "_")),
     }
-    for (key, template) in hop.fields() {
-        let places = template.split('{').skip(1);
-        let names = places.filter_map(|place| place.split('}').next()?.split_once(':'));
-        let mut names = names.map(|(_, name)| name);
-        if let Some(name) = names.find(|name| named(name).is_none()) {
-            return Err(unknown(name, format!("{at}/fields/{key}")));
-        }
-    }
-    Ok(())
 }
 
 fn capitalised(text: &str) -> String {

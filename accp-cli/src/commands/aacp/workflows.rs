@@ -76,7 +76,7 @@ fn hop(hop: &Hop) -> Json {
     let parameters = hop.parameters.iter().map(|parameter| {
         json!({
             "name": parameter.name, "kind": parameter.kind.as_str(), "default": parameter.default,
-            "rewrite": parameter.rewriting().collect::<Vec<_>>(),
+            "rewrite": parameter.rewriting().iter().map(|rewrite| rewrite.as_str()).collect::<Vec<_>>(),
         })
     });
     json!({
