@@ -41,7 +41,7 @@ const PACKET: &str = "FETCH|FIN|return:HR-Agent|p:1|aacp:1.1|res:budget_cc|perio
 
 fn main() {
     let packet = FetchBudgets::decode(PACKET).expect("the packet is valid");
-    assert_eq!(packet.encode().as_deref(), Ok(PACKET));
+    assert_eq!(packet.to_packet().as_deref(), Ok(PACKET));
     let peer = Peer {
         task: "FETCH",
         dom: "FIN",
@@ -81,7 +81,7 @@ fn main() {
             contender("serde_json", || {
                 serde_json::to_string(&peer).expect("written")
             }),
-            contender("accp-aacp, typed", || packet.encode().expect("written")),
+            contender("accp-aacp, typed", || packet.to_packet().expect("written")),
             contender("accp-aacp, PacketBuf", || {
                 let fields = [
                     ("return", "HR-Agent"),
