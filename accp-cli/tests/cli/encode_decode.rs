@@ -156,7 +156,7 @@ fn a_message_that_fits_no_frame_is_reported_with_its_line() {
     insta::assert_snapshot!(run.stderr, @r"
     error: stdin:3: `dev team` is not an agent id: letters, digits, '-' and '_' only
     error: stdin:4: `ask` is not an intent: req, done, fail, wait, esc, comp, sync, qry, ack, cancel, stream, end, ping, pong
-    error: stdin:5: no schema XX in the registry; it has CH, ER, ST, TA, TC, TX; name the registry that holds it with --registry
+    error: stdin:5: no schema XX in the registry; it has AP, CH, ER, ST, TA, TC, TX; name the registry that holds it with --registry
     error: stdin:11: unknown key `paylod`; did you mean `payload`?
     error: stdin:12: a message is an object with the keys agent, intent, operation, schema, payload, metadata; write one message a line, as `jq -c '.[]'` does
     error: stdin:13: assignee: missing; schema TA requires it

@@ -101,7 +101,7 @@ fn what_check_refuses_is_left_out() {
       |                              ^
       |
       = help: `accp grammar --abnf` shows how a frame is written
-    error[E1003]: expected a schema of the registry: CH, ER, ST, TA, TC, TX
+    error[E1003]: expected a schema of the registry: AP, CH, ER, ST, TA, TC, TX
      --> stdin:3:24
       |
     3 | @a>req:plan{n:1|schema:NO}
