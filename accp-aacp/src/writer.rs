@@ -42,7 +42,7 @@ impl PacketWriter<'_> {
     ) -> Result<String> {
         let mut out = String::with_capacity(128);
         for (name, word) in [("task", task), ("dom", dom)] {
-            plain(word).map_err(|error| error.of(name))?;
+            value(word).map_err(|error| error.of(name))?;
         }
         out.push_str(task);
         out.push(SEPARATOR);

@@ -216,3 +216,11 @@ fn the_limits_are_those_of_the_protocol() {
     assert_eq!(packet_bytes, AACP.limits.frame_bytes);
     assert_eq!(u32::try_from(fields), Ok(AACP.limits.params));
 }
+
+#[test]
+fn a_task_or_domain_with_a_space_is_not_written() {
+    for (task, dom) in [(" FETCH", "HR"), ("FETCH", "HR ")] {
+        let packet = PacketBuf::new(task, dom, [("return", "a"), ("aacp", "1.1")]);
+        assert!(packet.is_err(), "{task}|{dom}");
+    }
+}

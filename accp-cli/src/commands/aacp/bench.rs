@@ -32,7 +32,7 @@ pub(crate) struct Args {
     counter: CounterArgs,
     /// The tokens that the chat format adds to a message
     #[arg(long, value_name = "TOKENS", default_value_t = 7)]
-    overhead: usize,
+    overhead: u16,
     /// The price of a million tokens, in any currency: says what the packets save in money
     #[arg(long, value_name = "AMOUNT", value_parser = price)]
     price: Option<f64>,
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     });
     let total: Vec<Option<usize>> = total.collect();
     let (english, packet) = (total[0].unwrap_or_default(), total[2].unwrap_or_default());
-    let messages = args.overhead * pairs.len();
+    let messages = usize::from(args.overhead) * pairs.len();
     let bare = saving(english, packet);
     let chat = saving(english + messages, packet + messages);
     // The cost of all messages in English, of the packets, and the difference.

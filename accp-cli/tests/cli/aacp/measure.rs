@@ -181,6 +181,8 @@ fn aacp_58_refuses_to_know_a_price() {
     let pair = json!({ "id": 0, "english": english, "packet": packet });
     let run = aacp(&["bench", "-", "--format", "json"], format!("{pair}\n"));
     assert_eq!(run.json()[0].get("cost"), None);
+    let most = aacp(&["bench", "-", "--overhead", "18446744073709551615"], "");
+    assert_eq!(most.code, Some(2));
     for price in ["-1", "NaN", "inf", "two"] {
         let run = aacp(&["bench", "-", &format!("--price={price}")], "");
         assert_eq!(run.code, Some(2), "{price}");
