@@ -14,6 +14,8 @@ use super::reading::Reading;
 use super::registry::{Claimed, Registry};
 use super::request::{Answer, FallbackError, Request, Route, Source};
 use super::rule::{self, Ruled};
+use crate::error::WriteError;
+use crate::owned::PacketBuf;
 use crate::vocabulary::Vocabulary;
 use crate::workflow::Workflow;
 
@@ -23,15 +25,16 @@ const PAGE: usize = 256;
 /// The shortest and the longest time between two looks at the call of another, in milliseconds.
 const PAUSES: [u64; 2] = [4, 64];
 
-/// What a lease is longer than the deadline of the model, in milliseconds: the time to store an answer.
-const SLACK: u64 = 15_000;
+/// What a lease is longer than the deadline of the model: the time to store an answer.
+const SLACK: Duration = Duration::from_secs(15);
 
 /// What requests go by.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options<'v> {
     /// The part of the keywords that an instruction has to share with a stored one, from 0 to 1.
     pub threshold: f64,
-    /// The longest time that a request waits for calls of others.
+    /// How long a request waits for one call of another, if that is longer than the lease of its own
+    /// call would be.
     pub patience: Duration,
     /// The order of the fields, and the version of the packets.
     pub vocabulary: &'v Vocabulary,
@@ -118,7 +121,7 @@ impl<'c> Course<'c> {
         let Some(deadline) = self.deadline else {
             return Err(FallbackError::NoMatch);
         };
-        let lease = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
+        let lease = deadline.saturating_add(SLACK).as_millis();
         let ask = Ask {
             holder: self.holder,
             waited: match self.state {
@@ -126,7 +129,7 @@ impl<'c> Course<'c> {
                 _ => None,
             },
             now,
-            lease: lease.saturating_add(SLACK),
+            lease: u64::try_from(lease).unwrap_or(u64::MAX),
         };
         match registry.claim(&self.request.key(), &ask)? {
             Claimed::Entry(entry) => self.hash(&entry),
@@ -196,9 +199,9 @@ impl<'c> Course<'c> {
             return Ok(route);
         }
         match self.match_pattern(registry)? {
-            Some(Match::Entry(entry, fit)) => {
+            Some(Match::Entry(entry, fit, packet)) => {
                 route.source = Some(Source::Pattern);
-                route.packet = Some(self.written(&entry, &fit)?);
+                route.packet = Some(packet);
                 route.entry = Some(entry.key().id);
                 route.times_seen = Some(entry.times_seen);
                 route.score = Some(fit.score);
@@ -217,11 +220,17 @@ impl<'c> Course<'c> {
     fn wait(&mut self, number: u64, until: u64, now: u64) -> Result<Step, FallbackError> {
         let [shortest, longest] = PAUSES;
         let (since, pause) = match self.state {
-            State::Waiting { since, pause, .. } => (since, (pause * 2).min(longest)),
+            State::Waiting {
+                number: before,
+                since,
+                pause,
+            } if before == number => (since, (pause * 2).min(longest)),
             _ => (now, shortest),
         };
         let waited = Duration::from_millis(now.saturating_sub(since));
-        if waited > self.options.patience {
+        // The other has as long as this request would have.
+        let lease = self.deadline.unwrap_or_default().saturating_add(SLACK);
+        if waited > self.options.patience.max(lease) {
             return Err(FallbackError::Waited);
         }
         self.state = State::Waiting {
@@ -257,7 +266,7 @@ impl<'c> Course<'c> {
     /// meanwhile, the next best is taken.
     fn pattern(&self, registry: &mut impl Registry) -> Result<Option<Answer>, FallbackError> {
         let id = self.request.instruction().id();
-        let (entry, fit) = match self.match_pattern(registry)? {
+        let (entry, fit, packet) = match self.match_pattern(registry)? {
             None => return Ok(None),
             Some(Match::Rule(ruled)) => {
                 return Ok(Some(Answer {
@@ -271,9 +280,8 @@ impl<'c> Course<'c> {
                     llm_calls: 0,
                 }));
             }
-            Some(Match::Entry(entry, fit)) => (entry, fit),
+            Some(Match::Entry(entry, fit, packet)) => (entry, fit, packet),
         };
-        let packet = self.written(&entry, &fit)?;
         let key: EntryKey = entry.key();
         let counted = registry.hit(&key)?;
         let is_same = |now: &Entry| (now.task(), now.fields()) == (entry.task(), entry.fields());
@@ -293,10 +301,10 @@ impl<'c> Course<'c> {
         }))
     }
 
-    fn written(&self, entry: &Entry, fit: &Fit) -> Result<crate::PacketBuf, FallbackError> {
+    fn written(&self, entry: &Entry, fit: &Fit) -> Result<PacketBuf, WriteError> {
         let head = [entry.task(), self.request.dom()];
         let vocabulary = self.options.vocabulary;
-        Ok(packet(head, self.request.head(), &fit.fields, vocabulary)?)
+        packet(head, self.request.head(), &fit.fields, vocabulary)
     }
 
     /// Finds the entry that the instruction fits best, or the hop. Two entries that fit equally well and
@@ -330,8 +338,11 @@ impl<'c> Course<'c> {
                 }
             }
         }
-        if let Some((entry, fit)) = best.filter(|_| !is_tie) {
-            return Ok(Some(Match::Entry(entry, fit)));
+        // A value that no packet can hold is the model's to put another way.
+        if let Some((entry, fit)) = best.filter(|_| !is_tie)
+            && let Ok(packet) = self.written(&entry, &fit)
+        {
+            return Ok(Some(Match::Entry(entry, fit, packet)));
         }
         let head = request.head();
         let ruled = rule::find(options.workflows, &asked, request.dom(), head);
@@ -341,6 +352,6 @@ impl<'c> Course<'c> {
 
 /// What tier 2 found.
 enum Match {
-    Entry(Entry, Fit),
+    Entry(Entry, Fit, PacketBuf),
     Rule(Ruled),
 }

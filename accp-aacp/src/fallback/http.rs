@@ -216,22 +216,21 @@ impl LlmEncoder for HttpEncoder {
     }
 }
 
-/// Returns what the model says, if it came to its end.
+/// Returns what the model says, if it came to its end: a filter or a limit may have cut it off.
 fn said(style: Style, json: &Value) -> Option<String> {
+    let ends_by = |json: &Value, key: &str, ends: &[&str]| match json.get(key) {
+        None | Some(Value::Null) => true,
+        Some(end) => end.as_str().is_some_and(|end| ends.contains(&end)),
+    };
     match style {
         Style::OpenAi => {
             let choice = json.get("choices")?.get(0)?;
-            if choice.get("finish_reason").and_then(Value::as_str) == Some("length") {
-                return None;
-            }
-            choice
-                .get("message")?
-                .get("content")?
-                .as_str()
+            let text = choice.get("message")?.get("content")?.as_str();
+            text.filter(|_| ends_by(choice, "finish_reason", &["stop"]))
                 .map(str::to_owned)
         }
         Style::Anthropic => {
-            if json.get("stop_reason").and_then(Value::as_str) == Some("max_tokens") {
+            if !ends_by(json, "stop_reason", &["end_turn", "stop_sequence"]) {
                 return None;
             }
             let blocks = json.get("content")?.as_array()?.iter();

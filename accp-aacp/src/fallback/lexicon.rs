@@ -1,62 +1,39 @@
-//! The words of English that the reading of instructions knows, and the stem of a word.
+//! The words of English that the reading of instructions knows.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
+/// How a polite instruction begins. None of it says what is to be done.
+const COURTESY: [&str; 12] = [
+    "please",
+    "kindly",
+    "can you",
+    "could you",
+    "would you",
+    "will you",
+    "i need you to",
+    "i want you to",
+    "i would like you to",
+    "we need you to",
+    "we want you to",
+    "we would like you to",
+];
 
-/// Words that say nothing about what is to be done.
-const FILLERS: &str = "\
-    a an and any are as at be been can could each every for has have here i in into is it \
-    its kindly like may me my need now of on our please shall should so that the their them then \
-    there these they this those to us want was we were which will with would you your all also \
-    by from must";
+/// Words after which another part of a sentence begins.
+const LINKS: &str = "\
+    about above after against among and around as at because before behind below between but by \
+    down during except for from if in inside into nor not of off on onto or out outside over per \
+    since than that through till to toward towards under unless until up upon via when where which \
+    while who with within without";
 
-/// Words that change what is asked for although they are short: two instructions that differ in one
-/// of these never share a packet.
-const QUALIFIERS: &str = "\
-    above after again against annual ascending before below between both but current daily \
-    descending double either except excluding fewer first former fully future greater half \
-    higher highest hourly if including instead large largest last late latest least less lower \
-    lowest max maximum min minimum monthly more most never new newest next no none nor not \
-    nothing old oldest once only open or other over own partially past previous prior quarterly \
-    recent second since small smallest third today tomorrow top twice under unless until till \
-    weekly when while without yearly yesterday monday tuesday wednesday thursday friday saturday \
-    sunday";
+/// More words that are no keywords.
+const SMALL: &str = "\
+    a all an any are be been can could do does each every had has have his her i is it its may me \
+    must my now our shall should so the their them then there these they this those us was we were \
+    will would you your";
 
-/// Verbs that are seldom nouns: such a word counts wherever it stands.
-const VERBS: &str = "\
-    accept acknowledge activate add allocate amend analyse analyze approve archive assess assign \
-    attach block book build calculate cancel charge choose clear collect combine compare compile \
-    complete compute confirm consolidate convert create credit deactivate debit decline decrease \
-    delete deliver deny deploy disable dismiss disregard drop enable encrypt erase escalate \
-    evaluate execute expire export extract fetch find forget forward freeze gather generate get \
-    give grant hide hire hold identify ignore import include increase inform insert inspect \
-    install invite keep launch load lock make merge migrate modify move notify obtain omit \
-    overwrite pause pay prepare produce provide provision publish pull purge push put read \
-    receive recover redirect refund register reject remind remove rename renew reopen replace \
-    reset resolve restart restore restrict resume retrieve revert revoke save select send sell \
-    share shred sign skip solve start stop store submit subscribe summarise summarize suspend \
-    synchronise synchronize take tell terminate unblock unlock unsubscribe update upload \
-    validate verify void wipe withdraw withhold write";
+/// Nouns that may come or go where something is only read.
+const NEUTRAL: &str = "data detail details info information";
 
-/// Words that are verbs only where an instruction begins: elsewhere they are mostly nouns.
-const VERBS_AT_START: &str = "\
-    access alert answer audit back backup bill call change check close copy count document \
-    download draft email enter file filter fix flag format group highlight invoice issue label \
-    link list log look mail map mark match message name note onboard offboard open order pass \
-    pick plan post present print process purchase query raise rank rate record refresh release \
-    report request return review route run scan schedule score search set show sort split sum \
-    sync tag test track transfer use view";
-
-/// Forms that no rule of spelling leads back to their verb.
-const IRREGULAR: &str = "\
-    built=build found=find gave=give given=give got=get gotten=get held=hold kept=keep made=make \
-    paid=pay ran=run sent=send shown=show sold=sell taken=take told=tell took=take \
-    withdrawn=withdraw written=write wrote=write chosen=choose hidden=hide frozen=freeze";
-
-/// Nouns and adjectives that may come or go without a change of what is asked for.
-const NEUTRAL: &str = "\
-    complete cycle data database detail entire entry figure file format full information info item list \
-    month output period record relevant respective result run set step system whole workflow";
+/// Verbs that only read.
+const READS: &str = "display fetch find get list load obtain read retrieve show view";
 
 const MONTHS: &str = "\
     january february march april may june july august september october november december";
@@ -67,62 +44,65 @@ const NUMBERS: &str = "\
     twenty=20 thirty=30 forty=40 fifty=50 sixty=60 seventy=70 eighty=80 ninety=90 hundred=100 \
     thousand=1000 million=1000000";
 
-/// The lists, ready for looking words up.
-struct Lexicon {
-    fillers: BTreeSet<&'static str>,
-    qualifiers: BTreeSet<&'static str>,
-    irregular: BTreeMap<&'static str, &'static str>,
-    /// The stems of the verbs, and of the neutral words.
-    verbs: BTreeSet<String>,
-    verbs_at_start: BTreeSet<String>,
-    neutral: BTreeSet<String>,
+fn has(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
 }
 
-impl Lexicon {
-    fn shared() -> &'static Self {
-        static SHARED: OnceLock<Lexicon> = OnceLock::new();
-        SHARED.get_or_init(|| {
-            let irregular = pairs(IRREGULAR).collect();
-            let stems = |verbs: &'static str| {
-                let verbs = verbs.split_whitespace();
-                verbs.map(regular).collect()
-            };
-            Self {
-                fillers: FILLERS.split_whitespace().collect(),
-                qualifiers: QUALIFIERS.split_whitespace().collect(),
-                irregular,
-                verbs: stems(VERBS),
-                verbs_at_start: stems(VERBS_AT_START),
-                neutral: stems(NEUTRAL),
-            }
-        })
+/// Returns the number of words of the courtesy that an instruction begins with.
+pub(super) fn courtesy<'w>(words: impl Iterator<Item = &'w str> + Clone) -> Option<usize> {
+    COURTESY.iter().find_map(|phrase| {
+        let mut words = words.clone();
+        let mut parts = phrase.split(' ');
+        let begins = parts.all(|part| {
+            words
+                .next()
+                .is_some_and(|word| word.eq_ignore_ascii_case(part))
+        });
+        begins.then(|| phrase.split(' ').count())
+    })
+}
+
+/// Returns whether a word in small letters begins another part of a sentence, as "of" does.
+pub(super) fn is_link(word: &str) -> bool {
+    has(LINKS, word)
+}
+
+/// Returns whether a word in small letters is a keyword.
+pub(super) fn is_keyword(word: &str) -> bool {
+    !has(LINKS, word) && !has(SMALL, word)
+}
+
+/// Returns whether a word in small letters may come or go where something is only read.
+pub(super) fn is_neutral(word: &str) -> bool {
+    has(NEUTRAL, word)
+}
+
+/// Returns whether a verb in small letters only reads.
+pub(super) fn is_read(verb: &str) -> bool {
+    has(READS, verb)
+}
+
+/// Returns whether a word looks like a plural.
+pub(super) fn is_plural(word: &str) -> bool {
+    let is_other = ["ss", "us", "is"].iter().any(|end| word.ends_with(end));
+    word.len() > 3 && word.ends_with('s') && !is_other
+}
+
+/// Returns the singular of a word; a word that is no plural stays as it is.
+pub(super) fn singular(word: &str) -> String {
+    if !is_plural(word) {
+        return word.to_owned();
     }
-}
-
-fn pairs(list: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let pairs = list.split_whitespace();
-    pairs.filter_map(|pair| pair.split_once('='))
-}
-
-/// Returns whether a word, in small letters, says nothing about what is to be done.
-pub(super) fn is_filler(word: &str) -> bool {
-    Lexicon::shared().fillers.contains(word)
-}
-
-/// Returns whether a word, in small letters, changes what is asked for.
-pub(super) fn is_qualifier(word: &str) -> bool {
-    Lexicon::shared().qualifiers.contains(word) || word.ends_with("n't") || word.ends_with("n’t")
-}
-
-/// Returns whether a stem is that of a verb, at the start of an instruction or anywhere.
-pub(super) fn is_verb(stem: &str, at_start: bool) -> bool {
-    let lexicon = Lexicon::shared();
-    lexicon.verbs.contains(stem) || at_start && lexicon.verbs_at_start.contains(stem)
-}
-
-/// Returns whether a stem may come or go without a change of what is asked for.
-pub(super) fn is_neutral(stem: &str) -> bool {
-    Lexicon::shared().neutral.contains(stem)
+    if let Some(rest) = word.strip_suffix("ies") {
+        return format!("{rest}y");
+    }
+    let hissing = ["sses", "shes", "ches", "xes", "zes"];
+    let cut = if hissing.iter().any(|end| word.ends_with(end)) {
+        2
+    } else {
+        1
+    };
+    word.get(..word.len() - cut).unwrap_or(word).to_owned()
 }
 
 /// Returns the number of a month from its name or its short form, in small letters.
@@ -142,57 +122,10 @@ pub(super) fn month_name(month: u8) -> Option<&'static str> {
 
 /// Returns the number that a word in small letters names.
 pub(super) fn number(word: &str) -> Option<&'static str> {
-    pairs(NUMBERS)
-        .find(|(name, _)| *name == word)
-        .map(|pair| pair.1)
-}
-
-/// Returns the common part of the forms of a word: "retrieve", "retrieves" and "retrieving" have one
-/// stem. Stems are for comparing; they need not be words.
-pub(super) fn stem(word: &str) -> String {
-    let word = word.to_lowercase();
-    let word = word
-        .strip_suffix("'s")
-        .or(word.strip_suffix("’s"))
-        .unwrap_or(&word);
-    regular(Lexicon::shared().irregular.get(word).unwrap_or(&word))
-}
-
-/// Returns the stem of a word in small letters that follows the rules of spelling.
-fn regular(word: &str) -> String {
-    if word.chars().count() < 4 || !word.is_ascii() {
-        return word.to_owned();
-    }
-    let mut stem = word.to_owned();
-    if let Some(rest) = word.strip_suffix("ies").or(word.strip_suffix("ied")) {
-        stem = format!("{rest}y");
-    } else if word.ends_with('s')
-        && !word.ends_with("ss")
-        && !word.ends_with("us")
-        && !word.ends_with("is")
-    {
-        let hissing = ["sses", "shes", "ches", "xes", "zes"];
-        let cut = if hissing.iter().any(|end| word.ends_with(end)) {
-            2
-        } else {
-            1
-        };
-        stem.truncate(word.len() - cut);
-    } else {
-        let has_vowel =
-            |rest: &&str| rest.contains(['a', 'e', 'i', 'o', 'u', 'y']) && rest.len() > 2;
-        let rest = word.strip_suffix("ing").or(word.strip_suffix("ed"));
-        if let Some(rest) = rest.filter(has_vowel) {
-            rest.clone_into(&mut stem);
-            let last = stem.bytes().last();
-            let is_double = stem.bytes().rev().nth(1) == last;
-            if is_double && !matches!(last, Some(b'l' | b's' | b'z')) {
-                stem.pop();
-            }
-        }
-    }
-    let cut = stem.strip_suffix('e').filter(|rest| rest.len() > 2);
-    cut.unwrap_or(&stem).to_owned()
+    let mut pairs = NUMBERS
+        .split_whitespace()
+        .filter_map(|pair| pair.split_once('='));
+    pairs.find(|(name, _)| *name == word).map(|pair| pair.1)
 }
 
 #[cfg(test)]
@@ -200,49 +133,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_forms_of_a_word_have_one_stem() {
-        for forms in [
-            &["retrieve", "Retrieves", "retrieved", "retrieving"][..],
-            &["employee", "employees", "employee's"],
-            &["calculate", "calculated", "calculating", "calculates"],
-            &["copy", "copies", "copied", "copying"],
-            &["send", "sent", "sends", "sending"],
-            &["stop", "stopped", "stopping"],
-            &["salary", "salaries"],
-            &["process", "processes", "processed", "processing"],
-            &["batch", "batches"],
-            &["expense", "expenses"],
+    fn a_plural_leads_to_its_singular() {
+        for (word, one) in [
+            ("employees", "employee"),
+            ("salaries", "salary"),
+            ("batches", "batch"),
+            ("addresses", "address"),
+            ("taxes", "tax"),
+            ("expenses", "expense"),
+            ("access", "access"),
+            ("status", "status"),
+            ("gas", "gas"),
+            ("approved", "approved"),
         ] {
-            let stems: Vec<String> = forms.iter().map(|form| stem(form)).collect();
-            assert!(stems.iter().all(|stem| *stem == stems[0]), "{stems:?}");
-        }
-        for (one, other) in [
-            ("retrieve", "delete"),
-            ("status", "state"),
-            ("employee", "employer"),
-        ] {
-            assert_ne!(stem(one), stem(other));
+            assert_eq!(singular(word), one);
         }
     }
 
     #[test]
     fn every_list_holds_words_once_and_in_small_letters() {
-        for list in [FILLERS, QUALIFIERS, VERBS, VERBS_AT_START, NEUTRAL] {
-            let mut words: Vec<&str> = list.split_whitespace().collect();
-            assert!(words.iter().all(|word| *word == word.to_lowercase()));
-            words.sort_unstable();
-            for pair in words.windows(2) {
-                assert_ne!(pair[0], pair[1]);
-            }
+        let mut all = Vec::new();
+        for list in [LINKS, SMALL, NEUTRAL, READS] {
+            all.extend(list.split_whitespace());
         }
-        let lexicon = Lexicon::shared();
-        assert!(lexicon.fillers.is_disjoint(&lexicon.qualifiers));
-        assert!(lexicon.verbs.is_disjoint(&lexicon.verbs_at_start));
-        assert!(
-            lexicon
-                .fillers
-                .iter()
-                .all(|word| !is_verb(&stem(word), false))
-        );
+        assert!(all.iter().all(|word| *word == word.to_lowercase()));
+        all.sort_unstable();
+        assert!(all.windows(2).all(|pair| pair[0] != pair[1]));
     }
 }

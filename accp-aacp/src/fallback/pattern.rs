@@ -1,15 +1,18 @@
-//! Tier 2, the first half: an instruction that says the same as a stored one in other words, or the
-//! same with other values (draft section 6.3).
+//! Tier 2, the first half: an instruction that says the same as a stored one, or the same with other
+//! values (draft section 6.3).
 //!
-//! Another wording costs a call of the model, and a wrong packet costs more. So everything that is not
-//! known to be the same is taken to differ.
+//! Another wording costs a call of the model, and a wrong packet costs more. So two instructions share
+//! a packet only if all their words are the same, in the same order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::entry::Entry;
-use super::lexicon::{is_neutral, stem};
-use super::reading::Reading;
+use super::lexicon::{is_neutral, is_read};
+use super::reading::{Piece, Reading};
 use super::value::Value;
+
+/// The most values of an instruction that this tier compares.
+const VALUES: usize = 64;
 
 /// The stored entry that an instruction fits.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,47 +26,51 @@ pub(super) struct Fit {
 /// Compares an instruction with a stored entry of its domain.
 pub(super) fn fit(entry: &Entry, asked: &Reading, threshold: f64) -> Option<Fit> {
     let stored = Reading::of(entry.instruction().text());
-    let is_same = !asked.verbs.is_empty()
-        && asked.verbs == stored.verbs
-        && asked.qualifiers == stored.qualifiers
-        && asked.receivers == stored.receivers
-        && asked.sources == stored.sources;
-    if !is_same {
+    let pairs = paired(&stored, asked)?;
+    let (before, now) = (stored.keywords(), asked.keywords());
+    let mut gone = before.difference(&now);
+    if gone.any(|word| leaves_trace(word, entry.fields())) {
         return None;
     }
-    let score = overlap(&stored, asked).filter(|score| *score >= threshold)?;
-    let counts = |word: &&String| !is_neutral(word);
-    let mut gone = stored.keywords.difference(&asked.keywords).filter(counts);
-    let mut come = asked.keywords.difference(&stored.keywords).filter(counts);
-    // A word in the place of another is another thing, such as "bonus" in the place of "salary".
-    let is_exchanged = gone.clone().next().is_some() && come.next().is_some();
-    if is_exchanged || gone.any(|word| leaves_trace(word, entry.fields())) {
+    let shared = before.intersection(&now).count() + pairs.len();
+    let all = before.union(&now).count() + pairs.len();
+    let score = shared as f64 / all.max(1) as f64;
+    if score < threshold {
         return None;
     }
-    let fields = replaced(entry, &stored, asked)?;
+    let fields = replaced(entry, &pairs, asked)?;
     Some(Fit { score, fields })
 }
 
-/// Returns the part of the keywords that two instructions share, of all that one of them has. Their
-/// values are compared by [`replaced`], so each counts as shared.
-fn overlap(stored: &Reading, asked: &Reading) -> Option<f64> {
-    if stored.values.len() != asked.values.len() {
-        return None;
+/// Pairs each value of a stored instruction with the one in its place; `None` if the words differ, or a
+/// value has another kind. Where something is only read, neutral words may differ.
+fn paired<'r>(stored: &'r Reading, asked: &'r Reading) -> Option<Vec<(&'r Value, &'r Value)>> {
+    let verb = stored.pieces.first().and_then(Piece::word);
+    let may_differ = verb.is_some_and(is_read);
+    let counts = |piece: &&'r Piece| !(may_differ && piece.word().is_some_and(is_neutral));
+    let mut asked = asked.pieces.iter().filter(counts);
+    let mut pairs = Vec::new();
+    for old in stored.pieces.iter().filter(counts) {
+        let new = asked.next().filter(|new| new.gap == old.gap)?;
+        match (old.value(), new.value()) {
+            (Some(old), Some(new)) if old.is_like(new) => pairs.push((old, new)),
+            (None, None) if old.what == new.what => {}
+            _ => return None,
+        }
     }
-    let values = asked.values.len();
-    let shared = stored.keywords.intersection(&asked.keywords).count() + values;
-    let all = stored.keywords.union(&asked.keywords).count() + values;
-    (all > 0).then(|| shared as f64 / all as f64)
+    let is_whole = asked.next().is_none() && pairs.len() <= VALUES;
+    is_whole.then_some(pairs)
 }
 
-/// Returns whether the packet has taken up a word of its instruction, as `res:emp_salary` does with
-/// "salary".
+/// Returns whether the packet has taken up a word of its instruction, as `res:salary_data` does with
+/// "data".
 fn leaves_trace(word: &str, fields: &[(String, String)]) -> bool {
+    let is_break = |c: char| !c.is_alphanumeric();
     let mut parts = fields
         .iter()
-        .flat_map(|(key, value)| parts(value).chain(parts(key)));
+        .flat_map(|(key, value)| value.split(is_break).chain(key.split(is_break)));
     parts.any(|part| {
-        let part = stem(part);
+        let part = part.to_lowercase();
         let (short, long) = if part.len() < word.len() {
             (&part[..], word)
         } else {
@@ -73,26 +80,23 @@ fn leaves_trace(word: &str, fields: &[(String, String)]) -> bool {
     })
 }
 
-fn parts(text: &str) -> impl Iterator<Item = &str> {
-    let parts = text.split(|c: char| !c.is_alphanumeric());
-    parts.filter(|part| !part.is_empty())
-}
-
 /// Returns the fields of the entry with the values of the instruction in the places of the entry's; `None`
 /// if a value differs and cannot be replaced with certainty.
-fn replaced(entry: &Entry, stored: &Reading, asked: &Reading) -> Option<Vec<(String, String)>> {
+fn replaced(
+    entry: &Entry,
+    pairs: &[(&Value, &Value)],
+    asked: &Reading,
+) -> Option<Vec<(String, String)>> {
     let mut changes: BTreeMap<&Value, &Value> = BTreeMap::new();
     let mut kept: BTreeSet<&Value> = BTreeSet::new();
-    for value in &stored.values {
-        if stored.like(value).count() != asked.like(value).count() {
+    for (old, new) in pairs {
+        if old == new {
+            kept.insert(old);
+        } else if changes
+            .insert(old, new)
+            .is_some_and(|before| before != *new)
+        {
             return None;
-        }
-        for (old, new) in stored.like(value).zip(asked.like(value)) {
-            if old == new {
-                kept.insert(old);
-            } else if changes.insert(old, new).is_some_and(|before| before != new) {
-                return None;
-            }
         }
     }
     if changes.is_empty() {
@@ -101,41 +105,43 @@ fn replaced(entry: &Entry, stored: &Reading, asked: &Reading) -> Option<Vec<(Str
     if changes.keys().any(|old| kept.contains(old)) {
         return None;
     }
-    exchange(entry.fields(), &changes, &asked.values)
+    exchange(entry.fields(), &changes, asked)
 }
 
 /// Exchanges values in the fields. Each has to stand there as a whole, and may leave no other trace.
 fn exchange(
     fields: &[(String, String)],
     changes: &BTreeMap<&Value, &Value>,
-    known: &[Value],
+    asked: &Reading,
 ) -> Option<Vec<(String, String)>> {
+    let mut spelt: BTreeMap<String, Vec<(&Value, String)>> = BTreeMap::new();
+    for (old, new) in changes {
+        for (before, after) in old.spellings().into_iter().zip(new.spellings()) {
+            let places = spelt.entry(before).or_default();
+            if !places.iter().any(|(value, _)| value == old) {
+                places.push((*old, after));
+            }
+        }
+    }
     let mut places: BTreeMap<&Value, usize> = BTreeMap::new();
     let mut found = Vec::with_capacity(fields.len());
     // What stays of the fields: the old values may not be in it.
-    let mut rest = Vec::new();
+    let mut rest = BTreeSet::new();
     for (key, value) in fields {
         let mut text = String::with_capacity(value.len());
         for piece in value.split_inclusive([',', '=']) {
             let item = piece.trim_end_matches([',', '=']);
             let end = piece.get(item.len()..).unwrap_or_default();
-            let mut spelt = changes.iter().filter_map(|(old, new)| {
-                let at = old
-                    .spellings()
-                    .iter()
-                    .position(|spelling| spelling == item)?;
-                Some((*old, new.spellings().into_iter().nth(at)?))
-            });
-            match (spelt.next(), spelt.next()) {
-                (Some((old, new)), None) if !new.contains(['|', ',', '=']) => {
+            match spelt.get(item).map(Vec::as_slice) {
+                Some([(old, new)]) if !new.is_empty() && !new.contains(['|', ',', '=']) => {
                     *places.entry(old).or_default() += 1;
-                    text.push_str(&new);
+                    text.push_str(new);
                 }
-                (None, None) => {
+                None => {
                     text.push_str(item);
-                    rest.push(item.to_lowercase());
+                    rest.insert(item.to_lowercase());
                 }
-                _ => return None,
+                Some(_) => return None,
             }
             text.push_str(end);
         }
@@ -152,15 +158,10 @@ fn exchange(
             .any(|item| traces.iter().any(|trace| stands_in(item, trace)))
     };
     // A model may have made other digits of the old value: a quarter, or the days of a month.
-    let is_derived = |item: &String| {
-        item.contains(|c: char| c.is_ascii_digit())
-            && !known.iter().any(|value| {
-                value
-                    .spellings()
-                    .iter()
-                    .any(|text| text.to_lowercase() == *item)
-            })
-    };
+    let known = asked.values().flat_map(Value::spellings);
+    let known: BTreeSet<String> = known.map(|text| text.to_lowercase()).collect();
+    let is_derived =
+        |item: &String| item.contains(|c: char| c.is_ascii_digit()) && !known.contains(item);
     let is_whole = is_placed && !changes.keys().any(leaves) && !rest.iter().any(is_derived);
     is_whole.then_some(found)
 }

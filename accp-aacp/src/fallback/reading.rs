@@ -1,26 +1,42 @@
-//! An instruction taken to pieces: its verbs, its keywords, its values.
+//! An instruction taken to pieces: its words and its values, in their order.
 
 use std::collections::BTreeSet;
 
-use super::lexicon::{is_filler, is_qualifier, is_verb, stem};
+use super::lexicon::{courtesy, is_keyword, is_link, is_plural};
 use super::value::{self, Value};
 
-/// The parts of an instruction that decide whether it may share a packet with another (draft section
-/// 6.3, tier 2).
+/// The pieces of an instruction, by which tier 2 compares it with others (draft section 6.3).
+///
+/// Courtesy and "the" are left out, and so is "all" before a plural: "all invoices" are "the
+/// invoices". "For August 2024, fetch it" is read as "fetch it for August 2024".
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Reading {
-    /// The stems of the verbs.
-    pub(super) verbs: BTreeSet<String>,
-    /// The stems of all words that carry meaning, verbs too; values are not among them.
-    pub(super) keywords: BTreeSet<String>,
-    /// The values, in the order of the text.
-    pub(super) values: Vec<Value>,
-    /// The words that change the sense of others, sorted.
-    pub(super) qualifiers: Vec<String>,
-    /// The stems of who receives: the words after "to".
-    pub(super) receivers: BTreeSet<String>,
-    /// The stems of where it comes from, and by what it goes: the words after "from" and "by".
-    pub(super) sources: BTreeSet<String>,
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// A word or a value, and what stands before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) what: What,
+    pub(super) gap: Gap,
+}
+
+/// What a piece is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum What {
+    /// A word, in small letters.
+    Word(String),
+    Value(Value),
+}
+
+/// What stands between two pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Gap {
+    Space,
+    /// A comma, a semicolon, a bracket or a dash.
+    Comma,
+    /// The end of a sentence, or a colon.
+    Sentence,
 }
 
 /// A word of the text, or a quoted text.
@@ -28,122 +44,184 @@ pub(super) struct Reading {
 struct Token<'t> {
     text: &'t str,
     is_quoted: bool,
-    /// Whether a sentence begins here.
-    starts: bool,
-    /// Whether a comma, a semicolon or a bracket stands before it.
-    is_apart: bool,
+    gap: Gap,
+}
+
+impl Piece {
+    /// Returns the word; `None` for a value.
+    pub(super) fn word(&self) -> Option<&str> {
+        match &self.what {
+            What::Word(word) => Some(word),
+            What::Value(_) => None,
+        }
+    }
+
+    /// Returns the value; `None` for a word.
+    pub(super) fn value(&self) -> Option<&Value> {
+        match &self.what {
+            What::Word(_) => None,
+            What::Value(value) => Some(value),
+        }
+    }
 }
 
 impl Reading {
     /// Takes an instruction in its normal form to pieces.
     pub(super) fn of(text: &str) -> Self {
-        let mut reading = Self::default();
-        let mut values: Vec<Value> = Vec::new();
-        let mut joined: Vec<bool> = Vec::new();
-        // Whether a verb may come: at the start of a sentence, and after "and", "then" or "to".
-        let mut at_start = true;
-        let mut after_value = false;
-        let mut place = Place::Elsewhere;
         let tokens = tokens(text);
-        for (index, token) in tokens.iter().enumerate() {
-            at_start |= token.starts;
-            if token.is_apart || token.starts {
-                place = Place::Elsewhere;
-            }
-            let small = token.text.to_lowercase();
-            let known = !token.is_quoted
-                && (is_filler(&small) || is_qualifier(&small))
-                && !(small == "may" && is_month(&tokens, index));
-            // A capital letter in a sentence makes "Will" and "May" names.
-            let is_plain = token.starts || token.text == small || token.text == "I";
-            let is_word = known && (is_plain || is_qualifier(&small))
-                || !token.is_quoted && at_start && is_verb(&stem(&small), true);
-            let is_first = reading.keywords.is_empty() && values.is_empty();
-            if let Some(found) = value_of(token, is_word, is_first && token.starts) {
-                if let [.., Value::Name(last)] = &mut values[..]
-                    && let Value::Name(next) = &found
-                    && after_value
-                    && !token.is_apart
-                    && !token.starts
-                    && [&last[..], next].iter().all(|name| is_person(name))
-                {
-                    last.push(' ');
-                    last.push_str(next);
-                } else {
-                    joined.push(after_value);
-                    values.push(found);
-                    for sign in signs(token.text) {
-                        joined.push(false);
-                        values.push(Value::Sign(sign));
-                    }
-                }
-                (after_value, at_start, place) = (true, false, Place::Elsewhere);
+        let mut rest = &tokens[..];
+        while let Some(polite) = courtesy(rest.iter().map(|token| token.text)) {
+            rest = rest.get(polite..).unwrap_or_default();
+        }
+        let mut pieces: Vec<Piece> = Vec::with_capacity(rest.len());
+        // A word that is left out leaves the gap before it.
+        let mut gap = Gap::Space;
+        for (index, token) in rest.iter().enumerate() {
+            gap = gap.max(if index == 0 { Gap::Space } else { token.gap });
+            let at_start = index == 0 || token.gap == Gap::Sentence;
+            if !token.is_quoted && matches!(token.text, "please" | "kindly" | "the" | "The") {
                 continue;
             }
-            after_value &= matches!(&small[..], "of" | "the");
-            if known {
-                if is_qualifier(&small) {
-                    reading.qualifiers.push(small.clone());
-                }
-                place = place.after(&small);
-                at_start |= matches!(&small[..], "and" | "then" | "to" | "also" | "or");
+            let what = read(rest, index, at_start);
+            if let Some(What::Value(Value::Name(next))) = &what
+                && gap == Gap::Space
+                && let Some(What::Value(Value::Name(last))) =
+                    pieces.last_mut().map(|piece| &mut piece.what)
+                && [&last[..], next].iter().all(|name| is_person(name))
+            {
+                last.push(' ');
+                last.push_str(next);
                 continue;
             }
-            for part in small.split('-').filter(|part| !part.is_empty()) {
-                let stem = stem(part);
-                // The first word of an instruction is its verb, whether the lexicon has it or not.
-                if is_verb(&stem, at_start) || at_start && is_first {
-                    reading.verbs.insert(stem.clone());
-                    place = Place::Elsewhere;
-                }
-                match place {
-                    Place::Receiver => reading.receivers.insert(stem.clone()),
-                    Place::Source => reading.sources.insert(stem.clone()),
-                    Place::Elsewhere => false,
-                };
-                reading.keywords.insert(stem);
-                at_start = false;
+            for what in what.into_iter().chain(signs(token)) {
+                pieces.push(Piece { what, gap });
+                gap = Gap::Space;
             }
         }
-        reading.qualifiers.sort_unstable();
-        reading.values = value::dates(&values, &joined);
-        reading
+        let mut pieces = dates(&pieces);
+        leave_out_all(&mut pieces);
+        move_the_date(&mut pieces);
+        Self { pieces }
     }
 
-    /// Returns the values of one kind that are like this one, in their order.
-    pub(super) fn like<'v>(&'v self, value: &'v Value) -> impl Iterator<Item = &'v Value> {
-        self.values.iter().filter(|other| other.is_like(value))
+    /// Returns the values, in their order.
+    pub(super) fn values(&self) -> impl Iterator<Item = &Value> {
+        self.pieces.iter().filter_map(Piece::value)
+    }
+
+    /// Returns the words that carry meaning.
+    pub(super) fn keywords(&self) -> BTreeSet<&str> {
+        let words = self.pieces.iter().filter_map(Piece::word);
+        words.filter(|word| is_keyword(word)).collect()
     }
 
     /// Returns the keywords with the values among them, sorted.
     pub(super) fn words(&self) -> Vec<String> {
-        let values = self.values.iter().map(ToString::to_string);
-        let words: BTreeSet<String> = self.keywords.iter().cloned().chain(values).collect();
+        let words = self.keywords().into_iter().map(str::to_owned);
+        let words: BTreeSet<String> = words
+            .chain(self.values().map(ToString::to_string))
+            .collect();
         words.into_iter().collect()
     }
 }
 
-/// What the words at a place of an instruction say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Receiver,
-    Source,
-    Elsewhere,
+/// Reads the token at a place as a value or a word; `None` for signs alone.
+fn read(tokens: &[Token<'_>], index: usize, at_start: bool) -> Option<What> {
+    let token = tokens.get(index)?;
+    if token.is_quoted {
+        return Some(What::Value(Value::Quoted(token.text.to_owned())));
+    }
+    let word = token.text.trim_matches(is_sign);
+    let owner = word.strip_suffix("'s").or(word.strip_suffix("’s"));
+    let word = owner.unwrap_or(word);
+    if word.is_empty() {
+        return None;
+    }
+    let is_may = word.eq_ignore_ascii_case("may") && !is_month(tokens, index);
+    let value = value::read(word, at_start).filter(|_| !is_may);
+    Some(value.map_or_else(|| What::Word(word.to_lowercase()), What::Value))
 }
 
-impl Place {
-    /// Returns what the words after this filler say.
-    fn after(self, word: &str) -> Self {
-        match word {
-            "to" => Self::Receiver,
-            "from" | "by" => Self::Source,
-            "a" | "an" | "the" | "our" | "my" | "your" | "their" | "its" | "all" | "each"
-            | "every" => self,
-            // "to the director and the manager"
-            "and" | "or" => self,
-            _ => Self::Elsewhere,
+/// Leaves out every "all" that stands before a plural.
+fn leave_out_all(pieces: &mut Vec<Piece>) {
+    let is_one = |at: usize| {
+        let after = pieces.get(at + 1..).unwrap_or_default().iter();
+        let words = after.map_while(|piece| {
+            let word = piece.word().filter(|word| !is_link(word));
+            word.filter(|_| piece.gap == Gap::Space)
+        });
+        pieces.get(at).and_then(Piece::word) == Some("all") && words.last().is_some_and(is_plural)
+    };
+    let found: Vec<usize> = (0..pieces.len()).filter(|at| is_one(*at)).collect();
+    for at in found.into_iter().rev() {
+        let gap = pieces.remove(at).gap;
+        if let Some(next) = pieces.get_mut(at) {
+            next.gap = next.gap.max(gap);
         }
     }
+}
+
+/// Moves "for August 2024," from the start of an instruction to its end.
+fn move_the_date(pieces: &mut [Piece]) {
+    let begins = match pieces {
+        [link, date, next, ..] => {
+            let is_date = date.value().is_some_and(Value::is_date);
+            is_date && matches!(link.word(), Some("for" | "in")) && next.gap == Gap::Comma
+        }
+        _ => false,
+    };
+    if begins {
+        pieces.rotate_left(2);
+        if let Some(first) = pieces.first_mut() {
+            first.gap = Gap::Space;
+        }
+    }
+}
+
+/// Joins months with their years and days: "August 2024", "15 August 2024", "August 15, 2024", "15th of
+/// August 2024".
+fn dates(pieces: &[Piece]) -> Vec<Piece> {
+    let mut found = Vec::with_capacity(pieces.len());
+    let mut rest = pieces;
+    while let [first, after @ ..] = rest {
+        let date = date(rest).map(|(value, after)| (What::Value(value), after));
+        let (what, after) = date.unwrap_or_else(|| (first.what.clone(), after));
+        found.push(Piece {
+            what,
+            gap: first.gap,
+        });
+        rest = after;
+    }
+    found
+}
+
+/// Reads a date at the start of some pieces, and returns the pieces after it.
+fn date(pieces: &[Piece]) -> Option<(Value, &[Piece])> {
+    let (first, after) = value_and_rest(pieces)?;
+    if let Some(day) = first.as_day()
+        && let (Value::Month(month), after) = value_and_rest(after)?
+        && let (year, after) = value_and_rest(after)?
+    {
+        return Some((Value::Date(year.as_year()?, *month, day), after));
+    }
+    let Value::Month(month) = first else {
+        return None;
+    };
+    let (next, after) = value_and_rest(after)?;
+    if let Some(year) = next.as_year() {
+        return Some((Value::Period(year, *month), after));
+    }
+    let (year, after) = value_and_rest(after)?;
+    Some((Value::Date(year.as_year()?, *month, next.as_day()?), after))
+}
+
+/// Returns the value at the start of some pieces, perhaps after "of", and the pieces after it.
+fn value_and_rest(pieces: &[Piece]) -> Option<(&Value, &[Piece])> {
+    let is_of = |piece: &&Piece| piece.word() == Some("of") && piece.gap == Gap::Space;
+    let of = usize::from(pieces.first().filter(is_of).is_some());
+    let (first, after) = pieces.get(of..)?.split_first()?;
+    let value = first.value().filter(|_| first.gap != Gap::Sentence)?;
+    Some((value, after))
 }
 
 /// Returns whether the "may" at a place is the month: a number or a preposition stands beside it.
@@ -157,23 +235,6 @@ fn is_month(tokens: &[Token<'_>], index: usize) -> bool {
     is_number(tokens.get(index + 1))
         || is_number(before)
         || word.is_some_and(|word| BEFORE.contains(&word))
-}
-
-/// Returns the value that a token is. `is_word` tells that it is an ordinary word with a capital letter.
-fn value_of(token: &Token<'_>, is_word: bool, at_start: bool) -> Option<Value> {
-    if token.is_quoted {
-        return Some(Value::Quoted(token.text.to_owned()));
-    }
-    let word = token.text.trim_matches(is_sign);
-    let word = word
-        .strip_suffix("'s")
-        .or(word.strip_suffix("’s"))
-        .unwrap_or(word);
-    let is_capital_alone = word.chars().skip(1).all(char::is_lowercase);
-    if is_word && is_capital_alone {
-        return None;
-    }
-    value::read(word, at_start)
 }
 
 /// Returns whether a name is a capital letter and small letters: such names stand together, as in
@@ -192,48 +253,58 @@ fn is_sign(character: char) -> bool {
     )
 }
 
-/// Returns the signs before and after a number.
-fn signs(text: &str) -> impl Iterator<Item = char> {
-    let before = text.chars().take_while(|c| is_sign(*c));
-    before.chain(text.chars().rev().take_while(|c| is_sign(*c)))
+/// Returns the signs before and after a word, or of a token that has nothing else.
+fn signs(token: &Token<'_>) -> impl Iterator<Item = What> {
+    let text = if token.is_quoted { "" } else { token.text };
+    let word = text.trim_start_matches(is_sign);
+    let before = text.get(..text.len() - word.len()).unwrap_or_default();
+    let after = word.trim_end_matches(is_sign).len();
+    let after = word.get(after..).unwrap_or_default();
+    let signs = before.chars().chain(after.chars());
+    signs.map(|sign| What::Value(Value::Sign(sign)))
 }
 
 /// Splits a text into words and quoted texts.
 fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
-    let (mut starts, mut is_apart) = (true, false);
+    let mut gap = Gap::Sentence;
+    let mut marks = Marks::default();
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let Some(first) = rest.chars().next() else {
             break;
         };
-        if let Some(quoted) = quoted(rest, text.get(..at).unwrap_or_default()) {
+        if let Some(quoted) = marks.quoted(rest, text.get(..at).unwrap_or_default()) {
             tokens.push(Token {
                 text: quoted,
                 is_quoted: true,
-                starts,
-                is_apart,
+                gap,
             });
-            (starts, is_apart) = (false, false);
+            gap = Gap::Space;
             at += quoted.len() + 2 * first.len_utf8();
             continue;
         }
         let end = rest.find(is_break).unwrap_or(rest.len());
         let (word, ends) = trimmed(rest.get(..end).unwrap_or_default());
-        for (index, part) in pieces(word).enumerate() {
-            let is_apart = is_apart || index > 0;
+        for part in parts(word) {
             tokens.push(Token {
                 text: part,
                 is_quoted: false,
-                starts,
-                is_apart,
+                gap,
             });
-            starts = false;
+            gap = Gap::Comma;
         }
-        is_apart = !ends.is_empty() || is_apart && word.is_empty();
-        starts = (starts && word.is_empty()) || ends.contains(['.', '!', '?', ':']);
+        if !word.is_empty() {
+            gap = Gap::Space;
+        }
+        if !ends.is_empty() {
+            let is_end = ends.contains(['.', '!', '?', ':']);
+            gap = gap.max(if is_end { Gap::Sentence } else { Gap::Comma });
+        }
         let broken = rest.get(end..).and_then(|rest| rest.chars().next());
-        is_apart |= broken.is_some_and(|c| c != ' ');
+        if broken.is_some_and(|c| c != ' ') {
+            gap = gap.max(Gap::Comma);
+        }
         at += end + broken.map_or(0, char::len_utf8);
     }
     tokens
@@ -275,7 +346,7 @@ fn trimmed(word: &str) -> (&str, &str) {
 }
 
 /// Splits a list such as `dept,grp` at its commas; a number keeps those between its digits.
-fn pieces(word: &str) -> impl Iterator<Item = &str> {
+fn parts(word: &str) -> impl Iterator<Item = &str> {
     let is_number = word
         .chars()
         .all(|c| c.is_ascii_digit() || matches!(c, ',' | '.' | '-') || is_sign(c));
@@ -283,36 +354,43 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
     word.split(separator).filter(|part| !part.is_empty())
 }
 
-/// Returns the text in the quotation marks at the start of `rest`.
-fn quoted<'t>(rest: &'t str, before: &str) -> Option<&'t str> {
-    let first = rest.chars().next()?;
-    let close = match first {
-        '"' => '"',
-        '“' => '”',
-        '«' => '»',
-        '`' => '`',
-        '‘' => '’',
-        '\'' => '\'',
-        _ => return None,
-    };
-    let inner = rest.get(first.len_utf8()..)?;
-    let is_apostrophe = matches!(first, '\'' | '‘');
-    if is_apostrophe
-        && before
-            .chars()
-            .next_back()
-            .is_some_and(char::is_alphanumeric)
-    {
-        return None;
+/// Finds quoted texts. A mark that nothing closes is looked for once.
+#[derive(Default)]
+struct Marks {
+    open: Vec<char>,
+}
+
+impl Marks {
+    /// Returns the text in the quotation marks at the start of `rest`.
+    fn quoted<'t>(&mut self, rest: &'t str, before: &str) -> Option<&'t str> {
+        let first = rest.chars().next()?;
+        let close = match first {
+            '"' => '"',
+            '“' => '”',
+            '«' => '»',
+            '`' => '`',
+            '‘' => '’',
+            '\'' => '\'',
+            _ => return None,
+        };
+        let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let is_apostrophe = matches!(first, '\'' | '‘');
+        // The caller counts on marks of one length.
+        if self.open.contains(&first)
+            || first.len_utf8() != close.len_utf8()
+            || is_apostrophe && is_letter(before.chars().next_back())
+        {
+            return None;
+        }
+        let inner = rest.get(first.len_utf8()..)?;
+        let mut ends = inner.match_indices(close);
+        let end = ends.find(|(at, mark)| {
+            let after = inner.get(at + mark.len()..);
+            !is_apostrophe || !is_letter(after.and_then(|rest| rest.chars().next()))
+        });
+        if end.is_none() {
+            self.open.push(first);
+        }
+        inner.get(..end?.0)
     }
-    let mut ends = inner.match_indices(close);
-    let end = ends.find(|(at, _)| {
-        let after = inner
-            .get(at + close.len_utf8()..)
-            .and_then(|rest| rest.chars().next());
-        !is_apostrophe || !after.is_some_and(char::is_alphanumeric)
-    });
-    // The caller counts on marks of one length.
-    let (end, _) = end.filter(|_| first.len_utf8() == close.len_utf8())?;
-    inner.get(..end)
 }

@@ -1,13 +1,14 @@
 //! Tier 2, the second half: an instruction that a hop of a workflow says (draft section 6.3).
 
-use std::collections::BTreeSet;
-
-use super::lexicon::{is_neutral, stem};
-use super::reading::Reading;
+use super::lexicon::{is_keyword, is_neutral, singular};
+use super::reading::{Gap, Piece, Reading, What};
 use super::value::Value;
 use crate::owned::PacketBuf;
 use crate::vocabulary::Kind;
-use crate::workflow::{Hop, Parameter, Workflow};
+use crate::workflow::{Hop, Parameter, Rewrite, Workflow};
+
+/// The words that may stand between those that a hop knows.
+const JOINTS: [&str; 9] = ["a", "an", "all", "and", "as", "each", "every", "for", "of"];
 
 /// The packet that a hop makes of an instruction.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +27,7 @@ pub(super) fn find(
 ) -> Option<Ruled> {
     let mut hops = workflows.iter().flat_map(|workflow| {
         let hops = workflow.hops.iter().filter(|hop| hop.dom == dom);
-        hops.filter_map(move |hop| Some((workflow, hop, fit(workflow, hop, asked)?)))
+        hops.filter_map(move |hop| Some((workflow, hop, fit(hop, asked)?)))
     });
     let (Some((workflow, hop, values)), None) = (hops.next(), hops.next()) else {
         return None;
@@ -41,50 +42,90 @@ pub(super) fn find(
 
 /// Compares an instruction with a hop, and finds the values of its parameters. Every word of the
 /// instruction has to be one that the hop knows: a word more may ask for something else.
-fn fit<'h>(workflow: &Workflow, hop: &'h Hop, asked: &Reading) -> Option<Vec<(&'h str, String)>> {
-    let stems = |words: &[String]| words.iter().map(|word| stem(word)).collect::<BTreeSet<_>>();
-    let (verbs, nouns) = (stems(&hop.keywords.verbs), stems(&hop.keywords.nouns));
-    let fields = hop.fields();
-    let fields = fields.flat_map(|(key, text)| split(key).chain(split(&text)).collect::<Vec<_>>());
-    let fields: BTreeSet<String> = fields.collect();
-    // "The approved budgets" has a verb that is none: the hop has a field of this name.
-    let is_verb = |verb: &String| verbs.contains(verb) || fields.contains(verb);
-    // A noun may be written in capitals, as "VPN" is, and is a value then.
-    let is_named = |noun: &String| {
-        let mut values = asked.values.iter();
-        asked.keywords.contains(noun) || values.any(|value| stem(&value.to_string()) == *noun)
-    };
-    let is_meant = !asked.verbs.is_disjoint(&verbs)
-        && asked.verbs.iter().all(is_verb)
-        && !nouns.is_empty()
-        && nouns.iter().all(is_named)
-        && asked.qualifiers.is_empty()
-        && asked.receivers.is_empty();
-    if !is_meant {
+fn fit<'h>(hop: &'h Hop, asked: &Reading) -> Option<Vec<(&'h str, String)>> {
+    let words: Vec<Option<String>> = asked.pieces.iter().map(plain).collect();
+    let verbs = hop.keywords.verbs.iter();
+    let verb = verbs.filter_map(|verb| begins(&words, verb)).max()?;
+    if asked.pieces.iter().any(|piece| piece.gap == Gap::Sentence) {
         return None;
     }
-    let texts = [&workflow.name[..], &workflow.meaning, &hop.meaning];
-    let mut words: BTreeSet<String> = texts.into_iter().flat_map(split).collect();
-    words.extend(verbs.into_iter().chain(nouns).chain(fields));
-    if !asked
-        .keywords
+    let singulars: Vec<Option<String>> = words
         .iter()
-        .all(|word| words.contains(word) || is_neutral(word))
-    {
-        return None;
+        .map(|word| word.as_deref().map(singular))
+        .collect();
+    let phrases = phrases(hop);
+    let mut free = Vec::new();
+    let mut at = verb;
+    while let Some(piece) = asked.pieces.get(at) {
+        let rest = singulars.get(at..).unwrap_or_default();
+        let known = phrases.iter().filter_map(|phrase| begins(rest, phrase));
+        at += match (known.max(), piece.word(), piece.value()) {
+            (Some(known), ..) => known,
+            (None, Some(word), _) if JOINTS.contains(&word) || is_neutral(word) => 1,
+            (None, _, Some(value)) => {
+                free.push(value);
+                1
+            }
+            _ => return None,
+        };
     }
-    let is_known = |value: &&Value| {
-        let text = value.to_string();
-        words.contains(&stem(&text)) || text == hop.dom
-    };
-    let free = asked.values.iter().filter(|value| !is_known(value));
-    assign(&hop.parameters, free.collect())
+    let nouns = &hop.keywords.nouns;
+    let is_named = |noun: &String| singulars.contains(&Some(singular(&noun.to_lowercase())));
+    let is_meant = !nouns.is_empty() && nouns.iter().all(is_named);
+    is_meant.then(|| assign(&hop.parameters, free))?
 }
 
-/// Returns the stems of the words in a text.
-fn split(text: &str) -> impl Iterator<Item = String> {
-    let words = text.split(|c: char| !c.is_alphanumeric());
-    words.filter(|word| !word.is_empty()).map(stem)
+/// Returns a piece as a word: small letters, or capital letters alone as in "VPN" and "JSON".
+fn plain(piece: &Piece) -> Option<String> {
+    match &piece.what {
+        What::Word(word) => Some(word.clone()),
+        What::Value(Value::Name(name)) if name.chars().all(char::is_uppercase) => {
+            Some(name.to_lowercase())
+        }
+        What::Value(_) => None,
+    }
+}
+
+/// Returns the texts that an instruction for a hop may have: its nouns, the names of its parameters, the
+/// words of its meaning, and what its fields always hold. All are singular and in small letters.
+fn phrases(hop: &Hop) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut add = |text: &str| {
+        let parts = text.split(|c: char| !c.is_alphanumeric());
+        let parts = parts.filter(|part| !part.is_empty());
+        let parts: Vec<String> = parts.map(|part| singular(&part.to_lowercase())).collect();
+        if !parts.is_empty() {
+            found.push(parts.join(" "));
+        }
+    };
+    hop.keywords.nouns.iter().for_each(|noun| add(noun));
+    hop.parameters
+        .iter()
+        .for_each(|parameter| add(&parameter.name));
+    // The first word of the meaning is a verb.
+    let meaning = hop.meaning.split_whitespace().skip(1);
+    let meaning = meaning.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    meaning.filter(|word| is_keyword(word)).for_each(&mut add);
+    for (_, text) in hop.fields() {
+        let items = text
+            .split(',')
+            .map(|item| item.rsplit('=').next().unwrap_or(item));
+        items.filter(|item| !item.contains('{')).for_each(&mut add);
+    }
+    found
+}
+
+/// Returns the number of words of a phrase, if some words begin with it.
+fn begins(words: &[Option<String>], phrase: &str) -> Option<usize> {
+    let parts = phrase.split(' ');
+    let count = parts.clone().count();
+    let mut words = words.iter();
+    let is_same = |part: &str| {
+        words
+            .next()
+            .is_some_and(|word| word.as_deref() == Some(part))
+    };
+    parts.into_iter().all(is_same).then_some(count)
 }
 
 /// Gives every value of an instruction to a parameter that it alone can be meant for. All parameters
@@ -93,21 +134,25 @@ fn assign<'h>(
     parameters: &'h [Parameter],
     mut free: Vec<&Value>,
 ) -> Option<Vec<(&'h str, String)>> {
-    free.sort_unstable();
-    free.dedup();
-    let mut found = Vec::new();
-    for parameter in parameters
+    let mut open: Vec<&Parameter> = parameters
         .iter()
         .filter(|parameter| parameter.default.is_none())
-    {
-        let fits = |value: &&&Value| takes(parameter, value);
-        let mut fitting = free.iter().filter(fits);
-        let (Some(value), None) = (fitting.next(), fitting.next()) else {
-            return None;
-        };
-        let value = *value;
-        found.push((&parameter.name[..], value.to_string()));
-        free.retain(|other| *other != value);
+        .collect();
+    let mut found = Vec::new();
+    while !open.is_empty() {
+        // The one with a single value goes first: then that value is no choice for the others.
+        let single = open.iter().enumerate().find_map(|(at, parameter)| {
+            let mut fitting = (0..)
+                .zip(&free)
+                .filter(|(_, value)| takes(parameter, value));
+            match (fitting.next(), fitting.next()) {
+                (Some((value, _)), None) => Some((at, value)),
+                _ => None,
+            }
+        });
+        let (at, value) = single?;
+        let value: &Value = free.remove(value);
+        found.push((&open.remove(at).name[..], value.to_string()));
     }
     free.is_empty().then_some(found)
 }
@@ -118,7 +163,14 @@ fn takes(parameter: &Parameter, value: &Value) -> bool {
         ("period", _, value) => matches!(value, Value::Period(..)),
         (_, Kind::Number, value) => matches!(value, Value::Number(_)),
         ("email", _, Value::Name(text)) => text.contains('@'),
-        (_, Kind::Code, Value::Name(text) | Value::Quoted(text)) => !text.contains(' '),
+        (_, Kind::Code, Value::Quoted(text)) => !text.contains(' '),
+        // "HR" and "Berlin" are no identifiers, but "GBP" is a currency.
+        (_, Kind::Code, Value::Name(text)) if parameter.rewriting().contains(&Rewrite::Upper) => {
+            text.chars().all(|c| c.is_uppercase() || c.is_ascii_digit())
+        }
+        (_, Kind::Code, Value::Name(text)) => {
+            !text.contains(' ') && text.contains(|c: char| !c.is_alphabetic())
+        }
         (_, Kind::Text, Value::Name(_) | Value::Quoted(_)) => true,
         _ => false,
     }

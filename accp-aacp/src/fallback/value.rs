@@ -24,9 +24,42 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// Returns whether two values are of one kind, so that one can stand in the place of the other.
+    /// Returns whether one value can stand in the place of another: both are of one kind, and names look
+    /// alike, as `PO-441` and `PO-9` do and `PO-441` and "Alice" do not.
     pub(super) fn is_like(&self, other: &Self) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
+        match (self, other) {
+            (Self::Sign(one), Self::Sign(two)) => one == two,
+            (Self::Name(one), Self::Name(two)) => Look::of(one) == Look::of(two),
+            (one, two) => std::mem::discriminant(one) == std::mem::discriminant(two),
+        }
+    }
+
+    /// Returns whether this is a month or a day.
+    pub(super) fn is_date(&self) -> bool {
+        matches!(self, Self::Period(..) | Self::Month(_) | Self::Date(..))
+    }
+
+    /// Reads a number as a year.
+    pub(super) fn as_year(&self) -> Option<u16> {
+        match self {
+            Self::Number(text) if text.len() == 4 => {
+                text.parse().ok().filter(|year| (1900..2200).contains(year))
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads a number, or one such as "15th", as the day of a month.
+    pub(super) fn as_day(&self) -> Option<u8> {
+        let text = match self {
+            Self::Number(text) => text,
+            Self::Name(text) => {
+                let mut ends = ["st", "nd", "rd", "th"].iter();
+                ends.find_map(|end| text.strip_suffix(end))?
+            }
+            _ => return None,
+        };
+        text.parse().ok().filter(|day| (1..=31).contains(day))
     }
 
     /// Returns the spellings that the value may have in a packet.
@@ -80,6 +113,27 @@ impl Value {
                 .into_iter()
                 .map(|text| text.to_lowercase())
                 .collect(),
+        }
+    }
+}
+
+/// What a name looks like.
+#[derive(PartialEq)]
+struct Look {
+    is_capital: bool,
+    has_small: bool,
+    has_digits: bool,
+    /// The characters that are neither letters nor digits.
+    marks: String,
+}
+
+impl Look {
+    fn of(name: &str) -> Self {
+        Self {
+            is_capital: name.starts_with(char::is_uppercase),
+            has_small: name.contains(char::is_lowercase),
+            has_digits: name.contains(char::is_numeric),
+            marks: name.chars().filter(|c| !c.is_alphanumeric()).collect(),
         }
     }
 }
@@ -159,64 +213,4 @@ fn numeric(word: &str) -> Option<Value> {
         return None;
     }
     Some(Value::Number(word.replace(',', "")))
-}
-
-/// Joins months with their years and days: "August 2024", "15 August 2024", "August 15, 2024".
-/// `joined` says for each value but the first whether nothing but "of", "the" or a comma stands before
-/// it.
-pub(super) fn dates(values: &[Value], joined: &[bool]) -> Vec<Value> {
-    let year = |value: Option<&Value>| match value {
-        Some(Value::Number(text)) if text.len() == 4 => {
-            text.parse().ok().filter(|year| (1900..2200).contains(year))
-        }
-        _ => None,
-    };
-    let day = |value: Option<&Value>| -> Option<u8> {
-        let text = match value {
-            Some(Value::Number(text)) => &text[..],
-            Some(Value::Name(text)) => {
-                let ordinal = ["st", "nd", "rd", "th"]
-                    .iter()
-                    .find_map(|end| text.strip_suffix(end));
-                ordinal?
-            }
-            _ => return None,
-        };
-        text.parse().ok().filter(|day| (1..=31).contains(day))
-    };
-    let follows = |at: usize| joined.get(at).copied().unwrap_or(false);
-    let mut found: Vec<Value> = Vec::with_capacity(values.len());
-    let mut at = 0;
-    let mut last = 0;
-    while let Some(value) = values.get(at) {
-        let Value::Month(month) = value else {
-            found.push(value.clone());
-            at += 1;
-            continue;
-        };
-        let next = values.get(at + 1).filter(|_| follows(at + 1));
-        let after = values
-            .get(at + 2)
-            .filter(|_| follows(at + 1) && follows(at + 2));
-        let before = at
-            .checked_sub(1)
-            .filter(|before| follows(at) && *before >= last);
-        let before = before.and_then(|before| day(values.get(before)));
-        if let (Some(year), Some(day)) = (year(next), before) {
-            found.pop();
-            found.push(Value::Date(year, *month, day));
-            at += 2;
-        } else if let Some(year) = year(next) {
-            found.push(Value::Period(year, *month));
-            at += 2;
-        } else if let (Some(day), Some(year)) = (day(next), year(after)) {
-            found.push(Value::Date(year, *month, day));
-            at += 3;
-        } else {
-            found.push(value.clone());
-            at += 1;
-        }
-        last = at;
-    }
-    found
 }

@@ -217,22 +217,34 @@ fn a_clock_that_was_set_back_does_not_keep_a_claim_for_ever() {
     assert_eq!((&late.packet, late.times_seen), (&answer.packet, Some(2)));
 }
 
-#[test]
-fn a_request_does_not_wait_for_ever() {
+/// Returns what ends the wait of a request for a call that hangs, and the time. `deadlines` are those of
+/// the two models, in seconds.
+fn waited_for(deadlines: [u64; 2]) -> (Result<Step, FallbackError>, u64) {
     let request = Request::new(ENGLISH, "CS", "Desk", "2").unwrap();
     let mut registry = MemoryRegistry::default();
-    let deadline = Some(Duration::from_secs(600));
-    let mut first = Course::new(&request, Options::default(), 1, deadline);
+    let [mut first, mut second] =
+        [(1, deadlines[0]), (2, deadlines[1])].map(|(holder, seconds)| {
+            let deadline = Some(Duration::from_secs(seconds));
+            Course::new(&request, Options::default(), holder, deadline)
+        });
     assert_eq!(first.step(&mut registry, 0), Ok(Step::Call));
-    let mut second = Course::new(&request, Options::default(), 2, deadline);
     let mut now = 0;
-    let error = loop {
+    loop {
         match second.step(&mut registry, now) {
             Ok(Step::Wait(time)) => now += u64::try_from(time.as_millis()).unwrap(),
-            Ok(step) => panic!("{step:?}"),
-            Err(error) => break error,
+            end => return (end, now),
         }
-    };
-    assert_eq!(error, FallbackError::Waited);
+    }
+}
+
+#[test]
+fn a_request_does_not_wait_for_ever() {
+    let (end, now) = waited_for([600, 5]);
+    assert_eq!(end, Err(FallbackError::Waited));
     assert!((120_000..121_000).contains(&now), "{now}");
+}
+
+#[test]
+fn a_request_waits_as_long_as_its_own_call_may_take() {
+    assert_eq!(waited_for([600, 600]), (Ok(Step::Call), 615_000));
 }

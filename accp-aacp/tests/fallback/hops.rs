@@ -18,11 +18,7 @@ fn aacp_42_accepts_what_a_hop_says() {
             "HR",
             fetch,
         ),
-        (
-            "Get the employee salary data for August 2024 from the HR system",
-            "HR",
-            fetch,
-        ),
+        ("Get the employee salary data for August 2024", "HR", fetch),
         ("Create a directory account for j.smith", "IT", build),
         (
             "Merge the salary and budget data",
@@ -40,6 +36,18 @@ fn aacp_42_accepts_what_a_hop_says() {
             "IT",
             "PROC|IT|return:HR-Agent|p:1|aacp:1.1|res:vpn_access|filter:usr=j.smith|\
              fields:profile,mfa",
+        ),
+        (
+            "Process the invoice of Acme Ltd for 4,200 GBP, purchase order PO-441",
+            "FIN",
+            "PROC|FIN|return:HR-Agent|p:1|aacp:1.1|res:invoice|amt:4200|ccy:GBP|sup:Acme-Ltd|\
+             match:PO-441|terms:net30|req:validate,schedule_pay",
+        ),
+        (
+            "Set up a mailbox for j.smith@example.com",
+            "IT",
+            "PROC|IT|return:HR-Agent|p:1|aacp:1.1|res:m365_mailbox|\
+             filter:email=j.smith@example.com|fields:licence,sig,dl",
         ),
     ] {
         let found = asked_by(&empty, english, dom, Options::default());
@@ -76,6 +84,33 @@ fn aacp_42_refuses_what_a_hop_does_not_say_in_full() {
         (
             "Send the payroll report for August 2024 to the sales director",
             "HR",
+        ),
+        ("Retrieve employee salaries from August 2024", "HR"),
+        ("Retrieve employee salaries until August 2024", "HR"),
+        ("Retrieve employee salaries for August 2024 to HR", "HR"),
+        ("Retrieve employee salaries for August 2024 as XML", "HR"),
+        ("Retrieve active, employee salaries. For August 2024", "HR"),
+        ("Retrieved employee salaries for August 2024", "HR"),
+        (
+            "Have employee salaries for August 2024 been retrieved?",
+            "HR",
+        ),
+        (
+            "Retrieve the status of employee salaries for August 2024",
+            "HR",
+        ),
+        ("Retrieve and approve the budgets for August 2024", "FIN"),
+        ("Retrieve the budgets and spend for August 2024", "FIN"),
+        ("Merge the salary and budget data of the cost centre", "HR"),
+        ("Create and send the payroll report", "HR"),
+        ("Was the payroll report created?", "HR"),
+        ("Create a directory account for HR", "IT"),
+        ("Create a directory account for Smith", "IT"),
+        ("Create a directory account by j.smith", "IT"),
+        ("Provision VPN access for Profile", "IT"),
+        (
+            "Pay the invoice of Acme Ltd for 4,200 GBP, purchase order PO-441",
+            "FIN",
         ),
     ] {
         assert_eq!(

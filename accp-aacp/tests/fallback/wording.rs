@@ -111,7 +111,9 @@ fn aacp_39_refuses_another_case_and_another_domain() {
 fn aacp_43_accepts_an_answer_and_stores_it_with_its_keywords() {
     let mut registry = stored(ENGLISH, PACKET);
     let entries = registry.page("HR", None, 9).unwrap();
-    let keywords = ["2024-08", "activ", "employe", "record", "retriev", "salary"];
+    let keywords = [
+        "2024-08", "active", "employee", "records", "retrieve", "salary",
+    ];
     assert_eq!(entries[0].keywords(), keywords);
     assert_eq!(entries[0].instruction().text(), ENGLISH);
     let again = "Please retrieve the active employee salary records for August 2024";
@@ -139,11 +141,11 @@ fn the_same_in_other_words_is_the_same_packet() {
             Source::Pattern,
         ),
         (
-            "Could you retrieve every active employee's salary record for Aug 2024?",
+            "Could you please retrieve all active employee's salary records for Aug 2024?",
             Source::Pattern,
         ),
         (
-            "Retrieving salary records of active employees, 2024-08",
+            "I would like you to retrieve the active employee salary records for 2024-08",
             Source::Pattern,
         ),
         (
@@ -204,6 +206,15 @@ fn aacp_41_refuses_what_says_something_else() {
         "Retrieve all active employee salary records for march 2024 and august 2024",
         "retrieve",
         "All active employee salary records for August 2024",
+        "Retrieved all active employee salary records for August 2024",
+        "Have all active employee salary records for August 2024 been retrieved?",
+        "Retrieve all active employee salary record for August 2024",
+        "Retrieve each active employee salary records for August 2024",
+        "Retrieve our active employee salary records for August 2024",
+        "Retrieve all active employee salary records from August 2024",
+        "Retrieve all active, employee salary records for August 2024",
+        "Retrieve back all active employee salary records for August 2024",
+        "Retrieve all active #employee salary records for August 2024",
     ] {
         assert_eq!(asked(&registry, english, "HR"), None, "{english}");
     }
@@ -300,16 +311,86 @@ fn two_entries_that_fit_equally_and_differ_decide_nothing() {
 #[test]
 fn the_threshold_bounds_how_many_words_may_differ() {
     let registry = stored(ENGLISH, PACKET);
-    let english = "Retrieve all active employee salary records of our company for August 2024";
+    let english = ENGLISH.replace("salary records", "salary data records");
     let at = |threshold| {
         let options = Options {
             threshold,
             workflows: &[],
             ..Options::default()
         };
-        asked_by(&registry, english, "HR", options).is_some()
+        asked_by(&registry, &english, "HR", options).is_some()
     };
     assert!(at(0.75) && !at(0.9));
+}
+
+/// Pairs of instructions that share most of their words and do not say the same. The packet holds what
+/// could be taken for the value that changes.
+#[test]
+fn a_small_word_can_change_what_is_asked() {
+    for (one, other) in [
+        (
+            "Inform Ada of the delay",
+            "Inform Ada's manager of the delay",
+        ),
+        ("Turn the alerts on", "Turn the alerts off"),
+        ("Turn the alerts on", "Turn the alerts"),
+        ("Keep the old files", "Get rid of the old files"),
+        ("Deactivate the users", "Deactivate the retired users"),
+        ("Pay up to 500 EUR", "Pay 500 EUR"),
+        ("Roll the release", "Roll back the release"),
+        ("Raise the limit to 5", "Raise the limit to 5 billion"),
+        ("Raise the price by 5", "Raise the price by 5 %"),
+        ("Raise the price by 5 %", "Raise the price by 5 €"),
+        ("Send the report to Ada", "Send the report to Ada and legal"),
+        (
+            "Move the files from Ada to Bob",
+            "Move the files from Bob to Ada",
+        ),
+        (
+            "Move the files from Ada to Bob",
+            "Move the files to Ada from Bob",
+        ),
+        (
+            "Approve then pay the invoice",
+            "Pay then approve the invoice",
+        ),
+        ("Delete the users", "Delete the deleted users"),
+        ("Pay the invoice", "Has the invoice been paid?"),
+        ("Pay the invoice", "Was the invoice paid?"),
+        ("Pay the invoice", "The invoice was paid"),
+        ("Close the account of Ada", "Close all accounts of Ada"),
+        ("Send a report", "Send every report"),
+        ("Send this report", "Send that report"),
+        ("Pay my invoice", "Pay your invoice"),
+        (
+            "Delete the set of records",
+            "Delete the database of records",
+        ),
+        ("Delete the workflow records", "Delete the records"),
+        ("Wipe the data", "Wipe the"),
+        ("Assign the ticket to Ada", "Assign the ticket to PO-441"),
+        ("Do pay Ada", "Do not pay Ada"),
+        ("Retrieve the paid invoice", "Retrieve the pay invoice"),
+        ("Stop. Backup the disk", "Stop backup the disk"),
+    ] {
+        for (one, other) in [(one, other), (other, one)] {
+            let packet = "PROC|HR|return:A|aacp:1.1|res:Ada,500,EUR|filter:emp=Bob,5|subj:PO-441";
+            let registry = stored(one, packet);
+            assert_eq!(asked(&registry, other, "HR"), None, "{one} / {other}");
+        }
+    }
+}
+
+#[test]
+fn a_value_that_no_packet_can_hold_goes_to_the_model() {
+    let packet = "SEND|HR|return:A|aacp:1.1|to:Ada|subj:hello";
+    let registry = stored("Send \"hello\" to Ada", packet);
+    for text in ["a|b", "", "a,b", "a\u{202e}b", "a\u{7}b"] {
+        let english = format!("Send \"{text}\" to Ada");
+        assert_eq!(asked(&registry, &english, "HR"), None, "{text:?}");
+    }
+    let found = asked(&registry, "Send \"good-bye\" to Ada", "HR");
+    assert_eq!(found.map(|found| found.0), Some(Source::Pattern));
 }
 
 /// Sentences of a verb, nouns, and values of each kind.

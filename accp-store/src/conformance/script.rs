@@ -158,7 +158,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => Just(Step::Reopen),
         2 => (side(), prop_oneof![0u64..12, Just(u64::MAX)])
             .prop_map(|(side, log_before)| Step::Retain { side, log_before }),
-        5 => vec((side(), unwanted()), 1..3).prop_map(Step::Erase),
+        5 => vec((side(), unwanted()), 1..4).prop_map(Step::Erase),
         1 => side().prop_map(Step::Delete),
     ]
 }
