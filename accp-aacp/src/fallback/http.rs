@@ -33,6 +33,7 @@ pub enum Style {
 ///
 /// The key is sent to the server and is nowhere else: `Debug` and errors do not show it. It goes over
 /// `https`, or to this machine.
+#[derive(Clone)]
 pub struct HttpEncoder {
     http: Agent,
     style: Style,

@@ -75,8 +75,10 @@ impl SqliteRegistry {
     /// As [`open`](Self::open), and a file that is not there.
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Self, RegistryError> {
         let path = path.as_ref();
-        let found = std::fs::metadata(path).map_err(Fault::from);
-        let found = found.and_then(|_| place::closed(path));
+        let found = match std::fs::metadata(path) {
+            Ok(file) if file.len() == 0 => Err(Fault::Empty),
+            found => found.map_err(Fault::from).and_then(|_| place::closed(path)),
+        };
         Self::new(path, found.and_then(|()| connect(path)))
     }
 
@@ -114,12 +116,16 @@ impl SqliteRegistry {
         self.write(|conn| row::remove(conn, key))
     }
 
-    /// Calls `each` with every entry, in the order of domains and ids, after checking the pages of the
-    /// file.
+    /// Calls `each` with the key of every entry, in the order of domains and ids, and with the entry, or
+    /// with what is wrong with it. The pages of the file are checked before.
     ///
     /// # Errors
-    /// Damage; the failures of the file.
-    pub fn each(&mut self, mut each: impl FnMut(Entry)) -> Result<(), RegistryError> {
+    /// Damage that is not that of one entry; the failures of the file.
+    pub fn each(
+        &mut self,
+        mut each: impl FnMut(EntryKey, Result<Entry, RegistryError>),
+    ) -> Result<(), RegistryError> {
+        let file = self.file.clone();
         self.read(|conn| {
             let sound: String = conn.query_row("PRAGMA quick_check(1)", (), |row| row.get(0))?;
             if sound != "ok" {
@@ -129,7 +135,8 @@ impl SqliteRegistry {
             let mut statement = conn.prepare(&sql)?;
             let mut rows = statement.query(())?;
             while let Some(row) = rows.next()? {
-                each(row::entry(row)?);
+                let entry = row::entry(row).map_err(|fault| fault.in_file(&file));
+                each(row::key(row)?, entry);
             }
             Ok(())
         })

@@ -44,7 +44,9 @@ fn fetch(english: &str) -> Entry {
 /// Returns all entries.
 fn all(registry: &mut SqliteRegistry) -> Vec<Entry> {
     let mut entries = Vec::new();
-    registry.each(|entry| entries.push(entry)).unwrap();
+    registry
+        .each(|_, entry| entries.push(entry.unwrap()))
+        .unwrap();
     entries
 }
 
@@ -58,8 +60,13 @@ fn ask(holder: u64, waited: Option<u64>, now: u64) -> Ask {
 }
 
 fn kind(path: &Path) -> RegistryErrorKind {
-    let error = SqliteRegistry::open(path).and_then(|mut registry| registry.each(drop));
-    error.unwrap_err().kind
+    let mut registry = match SqliteRegistry::open(path) {
+        Ok(registry) => registry,
+        Err(error) => return error.kind,
+    };
+    let mut found = Ok(());
+    let end = registry.each(|_, entry| found = found.clone().and(entry.map(drop)));
+    end.and(found).unwrap_err().kind
 }
 
 #[test]
@@ -307,7 +314,7 @@ proptest! {
         fs::write(&path, bytes).unwrap();
         if let Ok(mut registry) = SqliteRegistry::open(&path) {
             let mut found = Vec::new();
-            if registry.each(|entry| found.push(entry)).is_ok() {
+            if registry.each(|_, entry| found.extend(entry)).is_ok() {
                 prop_assert!(found.iter().all(|entry| many.contains(entry)));
             }
             for entry in &many {

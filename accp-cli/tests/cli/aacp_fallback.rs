@@ -369,7 +369,7 @@ fn entries_are_added_shown_taken_elsewhere_and_removed() {
       period: 2024-08
       filter: emp=Ada
       times seen: 0
-      keywords: 2024-08, Ada, collect, park, permit
+      keywords: 2024-08, Ada, collect, parking, permits
     ");
     let export = registry(&["export"], "r.aacp").stdout;
     std::fs::write(folder.path("e.json"), &export).unwrap();
@@ -387,6 +387,94 @@ fn entries_are_added_shown_taken_elsewhere_and_removed() {
     assert_eq!(registry(&["remove", id], "r.aacp").code, Some(0));
     assert_eq!(registry(&["remove", id], "r.aacp").code, Some(1));
     assert_eq!(registry(&["list"], "r.aacp").stdout, "");
+}
+
+#[test]
+fn a_damaged_entry_is_named_left_out_and_removed() {
+    let folder = folder();
+    let registry = |args: &[&str]| {
+        let all = ["aacp", "registry", "--registry", "r.aacp"];
+        folder.run(&[&all, args].concat(), "")
+    };
+    for (english, packet) in [(ENGLISH, PACKET), ("Close it", "FLAG|CS|return:A|aacp:1.1")] {
+        let run = registry(&["add", "--english", english, "--packet", packet]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+    let id = registry(&["list", "--format", "json"]).json();
+    let of_it = |entry: &&Json| entry["english"] == ENGLISH;
+    let id = id.iter().find(of_it).unwrap()["id"].clone();
+    let id = id.as_str().unwrap();
+    let path = folder.path("r.aacp");
+    let mut bytes = std::fs::read(&path).unwrap();
+    for at in 0..bytes.len() - 3 {
+        if bytes[at..].starts_with(b"Ada") {
+            bytes[at..at + 3].copy_from_slice(b"Eve");
+        }
+    }
+    std::fs::write(&path, bytes).unwrap();
+    for command in ["list", "export"] {
+        let run = registry(&[command, "--format", "json"]);
+        assert_eq!(run.code, Some(2));
+        assert!(run.stdout.contains("Close it") && !run.stdout.contains("Eve"));
+        assert!(run.stderr.contains(id) && run.stderr.contains("registry remove"));
+    }
+    assert_eq!(registry(&["show", id]).code, Some(2));
+    assert_eq!(registry(&["remove", id]).code, Some(0));
+    assert_eq!(registry(&["list"]).code, Some(0));
+}
+
+#[test]
+fn an_empty_file_is_no_registry_until_something_is_added() {
+    let folder = folder();
+    std::fs::write(folder.path("r.aacp"), "").unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(folder.path("r.aacp"), mode).unwrap();
+    }
+    let (code, json) = ask(&folder, "route", ENGLISH, &NO_LLM);
+    assert_eq!(code, Some(2));
+    assert!(
+        json["errors"][0]["message"]
+            .as_str()
+            .unwrap()
+            .contains("empty")
+    );
+    assert_eq!(std::fs::read(folder.path("r.aacp")).unwrap(), b"");
+    assert_eq!(ask(&folder, "encode", ENGLISH, &CS).0, Some(0));
+}
+
+#[test]
+fn a_line_that_is_no_instruction_is_at_fault_and_shows_nothing_of_it() {
+    let folder = folder();
+    let line = |part: &str| {
+        format!("{{\"english\":\"Close it\",\"dom\":\"CS\",\"return\":\"A\"{part}}}\n")
+    };
+    let lines = [
+        line(",\"dom\":\"hush-1\""),
+        line(",\"hush-2\":1"),
+        line("").replace("\"Close it\"", "[\"hush-3\"]"),
+        line(",\"p\":[\"hush-4\"]"),
+        "\"hush-5\"\n".to_owned(),
+    ];
+    std::fs::write(folder.path("lines"), lines.concat()).unwrap();
+    let args = [
+        "aacp",
+        "route",
+        "--registry",
+        "r.aacp",
+        "--english-file",
+        "lines",
+    ];
+    let run = folder.run(&args, "");
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    let errors: Vec<&str> = run.stderr.lines().collect();
+    assert_eq!(errors.len(), 5, "{}", run.stderr);
+    assert!(!run.stderr.contains("hush") && !run.stdout.contains("hush"));
+    for (number, error) in (1..).zip(errors) {
+        assert!(error.contains(&format!("lines:{number}: ")), "{error}");
+    }
 }
 
 #[cfg(unix)]

@@ -16,6 +16,8 @@ pub(super) enum Fault {
     Corrupt(String),
     /// The file is another program's.
     Foreign,
+    /// The file has no bytes.
+    Empty,
     /// Another version wrote the file.
     Version { found: i32, read: i32 },
     /// The file cannot have a write-ahead log.
@@ -28,6 +30,7 @@ pub(super) enum Fault {
 
 const DAMAGED: &str = "take a copy back from a backup, or export what is sound into a new file";
 const FOREIGN: &str = "the file is not a registry of instructions: name another file, or a new one";
+const EMPTY: &str = "the file is empty: add an entry first, or name the file of a registry";
 
 impl Fault {
     /// Returns the error, as it leaves the registry.
@@ -47,6 +50,7 @@ impl Fault {
                 format!("{text}: the file is damaged; {DAMAGED}"),
             ),
             Self::Foreign => (Kind::Foreign, FOREIGN.to_owned()),
+            Self::Empty => (Kind::Foreign, EMPTY.to_owned()),
             Self::Version { found, read } => {
                 let text = format!(
                     "the file has format {found}, and this version reads format {read}: update, or \

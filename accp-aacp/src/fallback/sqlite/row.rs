@@ -30,13 +30,19 @@ fn checksum(texts: &[&[u8]], numbers: &[i64]) -> i64 {
     i64::from(hasher.finalize())
 }
 
-/// Reads a row of [`ENTRY`].
-pub(super) fn entry(row: &Row<'_>) -> Result<Entry, Fault> {
+/// Reads the key in a row of [`ENTRY`].
+pub(super) fn key(row: &Row<'_>) -> Result<EntryKey, Fault> {
     let (dom, id): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
-    let (english, task, json): (String, String, String) = (row.get(2)?, row.get(3)?, row.get(4)?);
-    let (times_seen, crc): (i64, i64) = (row.get(5)?, row.get(6)?);
     let id: Option<[u8; 32]> = id.try_into().ok();
     let id = id.map(Hash::from).ok_or_else(|| damage("an id", "entry"))?;
+    Ok(EntryKey { dom, id })
+}
+
+/// Reads a row of [`ENTRY`].
+pub(super) fn entry(row: &Row<'_>) -> Result<Entry, Fault> {
+    let EntryKey { dom, id } = key(row)?;
+    let (english, task, json): (String, String, String) = (row.get(2)?, row.get(3)?, row.get(4)?);
+    let (times_seen, crc): (i64, i64) = (row.get(5)?, row.get(6)?);
     let place = || format!("the entry {id} in {dom}");
     let texts = [
         dom.as_bytes(),

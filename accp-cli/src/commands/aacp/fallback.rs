@@ -152,7 +152,7 @@ fn run(args: &EnglishArgs, vocabulary: &Vocabulary, format: Format, mode: Mode) 
     let request = Request::new(&english, &dom, &receiver, &args.p);
     let mut out = Output::stdout();
     let answered = match request {
-        Ok(request) => match worker(args, vocabulary, mode)? {
+        Ok(request) => match worker(args, args.model.load(vocabulary)?, vocabulary, mode)? {
             Worker::Ready(mut work) => work(&request),
             Worker::Failed(error) => Err(error),
         },

@@ -120,17 +120,38 @@ fn failed(error: &RegistryError) -> Failure {
     }
 }
 
-fn all(args: &Args) -> Result<Vec<Entry>, Failure> {
+/// An entry, or what is wrong with it.
+type Found = (EntryKey, Result<Entry, RegistryError>);
+
+fn all(args: &Args) -> Result<Vec<Found>, Failure> {
     let mut entries = Vec::new();
     let mut registry = open(args, false)?;
     registry
-        .each(|entry| entries.push(entry))
+        .each(|key, entry| entries.push((key, entry)))
         .map_err(|error| failed(&error))?;
     Ok(entries)
 }
 
+/// Reports the damaged entries, and returns the others and how the command ends.
+fn sound(entries: Vec<Found>) -> (Vec<Entry>, Outcome) {
+    let mut end = Ok(Verdict::Fine);
+    let mut found = Vec::new();
+    for (_, entry) in entries {
+        match entry {
+            Ok(entry) => found.push(entry),
+            Err(error) => {
+                output::error(&error);
+                let text =
+                    "damaged entries were left out; `accp aacp registry remove` takes them out";
+                end = Err(Failure::Misuse(text.to_owned()));
+            }
+        }
+    }
+    (found, end)
+}
+
 fn list(args: &Args) -> Outcome {
-    let entries = all(args)?;
+    let (entries, end) = sound(all(args)?);
     let mut out = Output::stdout();
     for entry in &entries {
         match args.format {
@@ -143,7 +164,7 @@ fn list(args: &Args) -> Outcome {
         }
     }
     out.finish()?;
-    Ok(Verdict::Fine)
+    end
 }
 
 /// Returns the text without characters that a terminal would act on, or not show.
@@ -154,7 +175,8 @@ fn printable(text: &str) -> String {
 }
 
 fn show(args: &Args, key: &KeyArgs) -> Outcome {
-    let entry = find(&all(args)?, key)?.clone();
+    let (_, entry) = find(all(args)?, key)?;
+    let entry = entry.map_err(|error| failed(&error))?;
     let mut out = Output::stdout();
     match args.format {
         Format::Json => out.line(entry.to_json())?,
@@ -178,15 +200,15 @@ fn show(args: &Args, key: &KeyArgs) -> Outcome {
 }
 
 /// Finds the one entry of an id or of its beginning.
-fn find<'e>(entries: &'e [Entry], key: &KeyArgs) -> Result<&'e Entry, Failure> {
+fn find(entries: Vec<Found>, key: &KeyArgs) -> Result<Found, Failure> {
     let id = key.id.to_ascii_lowercase();
     if id.len() < 8 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         let text = "an id is 64 hexadecimal digits, of which 8 or more are enough";
         return Err(Failure::Misuse(text.to_owned()));
     }
-    let mut found = entries.iter().filter(|entry| {
-        let is_of = key.dom.as_deref().is_none_or(|dom| dom == entry.dom());
-        is_of && entry.key().id.to_string().starts_with(&id)
+    let mut found = entries.into_iter().filter(|(found, _)| {
+        let is_of = key.dom.as_deref().is_none_or(|dom| dom == found.dom);
+        is_of && found.id.to_string().starts_with(&id)
     });
     match (found.next(), found.next()) {
         (Some(entry), None) => Ok(entry),
@@ -231,7 +253,7 @@ fn store(args: &Args, entries: &[Entry]) -> Outcome {
 }
 
 fn remove(args: &Args, key: &KeyArgs) -> Outcome {
-    let found: EntryKey = find(&all(args)?, key)?.key();
+    let (found, _) = find(all(args)?, key)?;
     let id: Hash = found.id;
     let is_gone = open(args, false)?
         .remove(&found)
@@ -247,12 +269,12 @@ fn remove(args: &Args, key: &KeyArgs) -> Outcome {
 }
 
 fn export(args: &Args) -> Outcome {
-    let entries = all(args)?;
+    let (entries, end) = sound(all(args)?);
     let mut out = Output::stdout();
     let document = Entry::to_document(&entries);
     let text = serde_json::to_string_pretty(&document);
     let text = text.map_err(|error| Failure::Misuse(error.to_string()))?;
     out.line(text)?;
     out.finish()?;
-    Ok(Verdict::Fine)
+    end
 }

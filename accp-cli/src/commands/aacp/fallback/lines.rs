@@ -5,8 +5,9 @@ use std::sync::Mutex;
 use std::thread;
 
 use accp_aacp::Vocabulary;
-use accp_aacp::fallback::{FallbackError, Request};
-use serde_json::{Map, Value as Json, json};
+use accp_aacp::fallback::{FallbackError, Instruction, Request};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
 
 use super::worker::{Reply, Worker, worker};
 use super::{EnglishArgs, Mode, is_input, shown, verdict};
@@ -14,9 +15,6 @@ use crate::choices::Format;
 use crate::input::{Input, Line};
 use crate::outcome::{Outcome, Verdict};
 use crate::output::{self, Output};
-
-/// The keys of a line.
-const KEYS: [&str; 4] = ["english", "dom", "return", "p"];
 
 /// The lines that each thread has before the answers are printed.
 const LINES: usize = 16;
@@ -47,9 +45,10 @@ pub(super) fn run(
     let mut lines = Input::open(Some(file))?.into_lines();
     let name = lines.name.clone();
     let jobs = usize::from(args.jobs);
+    let model = args.model.load(vocabulary)?;
     let mut workers = Vec::with_capacity(jobs);
     for _ in 0..jobs {
-        workers.push(worker(args, vocabulary, mode)?);
+        workers.push(worker(args, model.clone(), vocabulary, mode)?);
     }
     let mut out = Output::stdout();
     let (mut inputs, mut others) = (0, 0);
@@ -120,28 +119,52 @@ fn share(workers: &mut [Worker<'_>], tasks: &mut [Task]) {
     });
 }
 
+/// A line of the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    english: String,
+    dom: Option<String>,
+    #[serde(rename = "return")]
+    receiver: Option<String>,
+    p: Option<Json>,
+}
+
 /// Reads a line: an object with `english`, and what the options do not say.
 fn request(line: Line<'_>, args: &EnglishArgs) -> Result<Request, Fault> {
-    let json = serde_json::from_slice::<Map<String, Json>>(line.bytes).map_err(|error| {
-        let cure = "write an object with `english`, `dom` and `return`";
-        Fault::Line(format!("the line is not such an object: {error}; {cure}"))
-    })?;
-    if !json.keys().all(|key| KEYS.contains(&&key[..])) {
-        let text = "an unknown key; the keys are english, dom, return and p";
-        return Err(Fault::Line(text.to_owned()));
+    let fault = |text: String| Err(Fault::Line(text));
+    if line.is_cut() {
+        let most = Instruction::LIMIT;
+        return fault(format!(
+            "the line is too long; an instruction has at most {most} bytes"
+        ));
     }
-    let value = |key: &str, default: Option<&String>| match (json.get(key), default) {
-        (Some(Json::String(text)), _) => Ok(text.clone()),
-        (Some(Json::Number(number)), _) if key == "p" => Ok(number.to_string()),
-        (None, Some(default)) => Ok(default.clone()),
-        (None, None) => Err(Fault::Line(format!("there is no `{key}`; add it"))),
-        (Some(_), _) => Err(Fault::Line(format!("`{key}` is not a string"))),
+    let asked: Asked = match serde_json::from_slice(line.bytes) {
+        Ok(asked) => asked,
+        Err(error) => {
+            return fault(format!(
+                "character {}: the line is not an object with the strings english, dom, return and \
+                 p, each once and no others; write such an object",
+                error.column()
+            ));
+        }
     };
-    let english = value("english", None)?;
-    let dom = value("dom", args.dom.as_ref())?;
-    let receiver = value("return", args.receiver.as_ref())?;
-    let priority = value("p", Some(&args.p))?;
-    Request::new(&english, &dom, &receiver, &priority).map_err(Fault::Request)
+    let missing = |key| {
+        Fault::Line(format!(
+            "there is no `{key}`; add it, or give the option --{key}"
+        ))
+    };
+    let dom = asked.dom.as_ref().or(args.dom.as_ref());
+    let receiver = asked.receiver.as_ref().or(args.receiver.as_ref());
+    let priority = match &asked.p {
+        None => args.p.clone(),
+        Some(Json::String(text)) => text.clone(),
+        Some(Json::Number(number)) => number.to_string(),
+        Some(_) => return fault("`p` is not a priority; write 1, 2 or 3".to_owned()),
+    };
+    let dom = dom.ok_or_else(|| missing("dom"))?;
+    let receiver = receiver.ok_or_else(|| missing("return"))?;
+    Request::new(&asked.english, dom, receiver, &priority).map_err(Fault::Request)
 }
 
 impl Fault {

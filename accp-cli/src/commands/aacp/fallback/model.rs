@@ -103,6 +103,7 @@ impl ModelArgs {
 }
 
 /// The model of a command.
+#[derive(Clone)]
 pub(super) enum Model {
     None(NoModel),
     Recorded(Recorded),

@@ -32,10 +32,10 @@ pub(super) enum Worker<'v> {
 /// Opens the registry, and makes the model ready.
 pub(super) fn worker<'v>(
     args: &EnglishArgs,
+    model: Model,
     vocabulary: &'v Vocabulary,
     mode: Mode,
 ) -> Result<Worker<'v>, Failure> {
-    let model = args.model.load(vocabulary)?;
     let (path, options) = (args.registry()?, args.options(vocabulary));
     if mode == Mode::Route && !path.exists() {
         return Ok(Worker::Ready(work(
