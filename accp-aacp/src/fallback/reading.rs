@@ -335,7 +335,12 @@ fn is_break(character: char) -> bool {
 
 /// Takes the punctuation after a word away, and returns it beside the word.
 fn trimmed(word: &str) -> (&str, &str) {
-    let word = word.trim_start_matches(['\'', '‘', ',', '.']);
+    let start = word.trim_start_matches(['\'', '‘', ',', '.']);
+    // A point before digits is a part of the number.
+    let is_fraction = start.starts_with(|c: char| c.is_ascii_digit());
+    let point = word.get(..word.len() - start.len()).is_some_and(|cut| cut.ends_with('.'));
+    let cut = word.len() - start.len() - usize::from(is_fraction && point);
+    let word = word.get(cut..).unwrap_or(start);
     let end = word
         .trim_end_matches(['.', ',', ':', '!', '?', '\'', '’', '…'])
         .len();

@@ -340,6 +340,8 @@ fn a_small_word_can_change_what_is_asked() {
         ("Roll the release", "Roll back the release"),
         ("Raise the limit to 5", "Raise the limit to 5 billion"),
         ("Raise the price by 5", "Raise the price by 5 %"),
+        ("Raise the price by 5", "Raise the price by .5"),
+        ("Raise the price by 5", "Raise the price by (5)"),
         ("Raise the price by 5 %", "Raise the price by 5 €"),
         ("Send the report to Ada", "Send the report to Ada and legal"),
         (
