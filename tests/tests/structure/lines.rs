@@ -37,10 +37,10 @@ const BUDGETS: [Budget; 3] = [
         until_then: 9_640,
     },
     Budget {
-        // 20 more than before it had a bridge and a profile.
+        // 80 more than before it had a bridge and a profile, and told each failure to programs too.
         of: "the command for packets",
         counts: |file| file.starts_with(PACKETS),
-        goal: 2_120,
+        goal: 2_180,
         until_then: 0,
     },
     Budget {

@@ -69,18 +69,26 @@ fn to_frames(args: &Args, from: Option<&str>, validator: &Validator<'_>) -> Outc
         args.format,
         |name, number, packet, report, out| {
             let frame = bridge::to_frame(packet, from);
-            let frame = frame.and_then(|frame| frame.encode(bridge::profile()));
-            let frame =
-                frame.map_err(|error| Failure::Input(format!("{name}:{number}: {error}")))?;
+            let frame = match frame.and_then(|frame| frame.encode(bridge::profile())) {
+                Ok(frame) => frame,
+                Err(error) => {
+                    let message = format!("{error}; point to the data with data_ptr");
+                    let code = error.code().to_string();
+                    return Ok(Some(
+                        json!({ "code": code, "field": null, "message": message }),
+                    ));
+                }
+            };
             match args.format {
                 Format::Text => {
                     report::tell(name, number, report);
-                    out.line(frame)
+                    out.line(frame)?;
                 }
                 Format::Json => out.line(json!({
                     "line": number, "frame": frame, "warnings": report::warnings(report),
-                })),
+                }))?,
             }
+            Ok(None)
         },
     )
 }

@@ -46,13 +46,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
                     {
                         out.line(format_args!("  {key}: {value}"))?;
                     }
-                    out.line(format_args!("  {english}\n"))
+                    out.line(format_args!("  {english}\n"))?;
                 }
                 Format::Json => out.line(json!({
                     "line": number, "packet": packet.text(), "task": packet.task(),
                     "dom": packet.dom(), "fields": packet.fields(), "english": english,
-                })),
+                }))?,
             }
+            Ok(None)
         },
     )
 }

@@ -9,13 +9,13 @@ use crate::input::{InputArg, Line, Lines};
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
 
-/// Calls `take` with the number, the packet and the findings of each line. A packet with an error is
-/// reported and left out.
+/// Calls `take` with the number, the packet and the findings of each line. A packet with an error, or of
+/// which `take` returns one, is reported and left out.
 pub(super) fn each(
     input: &InputArg,
     validator: &Validator<'_>,
     format: Format,
-    mut take: impl FnMut(&str, u64, &Packet<'_>, &Report, &mut Output) -> Result<(), Failure>,
+    mut take: impl FnMut(&str, u64, &Packet<'_>, &Report, &mut Output) -> Result<Option<Json>, Failure>,
 ) -> Outcome {
     let mut packets = Packets::new(input.open()?.into_lines(), false);
     let name = packets.name().to_owned();
@@ -24,7 +24,10 @@ pub(super) fn each(
     while let Some(Line { number, bytes }) = packets.next()? {
         let report = validator.validate(bytes);
         if let Ok(packet) = Packet::parse_bytes(bytes) {
-            take(&name, number, &packet, &report, &mut out)?;
+            if let Some(error) = take(&name, number, &packet, &report, &mut out)? {
+                faults += 1;
+                refuse(&name, number, format, &error, &mut out)?;
+            }
             continue;
         }
         faults += 1;
@@ -59,18 +62,30 @@ pub(super) fn written(
             }
             (Err(error), format) => {
                 faults += 1;
-                match format {
-                    Format::Text => {
-                        let message = error["message"].as_str().unwrap_or_default();
-                        output::error(format_args!("{name}:{number}: {message}"));
-                    }
-                    Format::Json => out.line(json!({ "line": number, "errors": [error] }))?,
-                }
+                refuse(&name, number, format, &error, &mut out)?;
             }
         }
     }
     out.finish()?;
     Ok(Verdict::of(faults))
+}
+
+/// Reports the error of a line: an object with a `message`.
+pub(super) fn refuse(
+    name: &str,
+    number: u64,
+    format: Format,
+    error: &Json,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    match format {
+        Format::Text => {
+            let message = error["message"].as_str().unwrap_or_default();
+            output::error(format_args!("{name}:{number}: {message}"));
+            Ok(())
+        }
+        Format::Json => out.line(json!({ "line": number, "errors": [error] })),
+    }
 }
 
 /// Packets, one a line; or printed over several lines, each but the last ending in `|`.

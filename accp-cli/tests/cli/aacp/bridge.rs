@@ -174,3 +174,32 @@ fn the_profile_is_a_registry() {
         assert_eq!(run.code, Some(0), "{args:?}: {}", run.stderr);
     }
 }
+
+/// A packet may have more items than a frame: it is at fault alone, and the rest goes on.
+#[test]
+fn a_packet_that_makes_no_frame_does_not_stop_the_others() {
+    let packets = format!("{HEAD}|fields:{}\n{HEAD}\n", ",".repeat(5_000));
+    let run = aacp(&["bridge", "--to", "frame", "--format", "json"], &packets);
+    let rows = run.json();
+    assert_eq!((run.code, rows.len()), (Some(1), 2));
+    let error = &rows[0]["errors"][0];
+    assert_eq!(
+        (&rows[0]["line"], &error["code"]),
+        (&json!(1), &json!("E1001"))
+    );
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .ends_with("point to the data with data_ptr")
+    );
+    assert!(rows[1]["frame"].is_string());
+
+    let run = aacp(&["bridge", "--to", "frame"], &packets);
+    assert_eq!((run.code, run.stdout.lines().count()), (Some(1), 1));
+    assert!(
+        run.stderr.starts_with("error: stdin:1: the frame has "),
+        "{}",
+        run.stderr
+    );
+}
