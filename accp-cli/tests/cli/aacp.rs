@@ -121,6 +121,18 @@ fn aacp_22_refuses_to_join_lines_unless_asked() {
         format!("{HEAD}|\n"),
     );
     assert_eq!(codes(&ends.json()[0]["errors"]), ["field-empty"]);
+    // Only spaces are gone where lines are joined.
+    for line in [
+        "\t{HEAD}",
+        "{HEAD}\t",
+        "{HEAD}|\n\tres:a",
+        "{HEAD}|res:a\u{c}",
+    ] {
+        let text = line.replace("{HEAD}", HEAD);
+        let run = aacp(&["validate", "--unwrap", "--format", "json"], text);
+        assert_eq!(run.code, Some(1), "{line:?}");
+        assert!(codes(&run.json()[0]["errors"]).contains(&"control-character"));
+    }
 }
 
 #[test]

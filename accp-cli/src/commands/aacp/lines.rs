@@ -117,7 +117,7 @@ impl Packets {
         let mut first = None;
         while let Some(line) = self.lines.next_of_all()? {
             let number = *first.get_or_insert(line.number);
-            let part = line.bytes.trim_ascii();
+            let part = spaceless(line.bytes);
             // The limit is checked on the packet, and more is not needed to see that it is over it.
             if self.joined.len() <= Limits::DEFAULT.packet_bytes {
                 self.joined.extend_from_slice(part);
@@ -131,4 +131,12 @@ impl Packets {
         let bytes = &self.joined;
         Ok(first.map(|number| Line { number, bytes }))
     }
+}
+
+/// Returns the bytes without spaces at both ends. A tab is not a space: it is a control character.
+fn spaceless(mut bytes: &[u8]) -> &[u8] {
+    while let [b' ', rest @ ..] | [rest @ .., b' '] = bytes {
+        bytes = rest;
+    }
+    bytes
 }
