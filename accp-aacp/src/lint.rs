@@ -96,7 +96,7 @@ pub fn lint(packet: &Packet<'_>) -> Vec<Note> {
         if has_card_number(value) {
             note(Advice::CardNumber);
         }
-        if has_key(value) {
+        if has_key(value) || has_secret(&format!("{key}={value}")) {
             note(Advice::KeyLike);
         }
     }
@@ -117,24 +117,29 @@ fn has_address(text: &str) -> bool {
     })
 }
 
-/// Returns whether a text holds a number of 13 to 19 digits, with or without spaces or hyphens, whose
-/// last digit is the check digit of the others (Luhn).
+/// Returns whether a text holds a number of 13 to 19 digits whose last digit is the check digit of the
+/// others (Luhn). Spaces and hyphens may part it into groups, and other groups may stand beside it.
 fn has_card_number(text: &str) -> bool {
-    let mut digits: Vec<u32> = Vec::new();
-    let mut is_found = false;
-    let mut end = |digits: &mut Vec<u32>| {
-        is_found |= (13..=19).contains(&digits.len()) && is_checked(digits);
-        digits.clear();
-    };
-    for c in text.chars() {
-        match c.to_digit(10) {
-            Some(digit) => digits.push(digit),
-            None if matches!(c, ' ' | '-') => {}
-            None => end(&mut digits),
-        }
-    }
-    end(&mut digits);
-    is_found
+    let mut runs = text.split(|c: char| !c.is_ascii_digit() && !matches!(c, ' ' | '-'));
+    runs.any(|run| {
+        let groups = run.split([' ', '-']).filter(|group| !group.is_empty());
+        let groups: Vec<&str> = groups.collect();
+        (0..groups.len()).any(|from| {
+            let mut digits = Vec::new();
+            let mut from = groups.iter().skip(from);
+            while digits.len() < 19
+                && let Some(group) = from.next()
+            {
+                // One digit more than a card number has shows that the number is too long.
+                let group = group.bytes().take(20);
+                digits.extend(group.map(|digit| u32::from(digit - b'0')));
+                if (13..=19).contains(&digits.len()) && is_checked(&digits) {
+                    return true;
+                }
+            }
+            false
+        })
+    })
 }
 
 fn is_checked(digits: &[u32]) -> bool {
@@ -150,19 +155,31 @@ fn is_checked(digits: &[u32]) -> bool {
 }
 
 /// How well-known issuers begin their keys.
-const PREFIXES: [&str; 9] = [
+const PREFIXES: [&str; 17] = [
     "sk-",
     "sk_live_",
+    "sk_test_",
+    "rk_live_",
     "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
     "github_pat_",
     "glpat-",
     "xoxb-",
+    "xoxp-",
+    "xoxa-",
     "AKIA",
     "AIza",
     "eyJ",
+    "ya29.",
 ];
 /// The least length of a key after one of the prefixes.
 const AFTER_PREFIX: usize = 12;
+/// Prefixes of keys with which ordinary names begin too, such as `npm_audit` and `ASIA-PACIFIC`.
+const SHORT_PREFIXES: [&str; 4] = ["ASIA", "hf_", "npm_", "pypi-"];
+/// How many letters and digits follow one of them, in a key, without a mark.
+const UNBROKEN: usize = 16;
 /// The least length of a key that only its mixture of characters gives away.
 const MIXED: usize = 24;
 
@@ -170,11 +187,7 @@ fn has_key(text: &str) -> bool {
     let of_a_key = |c: char| c.is_ascii_alphanumeric() || "_-+/=.".contains(c);
     let mut words = text.split(|c| !of_a_key(c));
     words.any(|word| {
-        let mut prefixes = PREFIXES.iter();
-        let is_known = prefixes.any(|prefix| {
-            let rest = word.strip_prefix(prefix);
-            rest.is_some_and(|rest| rest.len() >= AFTER_PREFIX)
-        });
+        let is_known = word.split('=').any(begins_like_a_key);
         // Paths and names have their words between marks; a key has one long run.
         let mut runs = word.split(['_', '-', '/', '.', '=']);
         let is_mixed = |run: &str| {
@@ -186,6 +199,44 @@ fn has_key(text: &str) -> bool {
         };
         is_known || runs.any(is_mixed)
     })
+}
+
+fn begins_like_a_key(word: &str) -> bool {
+    let after = |prefixes: &[&str], most: &dyn Fn(&str) -> usize, least| {
+        let mut rest = prefixes
+            .iter()
+            .filter_map(|prefix| word.strip_prefix(prefix));
+        rest.any(|rest| most(rest) >= least)
+    };
+    let unbroken = |rest: &str| rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    after(&PREFIXES, &str::len, AFTER_PREFIX) || after(&SHORT_PREFIXES, &unbroken, UNBROKEN)
+}
+
+/// Words after which a `=` or a `:` gives a secret.
+const NAMES: [&str; 8] = [
+    "password", "passwd", "pwd", "secret", "token", "apikey", "api_key", "api-key",
+];
+/// The least length of a secret after its name.
+const AFTER_NAME: usize = 6;
+/// The least length of a token after `Bearer `.
+const AFTER_BEARER: usize = 16;
+
+/// Returns whether a text holds a secret that is called one.
+fn has_secret(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let is_named = NAMES.iter().any(|name| {
+        lower.match_indices(name).any(|(at, _)| {
+            let after = lower.get(at + name.len()..).unwrap_or_default();
+            let value = after.strip_prefix(['=', ':']).unwrap_or_default();
+            let of_value = |c: &char| !c.is_whitespace() && *c != ',';
+            value.chars().take_while(of_value).count() >= AFTER_NAME
+        })
+    });
+    let of_token = |c: &char| c.is_ascii_alphanumeric() || "-._~+/=".contains(*c);
+    let mut tokens = text.split("Bearer ").skip(1);
+    is_named
+        || text.contains("-----BEGIN")
+        || tokens.any(|rest| rest.chars().take_while(of_token).count() >= AFTER_BEARER)
 }
 
 #[cfg(test)]
@@ -212,6 +263,9 @@ mod tests {
             "4111 1111 1111 1111",
             "card:4111-1111-1111-1111",
             "378282246310005",
+            "2024-08 4111 1111 1111 1111 net 30",
+            "12 4111111111111111",
+            "4111-1111-1111-1111 2024-08-31",
         ] {
             assert_eq!(advice(value), [Advice::CardNumber], "{value}");
         }
@@ -220,6 +274,30 @@ mod tests {
             "AKIAIOSFODNN7EXAMPLE",
             "key=9f86d081884c7d659a2feaa0c55ad015",
             "Zm9vYmFyMTIzNDU2Nzg5QUJDREVG",
+            "xoxp-abcdefghijkl",
+            "xoxa-2-abcdefghijk",
+            "gho_abcdefghijklmnop",
+            "ghu_abcdefghijklmnop",
+            "ghs_abcdefghijklmnop",
+            "sk_test_abcdefghijklmnop",
+            "rk_live_abcdefghijklmnop",
+            "ASIAIOSFODNN7EXAMPLE",
+            "id=ASIAIOSFODNN7EXAMPLE",
+            "hf_abcdefghijklmnopqrstuvwxyz",
+            "npm_abcdefghijklmnopqrstuvwxyz",
+            "pypi-AgEIcHlwaS5vcmcCJDEy",
+            "ya29.a0AfB_byCdefgh",
+            "-----BEGIN PRIVATE KEY-----",
+            "Authorization: Bearer abcdefghijklmnop",
+            "password=hunter",
+            "DB_PASSWORD:hunter",
+            "for:x,passwd=hunter2",
+            "pwd=hunter",
+            "client_secret=abcdef",
+            "token:abcdef",
+            "apikey=abcdef",
+            "API_KEY=abcdef",
+            "api-key:abcdef",
         ] {
             assert_eq!(advice(value), [Advice::KeyLike], "{value}");
         }
@@ -239,6 +317,21 @@ mod tests {
             "ip_rights_restriction_of_the_second_part",
             "payroll_2024_08_REVIEW_REQ",
             "net30",
+            "41111111111111111111",
+            "4111 1111 1111 1112 2024",
+            "ASIA-PACIFIC-REGION-SALES",
+            "ASIAPACIFICREGION",
+            "npm_audit_of_the_second_quarter",
+            "hf_quarterly_responsibilities",
+            "pypi-package-index-report",
+            "reset_password",
+            "password=",
+            "token=none",
+            "tokens=1000000",
+            "the secret: of success",
+            "bearer responsibilities",
+            "Bearer of bad news",
+            "-----",
         ] {
             assert_eq!(advice(value), [], "{value}");
         }
