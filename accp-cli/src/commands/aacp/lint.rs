@@ -1,6 +1,6 @@
 //! `accp aacp lint`: what costs tokens, and what should not stand in a packet.
 
-use accp_aacp::{Advice, Packet, PacketBuf};
+use accp_aacp::{Advice, Packet};
 use accp_tokens::{ModelCounter, TokenCounter as _};
 use serde_json::{Value as Json, json};
 
@@ -90,10 +90,9 @@ fn cost(
     if !matches!(advice, Advice::FieldList | Advice::Pointer) {
         return None;
     }
-    let fields = packet.fields().iter().zip(2..);
-    let others = fields.filter(|(_, index)| *index != field);
-    let others = others.map(|((key, value), _)| (*key, *value));
-    let without = PacketBuf::new(packet.task(), packet.dom(), others).ok()?;
+    let slots = packet.text().split('|').zip(0..);
+    let others = slots.filter(|(_, index)| *index != field);
+    let others: Vec<&str> = others.map(|(slot, _)| slot).collect();
     let count = |text: &str| counter.counter.count(text);
-    Some(count(&packet.to_string()).saturating_sub(count(without.text())))
+    Some(count(packet.text()).saturating_sub(count(&others.join("|"))))
 }

@@ -235,3 +235,15 @@ fn the_table_in_the_documents_is_counted() {
         run.stdout
     );
 }
+
+/// A pointer is not hidden by the field that it stands in.
+#[test]
+fn lint_counts_the_tokens_of_every_pointer() {
+    let text = "FETCH|HR|return:https://hooks.example.org/hr|aacp:1.1|att:x://y/z\n";
+    let run = aacp(&["lint", "--format", "json"], text);
+    let warnings = run.json()[0]["warnings"].clone();
+    assert_eq!(codes(&warnings), ["pointer", "pointer"]);
+    for warning in warnings.as_array().unwrap() {
+        assert!(warning["tokens"].as_u64().unwrap() > 3, "{warning}");
+    }
+}
