@@ -4,11 +4,12 @@ mod error;
 mod load;
 mod template;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use accp_registry::Problems;
 
+use crate::limits::Limits;
 use crate::owned::PacketBuf;
 use crate::vocabulary::{Kind, Vocabulary};
 
@@ -148,7 +149,8 @@ impl Workflow {
     ///
     /// # Errors
     /// All parameters without a value; a parameter that none of these hops has, or that is given
-    /// twice; a value that cannot be written. Nothing is left out in silence.
+    /// twice; a value that cannot be written, or a `p` that is not a priority. Nothing is left out in
+    /// silence.
     pub fn encode(
         &self,
         hop: Option<&str>,
@@ -159,11 +161,12 @@ impl Workflow {
             None => &self.hops[..],
         };
         known(hops, values)?;
-        let mut missing = Vec::new();
+        let values: BTreeMap<&str, &str> = values.iter().copied().collect();
+        let (mut missing, mut seen) = (Vec::new(), BTreeSet::new());
         for parameter in hops.iter().flat_map(|hop| &hop.parameters) {
-            let is_given = values.iter().any(|(name, _)| *name == parameter.name);
+            let is_given = values.contains_key(&parameter.name[..]);
             let is_needed = parameter.default.is_none() && !is_given;
-            if is_needed && !missing.contains(&parameter.name) {
+            if is_needed && seen.insert(&parameter.name) {
                 missing.push(parameter.name.clone());
             }
         }
@@ -172,23 +175,23 @@ impl Workflow {
         }
         let packets = hops
             .iter()
-            .map(|hop| Ok((&hop.name[..], hop.encode(values)?)));
+            .map(|hop| Ok((&hop.name[..], hop.encode(&values)?)));
         packets.collect()
     }
 }
 
 /// Checks the names of the parameters that are given.
 fn known(hops: &[Hop], values: &[(&str, &str)]) -> Result<(), WorkflowError> {
-    let mut names: Vec<&str> = Vec::new();
     let own = hops.iter().flat_map(|hop| &hop.parameters);
-    for name in own.map(|parameter| &parameter.name[..]).chain(OF_EVERY_HOP) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let own = own.map(|parameter| &parameter.name[..]);
+    let mut all = BTreeSet::new();
+    let names: Vec<&str> = own
+        .chain(OF_EVERY_HOP)
+        .filter(|name| all.insert(*name))
+        .collect();
     let mut seen = BTreeSet::new();
     for (name, _) in values {
-        if !names.contains(name) {
+        if !all.contains(name) {
             return Err(WorkflowError::unknown(
                 "parameter",
                 name,
@@ -211,23 +214,35 @@ impl Hop {
     }
 
     /// Makes the packet of this hop from values that are known to be there.
-    fn encode(&self, values: &[(&str, &str)]) -> Result<PacketBuf, WorkflowError> {
-        let given = |name: &str| values.iter().find(|(other, _)| *other == name);
+    fn encode(&self, values: &BTreeMap<&str, &str>) -> Result<PacketBuf, WorkflowError> {
+        let given = |name: &str| values.get(name).copied();
         let mut ready = Vec::new();
         for parameter in &self.parameters {
-            let value = given(&parameter.name).map(|(_, value)| *value);
-            let value = value.or(parameter.default.as_deref()).unwrap_or_default();
-            ready.push(parameter.ready(value)?);
+            let value = given(&parameter.name).or(parameter.default.as_deref());
+            ready.push(parameter.ready(value.unwrap_or_default())?);
         }
-        let receiver = given("return").map_or(&self.receiver[..], |(_, value)| value);
-        let priority = given("p").map_or(&self.priority[..], |(_, value)| value);
+        let receiver = given("return").unwrap_or(&self.receiver);
+        let priority = given("p").unwrap_or(&self.priority);
+        let known = Vocabulary::standard();
+        if given("p").is_some() && known.priority(priority).is_none() {
+            let names = known.priorities.iter().map(|word| &word.name[..]);
+            let names = names.collect::<Vec<_>>().join(", ");
+            let fault = format!("the value is not a priority; the priorities are {names}");
+            return Err(WorkflowError::value("p", fault));
+        }
         let mut fields = vec![
             ("return", receiver.to_owned()),
             ("p", priority.to_owned()),
             ("aacp", Vocabulary::standard().version().to_owned()),
         ];
+        let mut bytes = 0;
         for (key, template) in &self.fields {
-            fields.push((key, template.fill(&ready)));
+            let value = template.fill(&ready);
+            bytes += value.len();
+            fields.push((key, value));
+            if bytes > Limits::DEFAULT.packet_bytes {
+                break;
+            }
         }
         // A field without a value is left out; a packet without a receiver is an error.
         fields.retain(|(key, value)| *key == "return" || !value.is_empty());
@@ -251,6 +266,9 @@ impl Parameter {
             return fault(
                 "the value is not a decimal number; write digits and `.`, such as 4200.50",
             );
+        }
+        if value.len() > Limits::DEFAULT.packet_bytes {
+            return fault("the value is longer than a packet; point to the text with data_ptr");
         }
         PacketBuf::check(value).map_err(|error| WorkflowError::from(error.of(&self.name)))?;
         let rewritten = self.rewrite.iter();

@@ -30,7 +30,7 @@ pub use crate::reader::{Reader, suggest};
 /// assert_eq!(read(r#"["a", "b"]"#).unwrap(), ["a", "b"]);
 /// assert_eq!(
 ///     read("[\"a\",\n 1]").unwrap_err().to_string(),
-///     "names.json:2:2 at /1: expected a string, found the integer 1",
+///     "names.json:2:2 at /1: expected a string, found the integer 1\n    replace it with a string",
 /// );
 /// ```
 pub fn document<T>(

@@ -30,6 +30,11 @@ impl Reader<'_> {
         self.problems.push(problem);
     }
 
+    /// Returns whether no problem is noted yet.
+    pub fn is_fine(&self) -> bool {
+        self.problems.is_empty()
+    }
+
     /// Notes every key of an object that is not one of these, with the key that was probably meant.
     pub fn known_keys(&mut self, at: &str, object: &Map<String, Value>, known: &[&str]) {
         for key in object.keys().filter(|key| !known.contains(&key.as_str())) {
@@ -115,10 +120,8 @@ impl Reader<'_> {
 
     /// Notes that a value is not what was expected.
     pub fn wrong(&mut self, at: &str, expected: &str, found: &Value) {
-        self.report(Problem::new(
-            at,
-            format!("expected {expected}, found {}", Shown(found)),
-        ));
+        let message = format!("expected {expected}, found {}", Shown(found));
+        self.report(Problem::new(at, message).cure(format!("replace it with {expected}")));
     }
 }
 

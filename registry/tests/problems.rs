@@ -47,33 +47,51 @@ fn not_json() {
 
 #[test]
 fn wrong_shapes() {
-    assert_snapshot!(problems("[]"), @"registry:1:1: expected an object, found an array");
+    assert_snapshot!(problems("[]"), @"
+    registry:1:1: expected an object, found an array
+        replace it with an object
+    ");
     assert_snapshot!(problems("{}"), @r#"
     registry:1:1: there are no `schemas`
         a registry is { "schemas": { "a_name": { "code": "AN", "fields": [] } } }
     "#);
     assert_snapshot!(problems(r#"{ "version": "1", "tokenizer": 2, "schemas": [] }"#), @r#"
     registry:1:3 at /version: expected a whole number from 0 to 2^53 - 1, found the string "1"
+        replace it with a whole number from 0 to 2^53 - 1
     registry:1:19 at /tokenizer: expected a string, found the integer 2
+        replace it with a string
     registry:1:35 at /schemas: expected an object, found an array
+        replace it with an object
     "#);
     assert_snapshot!(problems(r#"{ "schemas": { "a": null, "b": { "code": 1, "fields": {} } } }"#), @"
     registry:1:16 at /schemas/a: expected an object, found null
+        replace it with an object
     registry:1:34 at /schemas/b/code: expected a string, found the integer 1
+        replace it with a string
     registry:1:45 at /schemas/b/fields: expected an array, found an object
+        replace it with an array
     ");
     assert_snapshot!(with(r#""version": 9007199254740992, "doc": 1, "optional": [2], "defaults": [], "docs": { "x": 1 }"#), @"
     registry:2:1 at /schemas/a/version: expected a whole number from 0 to 2^53 - 1, found the integer 9007199254740992
+        replace it with a whole number from 0 to 2^53 - 1
     registry:2:30 at /schemas/a/doc: expected a string, found the integer 1
+        replace it with a string
     registry:2:53 at /schemas/a/optional/0: expected a string, found the integer 2
+        replace it with a string
     registry:2:57 at /schemas/a/defaults: expected an object, found an array
+        replace it with an object
     registry:2:83 at /schemas/a/docs/x: expected a string, found the integer 1
+        replace it with a string
     ");
     assert_snapshot!(with(r#""types": { "x": [] }, "abbreviations": { "x": 1 }, "required": "x", "frames": [1]"#), @r#"
     registry:2:12 at /schemas/a/types/x: expected a string, found an array
+        replace it with a string
     registry:2:42 at /schemas/a/abbreviations/x: expected a string, found the integer 1
+        replace it with a string
     registry:2:52 at /schemas/a/required: expected an array, found the string "x"
+        replace it with an array
     registry:2:80 at /schemas/a/frames/0: expected an object, found the integer 1
+        replace it with an object
     "#);
 }
 
@@ -305,9 +323,11 @@ fn lists_of_fields() {
     ");
     assert_snapshot!(rules(strings, r#"{ "idempotency": ["x"], "error_code": "priority", "errors": 1 }"#), @"
     registry:2:82 at /schemas/a/rules/idempotency: expected a string, found an array
+        replace it with a string
     registry:2:104 at /schemas/a/rules/error_code: `priority` does not fit here
         name a field of type `string`
     registry:2:130 at /schemas/a/rules/errors: expected a string, found the integer 1
+        replace it with a string
     ");
     assert_snapshot!(rules(strings, r#"{ "sequence": { "index": "priority", "total": "priority", "lst": "x" } }"#), @"
     registry:2:82 at /schemas/a/rules/sequence: there is no `last`
@@ -317,8 +337,14 @@ fn lists_of_fields() {
     registry:2:138 at /schemas/a/rules/sequence/lst: unknown key `lst`
         did you mean `last`?
     ");
-    assert_snapshot!(rules(strings, "[]"), @"registry:2:71 at /schemas/a/rules: expected an object, found an array");
-    assert_snapshot!(with(r#""keep": "x""#), @r#"registry:2:1 at /schemas/a/keep: expected an array, found the string "x""#);
+    assert_snapshot!(rules(strings, "[]"), @"
+    registry:2:71 at /schemas/a/rules: expected an object, found an array
+        replace it with an object
+    ");
+    assert_snapshot!(with(r#""keep": "x""#), @r#"
+    registry:2:1 at /schemas/a/keep: expected an array, found the string "x"
+        replace it with an array
+    "#);
 }
 
 #[test]
@@ -361,6 +387,7 @@ fn all_at_once_in_the_order_of_the_text() {
   }
 }"#), @"
     registry:2:3 at /version: expected a whole number from 0 to 2^53 - 1, found true
+        replace it with a whole number from 0 to 2^53 - 1
     registry:4:12 at /schemas/b/code: the code `B` already stands for the schema `a`
         give one of the two another code
     registry:4:53 at /schemas/b/types/x: `strin` is neither a type nor the code of a schema

@@ -1,5 +1,7 @@
 //! Reading a vocabulary: a whole one, or a file that adds to one.
 
+use std::collections::BTreeSet;
+
 use accp_registry::aacp::{KEY, WORD};
 use accp_registry::checked::{self, Reader, child, suggest};
 use accp_registry::{Problem, Problems};
@@ -123,20 +125,22 @@ fn twice(reader: &mut Reader<'_>, entry: &Entry<'_>) {
 
 /// Reads tasks, domains or priorities.
 fn words(reader: &mut Reader<'_>, object: &Object, list: &str, out: &mut Vec<Word>) {
+    let mut taken: BTreeSet<String> = out.iter().map(|word| word.name.clone()).collect();
     for entry in entries(reader, object, list, &["name", "meaning"]) {
         reader.fits(&entry.at, "name", WORD, &entry.name);
-        if out.iter().any(|word| word.name == entry.name) {
-            twice(reader, &entry);
-        } else {
+        if taken.insert(entry.name.clone()) {
             out.push(Word {
                 name: entry.name,
                 meaning: entry.meaning,
             });
+        } else {
+            twice(reader, &entry);
         }
     }
 }
 
 fn keys(reader: &mut Reader<'_>, object: &Object, list: &str, out: &mut Vec<Key>) {
+    let mut taken: BTreeSet<String> = out.iter().map(|key| key.name.clone()).collect();
     for entry in entries(reader, object, list, &["name", "kind", "meaning"]) {
         reader.fits(&entry.at, "key", KEY, &entry.name);
         let kind = entry.object.and_then(|object| object.get("kind"));
@@ -149,21 +153,22 @@ fn keys(reader: &mut Reader<'_>, object: &Object, list: &str, out: &mut Vec<Key>
                 Kind::Text
             })
         });
-        if out.iter().any(|key| key.name == entry.name) {
-            twice(reader, &entry);
-        } else {
+        if taken.insert(entry.name.clone()) {
             out.push(Key {
                 name: entry.name,
                 kind,
                 meaning: entry.meaning,
                 is_core: list == "core",
             });
+        } else {
+            twice(reader, &entry);
         }
     }
 }
 
 fn companions(reader: &mut Reader<'_>, object: &Object, keys: &[Key]) -> Vec<Companion> {
     let mut found = Vec::new();
+    let names: BTreeSet<&str> = keys.iter().map(|key| &key.name[..]).collect();
     let list = reader.array("/companions", object.get("companions"));
     for (index, json) in list.iter().enumerate() {
         let at = child("/companions", index);
@@ -173,15 +178,20 @@ fn companions(reader: &mut Reader<'_>, object: &Object, keys: &[Key]) -> Vec<Com
         reader.known_keys(&at, rule, &["key", "needs"]);
         let mut name = |of: &str| {
             let at = child(&at, of);
-            let name = reader.string(&at, rule.get(of)).unwrap_or_default();
-            if !keys.iter().any(|key| key.name == name) {
+            let name = match rule.get(of) {
+                Some(json) => reader.string(&at, Some(json))?,
+                None => String::new(),
+            };
+            if !names.contains(&name[..]) {
                 let problem = Problem::new(&at, format!("`{name}` is not a key"));
                 let known = || keys.iter().map(|key| key.name.as_str());
                 reader.report(suggest(problem, &name, "keys", known));
             }
-            name
+            Some(name)
         };
-        let (key, needs) = (name("key"), name("needs"));
+        let (Some(key), Some(needs)) = (name("key"), name("needs")) else {
+            continue;
+        };
         if let Some(code) = Code::named(&format!("{key}-without-{needs}")) {
             found.push(Companion { key, needs, code });
         } else {
@@ -223,6 +233,7 @@ mod tests {
         own.json:2:3 at /domains/3/meaning: a control or invisible character stands here
             write the meaning in one line of plain text
         own.json:2:23 at /domains/4: expected a name, or an object with `name`, found the integer 7
+            replace it with a name, or an object with `name`
         own.json:3:33 at /keys/0/kind: `numbr` is not a kind
             did you mean `number`?
         own.json:4:2 at /keys/1: `1st` is not a valid key

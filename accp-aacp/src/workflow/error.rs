@@ -5,6 +5,7 @@ use std::fmt;
 use accp_registry::nearest;
 
 use crate::error::WriteError;
+use crate::finding::Code;
 
 /// A call of a workflow that makes no packet: what is wrong, and the cure. It never holds a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +20,7 @@ enum Fault {
     },
     Repeated(String),
     Missing(Vec<String>),
-    Value(String, &'static str),
+    Value(String, String),
     Write(WriteError),
 }
 
@@ -43,6 +44,28 @@ impl WorkflowError {
         matches!(&*self.0, Fault::Value(..) | Fault::Write(_))
     }
 
+    /// Returns a code for programs.
+    pub fn code(&self) -> &'static str {
+        match &*self.0 {
+            Fault::Unknown { .. } => "name-unknown",
+            Fault::Repeated(_) => "name-repeated",
+            Fault::Missing(_) => "value-missing",
+            Fault::Write(error) => error.code().map_or("value-invalid", Code::as_str),
+            Fault::Value(..) => "value-invalid",
+        }
+    }
+
+    /// Returns the name of the workflow, hop, parameter or field that the error is about.
+    pub fn name(&self) -> Option<&str> {
+        match &*self.0 {
+            Fault::Unknown { name, .. } | Fault::Repeated(name) | Fault::Value(name, _) => {
+                Some(name)
+            }
+            Fault::Write(error) => error.name(),
+            Fault::Missing(names) => names.first().map(String::as_str),
+        }
+    }
+
     pub(super) fn repeated(name: &str) -> Self {
         Self(Box::new(Fault::Repeated(name.to_owned())))
     }
@@ -51,8 +74,8 @@ impl WorkflowError {
         Self(Box::new(Fault::Missing(names)))
     }
 
-    pub(super) fn value(name: &str, fault: &'static str) -> Self {
-        Self(Box::new(Fault::Value(name.to_owned(), fault)))
+    pub(super) fn value(name: &str, fault: impl Into<String>) -> Self {
+        Self(Box::new(Fault::Value(name.to_owned(), fault.into())))
     }
 }
 

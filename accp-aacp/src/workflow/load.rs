@@ -1,5 +1,7 @@
 //! Reading a workflow.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use accp_registry::aacp::KEY;
 use accp_registry::checked::{self, Reader, child, suggest};
 use accp_registry::{Problem, Problems};
@@ -38,17 +40,23 @@ pub(super) fn workflow(
             let problem = Problem::new("", "the workflow has no `hops`");
             reader.report(problem.cure("add \"hops\" with at least one hop"));
         }
+        let mut names = BTreeSet::new();
         for (index, json) in reader.array("/hops", hops).iter().enumerate() {
             let at = child("/hops", index);
             let Some(object) = reader.object(&at, Some(json)) else {
                 continue;
             };
             let hop = hop(reader, &at, object, vocabulary);
-            if workflow.hops.iter().any(|other| other.name == hop.name) {
+            if !names.insert(hop.name.clone()) && !hop.name.is_empty() {
                 let problem = Problem::new(&at, format!("the hop `{}` stands twice", hop.name));
                 reader.report(problem.cure("give one of the two another name"));
             }
             workflow.hops.push(hop);
+        }
+        if reader.is_fine() {
+            for (index, hop) in workflow.hops.iter().enumerate() {
+                sent(reader, &child("/hops", index), hop);
+            }
         }
         workflow
     })
@@ -103,7 +111,9 @@ fn hop(reader: &mut Reader<'_>, at: &str, object: &Object, vocabulary: &Vocabula
         ("p", &hop.priority, &vocabulary.priorities),
     ];
     for (key, word, known) in heads {
-        if object.contains_key(key) && !known.iter().any(|other| other.name == *word) {
+        if object.get(key).is_some_and(Value::is_string)
+            && !known.iter().any(|other| other.name == *word)
+        {
             let problem =
                 Problem::new(child(at, key), format!("`{word}` is not in the vocabulary"));
             let known = || known.iter().map(|word| word.name.as_str());
@@ -112,6 +122,25 @@ fn hop(reader: &mut Reader<'_>, at: &str, object: &Object, vocabulary: &Vocabula
     }
     written(reader, &child(at, "return"), &hop.receiver);
     hop
+}
+
+/// Checks that the packet of a hop can be sent: that of the defaults, with `0` for each value that the
+/// caller must give.
+fn sent(reader: &mut Reader<'_>, at: &str, hop: &Hop) {
+    let needed = hop.parameters.iter().filter(|of| of.default.is_none());
+    let values = needed.map(|parameter| (&parameter.name[..], "0")).collect();
+    let Err(error) = hop.encode(&values) else {
+        return;
+    };
+    let at = match error.name() {
+        Some(name) if OF_THE_HEAD.contains(&name) => child(at, name),
+        Some(name) if hop.fields.iter().any(|(key, _)| key == name) => {
+            child(&child(at, "fields"), name)
+        }
+        _ => at.to_owned(),
+    };
+    let problem = Problem::new(at, "the packet of the hop cannot be sent");
+    reader.report(problem.cure(error.to_string()));
 }
 
 /// Checks that a text can stand in a packet.
@@ -125,6 +154,7 @@ fn written(reader: &mut Reader<'_>, at: &str, text: &str) {
 fn parameters(reader: &mut Reader<'_>, at: &str, object: &Object) -> Vec<Parameter> {
     let at = child(at, "parameters");
     let mut found: Vec<Parameter> = Vec::new();
+    let mut taken = BTreeSet::from(OF_EVERY_HOP.map(str::to_owned));
     for (index, json) in reader
         .array(&at, object.get("parameters"))
         .iter()
@@ -136,19 +166,19 @@ fn parameters(reader: &mut Reader<'_>, at: &str, object: &Object) -> Vec<Paramet
         };
         reader.known_keys(&at, object, &["name", "kind", "default", "rewrite"]);
         let name = name(reader, &at, object);
-        let is_taken = OF_EVERY_HOP.contains(&&name[..]);
-        if is_taken || found.iter().any(|other| other.name == name) {
+        if !taken.insert(name.clone()) && !name.is_empty() {
             let problem = Problem::new(&at, format!("the hop has a parameter `{name}` already"));
             reader.report(problem.cure("take another name, or remove one of the two"));
             continue;
         }
-        let kind = text_of(reader, &at, object, "kind");
-        let kind = Kind::named(&kind).unwrap_or_else(|| {
-            let problem = Problem::new(child(&at, "kind"), format!("`{kind}` is not a kind"));
+        let name_of_kind = text_of(reader, &at, object, "kind");
+        let kind = Kind::named(&name_of_kind).unwrap_or(Kind::Text);
+        if object.get("kind").is_some_and(Value::is_string) && kind.as_str() != name_of_kind {
+            let message = format!("`{name_of_kind}` is not a kind");
             let known = || Kind::ALL.iter().map(|(name, _)| *name);
-            reader.report(suggest(problem, &kind, "kinds", known));
-            Kind::Text
-        });
+            let problem = Problem::new(child(&at, "kind"), message);
+            reader.report(suggest(problem, &name_of_kind, "kinds", known));
+        }
         let default = reader.string(&child(&at, "default"), object.get("default"));
         let mut rewrite = Vec::new();
         for (at, name) in reader.strings(&child(&at, "rewrite"), object.get("rewrite")) {
@@ -185,6 +215,8 @@ fn fields(
 ) -> Vec<(String, Template)> {
     let at_fields = child(at, "fields");
     let mut found: Vec<(usize, (String, Template))> = Vec::new();
+    let names = parameters.iter().map(|parameter| &parameter.name[..]);
+    let indices: BTreeMap<&str, usize> = names.zip(0..).collect();
     for (key, json) in reader
         .object(&at_fields, object.get("fields"))
         .into_iter()
@@ -204,16 +236,17 @@ fn fields(
             continue;
         };
         written(reader, &at, &text);
-        match Template::parse(&text, parameters) {
+        match Template::parse(&text, &indices) {
             Ok(template) => found.push((place.unwrap_or_default(), (key.clone(), template))),
             Err([message, cure]) => reader.report(Problem::new(&at, message).cure(cure)),
         }
     }
     found.sort_by_key(|(place, _)| *place);
     let fields: Vec<_> = found.into_iter().map(|(_, field)| field).collect();
+    let used = fields.iter().flat_map(|(_, field)| field.parameters());
+    let used: BTreeSet<usize> = used.collect();
     for (index, parameter) in parameters.iter().enumerate() {
-        let mut used = fields.iter().flat_map(|(_, field)| field.parameters());
-        if !used.any(|other| other == index) {
+        if !used.contains(&index) {
             let message = format!("no field takes the parameter `{}`", parameter.name);
             let cure = format!("write {{{}}} in a field, or remove it", parameter.name);
             reader.report(Problem::new(child(at, "parameters"), message).cure(cure));
@@ -325,12 +358,70 @@ mod tests {
         w.json:8:3 at /hops/1: the hop `one` stands twice
             give one of the two another name
         w.json:8:20 at /hops/1/fields: expected an object, found an array
+            replace it with an object
+        "#);
+    }
+
+    /// Returns the problems of a workflow with one hop, of which this is changed.
+    fn of_hop(from: &str, to: &str) -> String {
+        let text = r#"{ "name": "w", "meaning": "x", "hops": [{ "name": "one", "meaning": "x", "task": "LOG",
+ "dom": "HR", "return": "a", "p": "1", "parameters": [{ "name": "who", "kind": "text", "default": "b" }],
+ "fields": { "to": "{who}" } }] }"#;
+        assert!(read(text).is_ok() && text.contains(from));
+        let problems = read(&text.replace(from, to)).map(|_| String::new());
+        problems.unwrap_or_else(|problems| problems.to_string())
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_one_problem() {
+        insta::assert_snapshot!(of_hop(r#""p": "1""#, r#""p": 1"#), @"
+        w.json:2:30 at /hops/0/p: expected a string, found the integer 1
+            replace it with a string
+        ");
+        insta::assert_snapshot!(of_hop(r#""kind": "text""#, r#""kind": 1"#), @"
+        w.json:2:72 at /hops/0/parameters/0/kind: expected a string, found the integer 1
+            replace it with a string
+        ");
+        insta::assert_snapshot!(of_hop(r#""kind": "text", "#, ""), @r#"
+        w.json:2:55 at /hops/0/parameters/0: there is no `kind`
+            add "kind": ".."
         "#);
     }
 
     #[test]
+    fn a_packet_that_cannot_be_sent_is_told() {
+        insta::assert_snapshot!(of_hop(r#""return": "a""#, r#""return": """#), @"
+        w.json:2:15 at /hops/0/return: the packet of the hop cannot be sent
+            `return`: `return` has no value; name the agent that gets the result: return:AGENT
+        ");
+        insta::assert_snapshot!(of_hop(r#""default": "b""#, r#""default": """#), @"");
+        insta::assert_snapshot!(of_hop("{who}", "{who} for"), @"");
+        let [from, to] = [("b", ""), ("", " for")].map(|(default, rest)| {
+            format!("\"{default}\" }}],\n \"fields\": {{ \"to\": \"{{who}}{rest}")
+        });
+        insta::assert_snapshot!(of_hop(&from, &to), @"
+        w.json:3:14 at /hops/0/fields/to: the packet of the hop cannot be sent
+            `to`: a space at an end of a value does not come back; leave it out, or point to the text with data_ptr
+        ");
+        insta::assert_snapshot!(of_hop("{who}", &"{who}".repeat(9000)), @"
+        w.json:1:41 at /hops/0: the packet of the hop cannot be sent
+            the packet is longer than the limit (at most 8192 bytes); point to the data with data_ptr, or split the instruction
+        ");
+        let long = format!(r#""default": "{}""#, "b".repeat(9000));
+        insta::assert_snapshot!(of_hop(r#""default": "b""#, &long), @"
+        w.json:2:88 at /hops/0/parameters/0/default: the default is not such a value
+            `who`: the value is longer than a packet; point to the text with data_ptr
+        ");
+        let needed = of_hop(r#", "default": "b""#, "");
+        insta::assert_snapshot!(needed, @"");
+    }
+
+    #[test]
     fn a_document_of_another_shape_is_told() {
-        insta::assert_snapshot!(read("[]").unwrap_err().to_string(), @"w.json:1:1: expected an object, found an array");
+        insta::assert_snapshot!(read("[]").unwrap_err().to_string(), @"
+        w.json:1:1: expected an object, found an array
+            replace it with an object
+        ");
         insta::assert_snapshot!(read(r#"{ "hops": [] }"#).unwrap_err().to_string(), @r#"
         w.json:1:1: there is no `name`
             add "name": ".."

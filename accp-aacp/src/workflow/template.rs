@@ -1,6 +1,9 @@
 //! The text of a field, with places for parameters.
 
+use std::collections::BTreeMap;
+
 use super::Parameter;
+use crate::limits::Limits;
 
 /// A text with parameters in it, such as `rpt://payroll/{period}:pdf`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,11 +78,14 @@ impl Rewrite {
 }
 
 impl Template {
-    /// Reads a template.
+    /// Reads a template. `parameters` are their indices by their names.
     ///
     /// # Errors
     /// What is wrong, and the cure.
-    pub(super) fn parse(text: &str, parameters: &[Parameter]) -> Result<Self, [String; 2]> {
+    pub(super) fn parse(
+        text: &str,
+        parameters: &BTreeMap<&str, usize>,
+    ) -> Result<Self, [String; 2]> {
         let mut parts = Vec::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
@@ -102,7 +108,7 @@ impl Template {
                     (name, Some(rewrite))
                 }
             };
-            let Some(index) = parameters.iter().position(|other| other.name == name) else {
+            let Some(index) = parameters.get(name).copied() else {
                 let message = format!("`{name}` is not a parameter of this hop");
                 return Err([message, "declare it under `parameters`".to_owned()]);
             };
@@ -122,16 +128,26 @@ impl Template {
         })
     }
 
-    /// Returns the text for these values of the parameters.
+    /// Returns the text for these values of the parameters. A text that is too long for a packet is
+    /// not written to its end.
     pub(super) fn fill(&self, values: &[String]) -> String {
-        let parts = self.0.iter().map(|part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Value(index, rewrite) => {
-                let value = values.get(*index).cloned().unwrap_or_default();
-                rewrite.map_or(value.clone(), |rewrite| rewrite.apply(&value))
+        let mut filled = String::new();
+        for part in &self.0 {
+            if filled.len() > Limits::DEFAULT.packet_bytes {
+                break;
             }
-        });
-        parts.collect()
+            match part {
+                Part::Text(text) => filled.push_str(text),
+                Part::Value(index, rewrite) => {
+                    let value = values.get(*index).map_or("", String::as_str);
+                    match rewrite {
+                        Some(rewrite) => filled.push_str(&rewrite.apply(value)),
+                        None => filled.push_str(value),
+                    }
+                }
+            }
+        }
+        filled
     }
 
     /// Returns the template as it stands in the file.

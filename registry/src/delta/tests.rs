@@ -214,6 +214,7 @@ fn says_why_it_is_not_applied() {
     insta::assert_snapshot!(error(&other, &a, ALL), @r#"
     E1004: the delta leads to a faulty registry
     registry at /schemas/p/fields: expected an array, found the string "x"
+        replace it with an array
     registry at /schemas/p/types/y: there is no field `y`
         the fields are
     "#);
