@@ -8,10 +8,13 @@ use accp_aacp::fallback::{
 use accp_aacp::{Packet, Vocabulary};
 use accp_registry::Hash;
 
-use super::vocabulary::{VocabularyArgs, faulty, read};
+use super::vocabulary::{VocabularyArgs, faulty, read_up_to};
 use crate::choices::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
+
+/// The most bytes of a document that is imported. An export has no limit; its `entries` can be split.
+const DOCUMENT_BYTES: u64 = 256 << 20;
 
 /// Show and change the instructions that a registry holds
 ///
@@ -91,8 +94,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Action::Remove(key) => remove(args, key),
         Action::Export => export(args),
         Action::Import { file } => {
-            let entries =
-                Entry::from_document(&file.display().to_string(), &read(file)?, &vocabulary);
+            let text = read_up_to(file, DOCUMENT_BYTES)?;
+            let entries = Entry::from_document(&file.display().to_string(), &text, &vocabulary);
             store(args, &entries.map_err(|problems| faulty(&problems))?)
         }
     }

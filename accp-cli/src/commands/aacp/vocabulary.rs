@@ -1,6 +1,7 @@
 //! The vocabulary and the workflows of a command.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use accp_aacp::{Limits, Validator, Vocabulary, Workflow, WorkflowError};
@@ -17,7 +18,7 @@ pub(super) struct VocabularyArgs {
     /// A JSON file with `domains` and `keys` that are known besides those of the draft; may be
     /// repeated
     #[arg(long, value_name = "FILE")]
-    vocabulary: Vec<PathBuf>,
+    pub(super) vocabulary: Vec<PathBuf>,
 }
 
 impl VocabularyArgs {
@@ -59,14 +60,19 @@ pub(super) fn workflow(name: &str, vocabulary: &Vocabulary) -> Result<Workflow, 
 
 /// Reads a file as text, in bounded memory.
 pub(super) fn read(path: &Path) -> Result<String, Failure> {
-    let size = fs::metadata(path).map_err(Failure::at(path))?.len();
-    if size > FILE_BYTES {
+    read_up_to(path, FILE_BYTES)
+}
+
+/// Reads a file of at most so many bytes as text. What a pipe or a device holds is not known before.
+pub(super) fn read_up_to(path: &Path, most: u64) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(Failure::at(path))?;
+    let read = file.take(most + 1).read_to_end(&mut bytes);
+    if read.map_err(Failure::at(path))? as u64 > most {
         let path = path.display();
-        return Err(Failure::Input(format!(
-            "{path}: the file is longer than {FILE_BYTES} bytes"
-        )));
+        let message = format!("{path}: the file is longer than {most} bytes; split it");
+        return Err(Failure::Input(message));
     }
-    let bytes = fs::read(path).map_err(Failure::at(path))?;
     String::from_utf8(bytes).map_err(|error| {
         let (path, at) = (path.display(), error.utf8_error().valid_up_to());
         Failure::Input(format!(
