@@ -456,6 +456,7 @@ fn a_line_that_is_no_instruction_is_at_fault_and_shows_nothing_of_it() {
         line(",\"hush-2\":1"),
         line("").replace("\"Close it\"", "[\"hush-3\"]"),
         line(",\"p\":[\"hush-4\"]"),
+        line(",\"p\":9"),
         "\"hush-5\"\n".to_owned(),
     ];
     std::fs::write(folder.path("lines"), lines.concat()).unwrap();
@@ -470,7 +471,7 @@ fn a_line_that_is_no_instruction_is_at_fault_and_shows_nothing_of_it() {
     let run = folder.run(&args, "");
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     let errors: Vec<&str> = run.stderr.lines().collect();
-    assert_eq!(errors.len(), 5, "{}", run.stderr);
+    assert_eq!(errors.len(), 6, "{}", run.stderr);
     assert!(!run.stderr.contains("hush") && !run.stdout.contains("hush"));
     for (number, error) in (1..).zip(errors) {
         assert!(error.contains(&format!("lines:{number}: ")), "{error}");

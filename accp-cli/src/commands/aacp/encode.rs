@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::fallback::{self, EnglishArgs};
 use super::lines::written;
-use super::object::Object;
+use super::object::{Object, unread};
 use super::vocabulary::{VocabularyArgs, workflow};
 use crate::choices::Format;
 use crate::input::{InputArg, Line};
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     vocabulary: VocabularyArgs,
     /// json: one object a line with `packet`, and with `workflow` and `hop` or with `line`; for an
-    /// object that makes no packet `line` and `errors`
+    /// object that makes no packet `line` and `errors`, and for a workflow that makes none `errors`
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -64,22 +64,22 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Makes the packets of a workflow.
 fn by_rules(args: &Args, name: &str, vocabulary: &Vocabulary) -> Outcome {
-    let workflow = workflow(name, vocabulary)?;
-    let mut values = Vec::new();
-    for set in &args.set {
-        let value = set.split_once('=');
-        values.push(value.ok_or_else(|| {
-            Failure::Misuse("--set needs NAME=VALUE; write the name, `=` and the value".to_owned())
-        })?);
-    }
+    let workflow = workflow(name, vocabulary)
+        .or_else(|failure| refused(args.format, "workflow-invalid", None, failure))?;
+    let values: Option<Vec<_>> = args.set.iter().map(|set| set.split_once('=')).collect();
+    let Some(values) = values else {
+        let text = "--set needs NAME=VALUE; write the name, `=` and the value";
+        let failure = Failure::Misuse(text.to_owned());
+        return refused(args.format, "set-invalid", None, failure);
+    };
     let packets = workflow.encode(args.hop.as_deref(), &values);
-    let packets = packets.map_err(|error| {
-        let message = error.to_string();
-        if error.is_value() {
-            Failure::Input(message)
+    let packets = packets.or_else(|error| {
+        let failure = if error.is_value() {
+            Failure::Input(error.to_string())
         } else {
-            Failure::Misuse(message)
-        }
+            Failure::Misuse(error.to_string())
+        };
+        refused(args.format, error.code(), error.name(), failure)
     })?;
     let mut out = Output::stdout();
     for (hop, packet) in packets {
@@ -94,6 +94,20 @@ fn by_rules(args: &Args, name: &str, vocabulary: &Vocabulary) -> Outcome {
     Ok(Verdict::Fine)
 }
 
+/// Fails. A program gets the failure as an object with `errors` before.
+fn refused<T>(
+    format: Format,
+    code: &str,
+    field: Option<&str>,
+    failure: Failure,
+) -> Result<T, Failure> {
+    if format == Format::Json {
+        let error = json!({ "code": code, "field": field, "message": failure.to_string() });
+        Output::print(format!("{}\n", json!({ "errors": [error] })).as_bytes())?;
+    }
+    Err(failure)
+}
+
 /// Makes a packet, or returns the error as JSON: `code`, `field` and `message`.
 fn packet(line: Line<'_>) -> Result<String, Json> {
     if line.is_cut() {
@@ -106,15 +120,8 @@ fn packet(line: Line<'_>) -> Result<String, Json> {
         return Err(json!({ "code": "too-long", "field": null, "message": message }));
     }
     let object = serde_json::from_slice::<Object>(line.bytes).map_err(|error| {
-        let (message, place) = (error.to_string(), error.column());
-        let message = message.split(" at line ").next().unwrap_or_default();
-        let cure = if error.is_data() {
-            ""
-        } else {
-            "; write an object as `accp aacp decode` gives it, on one line"
-        };
-        let message = format!("character {place}: {message}{cure}");
-        json!({ "code": "json", "field": null, "message": message })
+        let cure = "write an object as `accp aacp decode` gives it, on one line";
+        json!({ "code": "json", "field": null, "message": unread(&error, cure) })
     })?;
     let packet = object.packet().map_err(|error| {
         let code = error.code().map_or("value-invalid", |code| code.as_str());

@@ -48,6 +48,7 @@ pub(super) struct EnglishArgs {
         long,
         value_name = "1|2|3",
         default_value = "2",
+        value_parser = ["1", "2", "3"],
         requires = "instruction"
     )]
     p: String,

@@ -30,6 +30,21 @@ impl Object {
     }
 }
 
+/// Returns what is wrong with a line that is not such an object. What serde found in a place of another
+/// type is not shown.
+pub(super) fn unread(error: &serde_json::Error, cure: &str) -> String {
+    let message = error.to_string();
+    let message = message.rsplit_once(" at line ").map_or("", |parts| parts.0);
+    let wrong = message.strip_prefix("invalid ");
+    let wrong = wrong.and_then(|wrong| wrong.rsplit_once(", expected "));
+    let message = match wrong {
+        Some((_, expected)) => format!("expected {expected}; {cure}"),
+        None if error.is_data() => message.to_owned(),
+        None => format!("{message}; {cure}"),
+    };
+    format!("character {}: {message}", error.column())
+}
+
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Parts;

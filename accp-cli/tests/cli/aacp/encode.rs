@@ -1,9 +1,11 @@
 //! `accp aacp encode` and `accp aacp workflows`.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::{HEAD, aacp};
-use crate::Folder;
+use crate::{Folder, accp};
 
 #[test]
 fn what_decode_writes_encode_reads_to_the_byte() {
@@ -36,6 +38,10 @@ fn encode_refuses_what_makes_no_packet_and_goes_on() {
         r#"{"task":"LOG","dom":"HR","fields":{"return":"a"},"ret":"b"}"#,
         r#"{"task":"LOG","task":"SEND","dom":"HR","fields":{"return":"a"}}"#,
         "not json",
+        r#"{"task":20240831,"dom":"HR","fields":{"return":"a"}}"#,
+        r#"{"task":"LOG","dom":"HR","fields":"a secret, expected here at line 1"}"#,
+        r#"{"task":"LOG","dom":"HR","fields":[["a secret"]]}"#,
+        r#""a secret""#,
         r#"{"task":"LOG","dom":"HR","fields":{"return":"a"}}"#,
     ];
     let run = aacp(&["encode"], objects.join("\n"));
@@ -52,6 +58,10 @@ fn encode_refuses_what_makes_no_packet_and_goes_on() {
     error: stdin:6: character 54: an unknown key; the keys are task, dom and fields
     error: stdin:7: character 27: `task` stands twice; keep one of the two
     error: stdin:8: character 2: expected ident; write an object as `accp aacp decode` gives it, on one line
+    error: stdin:9: character 16: expected a string; write an object as `accp aacp decode` gives it, on one line
+    error: stdin:10: character 69: expected an array of pairs, or an object; write an object as `accp aacp decode` gives it, on one line
+    error: stdin:11: character 47: expected a tuple of size 2; write an object as `accp aacp decode` gives it, on one line
+    error: stdin:12: character 10: expected an object with `task`, `dom` and `fields`; write an object as `accp aacp decode` gives it, on one line
     ");
     let run = aacp(&["encode", "--format", "json"], objects[0]);
     let error = &run.json()[0]["errors"][0];
@@ -126,6 +136,32 @@ fn encode_refuses_names_that_a_workflow_does_not_have() {
             1,
             "`period`: `|` separates fields",
         ),
+        (
+            &["--workflow", "payroll", "--hop", "log_run", "--set", "p=9"],
+            1,
+            "`p`: the value is not a priority; the priorities are 1, 2, 3",
+        ),
+        (
+            &["--workflow", "payroll", "--hop", "log_run", "--set", "p="],
+            1,
+            "`p`: the value is not a priority",
+        ),
+        (
+            &[
+                "--english",
+                "x",
+                "--dom",
+                "HR",
+                "--return",
+                "A",
+                "--registry",
+                "r",
+                "--p",
+                "9",
+            ],
+            2,
+            "possible values: 1, 2, 3",
+        ),
         (&["--workflow", "no/such.json"], 2, "no/such.json"),
         (&["--set", "period=1"], 2, "--workflow"),
     ] {
@@ -136,7 +172,21 @@ fn encode_refuses_names_that_a_workflow_does_not_have() {
             "{args:?}"
         );
         assert!(run.stderr.contains(says), "{args:?}: {}", run.stderr);
+        // A program gets the same as an object.
+        let run = aacp(&[&["encode", "--format", "json"], args].concat(), "");
+        assert_eq!(run.code, Some(code), "{args:?}");
+        if args.contains(&"--workflow") {
+            let error = &run.json()[0]["errors"][0];
+            let message = error["message"].as_str().unwrap();
+            assert!(message.contains(says), "{args:?}: {error}");
+            assert!(error["code"].is_string(), "{args:?}: {error}");
+        }
     }
+    let args = ["encode", "--workflow", "payroll", "--format", "json"];
+    let run = aacp(&[&args[..], &["--set", "period=a|b"]].concat(), "");
+    let error = &run.json()[0]["errors"][0];
+    let found = (&error["code"], &error["field"]);
+    assert_eq!(found, (&json!("value-invalid"), &json!("period")));
 }
 
 #[test]
@@ -209,6 +259,59 @@ fn files_with_a_mistake_are_told_with_the_place() {
     assert_eq!(folder.run(&own, "").json()[0]["warnings"], json!([]));
     let missing = folder.run(&["aacp", "validate", "--vocabulary", "no.json"], "");
     assert_eq!(missing.code, Some(2));
+}
+
+/// A hundred thousand declared keys are read, each compared with few others.
+#[test]
+fn a_large_vocabulary_is_read() {
+    let keys: Vec<String> = (0..100_000).map(|key| format!("org_{key}")).collect();
+    let folder = Folder::with(&[("own.json", &json!({ "keys": keys }).to_string())]);
+    let began = Instant::now();
+    let args = ["aacp", "validate", "--vocabulary", "own.json"];
+    let run = folder.run(&args, format!("{HEAD}|org_99999:1\n"));
+    assert_eq!((run.code, &run.stdout[..]), (Some(0), ""));
+    let most = Duration::from_secs(10);
+    assert!(began.elapsed() < most, "{:?}", began.elapsed());
+}
+
+/// What a device or a pipe holds is not known before it is read.
+#[test]
+fn a_file_without_an_end_is_refused() {
+    for args in [
+        &["validate", "--vocabulary", "/dev/zero"][..],
+        &["workflows", "/dev/zero"],
+        &["registry", "import", "/dev/zero", "--registry", "r.aacp"],
+    ] {
+        let run = aacp(args, "");
+        assert_eq!(run.code, Some(1), "{args:?}");
+        assert!(
+            run.stderr
+                .starts_with("error: /dev/zero: the file is longer than ")
+        );
+        assert!(run.stderr.ends_with(" bytes; split it\n"), "{}", run.stderr);
+    }
+    let run = accp(&["generate", "--aacp", "/dev/zero"], "");
+    assert_eq!(run.code, Some(1));
+}
+
+/// The export of a registry may be longer than other files that the command reads.
+#[test]
+fn a_long_export_is_imported() {
+    let long = format!("{{\"version\":1,\"entries\":[]{}}}", " ".repeat(17 << 20));
+    let folder = Folder::with(&[("e.json", &long)]);
+    let args = [
+        "aacp",
+        "registry",
+        "import",
+        "e.json",
+        "--registry",
+        "r.aacp",
+    ];
+    let run = folder.run(&args, "");
+    assert_eq!(
+        (run.code, &run.stderr[..]),
+        (Some(0), "0 added, 0 there already\n")
+    );
 }
 
 #[test]

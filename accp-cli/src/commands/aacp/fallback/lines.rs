@@ -9,12 +9,13 @@ use accp_aacp::fallback::{FallbackError, Instruction, Request};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
+use super::super::lines::refuse;
 use super::worker::{Reply, Worker, worker};
 use super::{EnglishArgs, Mode, is_input, shown, verdict};
 use crate::choices::Format;
 use crate::input::{Input, Line};
 use crate::outcome::{Outcome, Verdict};
-use crate::output::{self, Output};
+use crate::output::Output;
 
 /// The lines that each thread has before the answers are printed.
 const LINES: usize = 16;
@@ -81,14 +82,7 @@ pub(super) fn run(
                     let is_input = fault.is_input();
                     inputs += u64::from(is_input);
                     others += u64::from(!is_input);
-                    let (number, json) = (task.number, fault.to_json());
-                    match format {
-                        Format::Text => {
-                            let message = json["message"].as_str().unwrap_or_default();
-                            output::error(format_args!("{name}:{number}: {message}"));
-                        }
-                        Format::Json => out.line(json!({ "line": number, "errors": [json] }))?,
-                    }
+                    refuse(&name, task.number, format, &fault.to_json(), &mut out)?;
                 }
                 (None, _) => others += 1,
             }
@@ -160,8 +154,11 @@ fn request(line: Line<'_>, args: &EnglishArgs) -> Result<Request, Fault> {
         None => args.p.clone(),
         Some(Json::String(text)) => text.clone(),
         Some(Json::Number(number)) => number.to_string(),
-        Some(_) => return fault("`p` is not a priority; write 1, 2 or 3".to_owned()),
+        Some(_) => String::new(),
     };
+    if Vocabulary::standard().priority(&priority).is_none() {
+        return fault("`p` is not a priority; write 1, 2 or 3".to_owned());
+    }
     let dom = dom.ok_or_else(|| missing("dom"))?;
     let receiver = receiver.ok_or_else(|| missing("return"))?;
     Request::new(&asked.english, dom, receiver, &priority).map_err(Fault::Request)
