@@ -2,7 +2,7 @@
 
 mod hop;
 
-use accp_aacp::Workflow;
+use accp_aacp::{Vocabulary, Workflow};
 use accp_registry::AACP;
 use quote::quote;
 
@@ -16,6 +16,10 @@ use hop::hop;
 pub struct WorkflowOptions {
     /// The file of the workflow, as the command names it; `None` for the standard workflows.
     pub file: Option<String>,
+    /// The vocabulary of the workflows, which says what their fields mean and which are lists.
+    pub vocabulary: Vocabulary,
+    /// The files that add to the standard vocabulary, as the command names them.
+    pub vocabulary_files: Vec<String>,
     /// The path of the runtime crate: `accp_aacp`.
     pub runtime: String,
     /// Whether the types own their texts and have no lifetime: `String` instead of `Cow<str>`.
@@ -26,6 +30,8 @@ impl Default for WorkflowOptions {
     fn default() -> Self {
         Self {
             file: None,
+            vocabulary: Vocabulary::standard().clone(),
+            vocabulary_files: Vec::new(),
             runtime: AACP.rust.runtime.to_owned(),
             owned: false,
         }
@@ -38,6 +44,9 @@ impl WorkflowOptions {
         let mut command = String::from("accp generate --aacp");
         if let Some(word) = &self.file {
             command.extend([" ", word]);
+        }
+        for file in &self.vocabulary_files {
+            command.extend([" --vocabulary ", file]);
         }
         if self.runtime != AACP.rust.runtime {
             command.extend([" --runtime ", &self.runtime]);
@@ -75,9 +84,10 @@ pub fn generate_workflows(
     workflows: &[Workflow],
     options: &WorkflowOptions,
 ) -> Result<String, Error> {
-    // The path stands in a comment, between backticks.
+    // The paths stand in a comment, between backticks.
     let is_odd = |path: &&String| path.contains(|c| c == '`' || doc::is_hidden(c));
-    if let Some(path) = options.file.as_ref().filter(is_odd) {
+    let mut paths = options.file.iter().chain(&options.vocabulary_files);
+    if let Some(path) = paths.find(is_odd) {
         return Err(Error::Path(path.into()));
     }
     let Ok(runtime) = syn::parse_str::<syn::Path>(&options.runtime) else {

@@ -97,7 +97,7 @@ pub mod payroll {
         /// The priority.
         pub p: Option<Cow<'a, str>>,
         /// The rules to apply.
-        pub rules: Cow<'a, str>,
+        pub rules: Option<Cow<'a, str>>,
         /// What to check against.
         pub validate: Cow<'a, str>,
         /// Marks for special treatment.
@@ -113,7 +113,7 @@ pub mod payroll {
             Self {
                 return_: Cow::Borrowed("HR-Agent"),
                 p: Some(Cow::Borrowed("1")),
-                rules: Cow::Borrowed("payroll_v2"),
+                rules: Some(Cow::Borrowed("payroll_v2")),
                 validate: Cow::Borrowed("budget_cc"),
                 flags: Vec::new(),
                 extra: Vec::new(),
@@ -174,9 +174,9 @@ pub mod payroll {
         /// The priority.
         pub p: Option<Cow<'a, str>>,
         /// The state of the work.
-        pub status: Cow<'a, str>,
+        pub status: Option<Cow<'a, str>>,
         /// Who acted.
-        pub actor: Cow<'a, str>,
+        pub actor: Option<Cow<'a, str>>,
         /// The agents or systems that took part, in their order.
         pub chain: Vec<Cow<'a, str>>,
         /// The fields that the hop does not have, in their order.
@@ -190,8 +190,8 @@ pub mod payroll {
             Self {
                 return_: Cow::Borrowed("AUD-Agent"),
                 p: Some(Cow::Borrowed("2")),
-                status: Cow::Borrowed("review_required"),
-                actor: Cow::Borrowed("HR-Agent"),
+                status: Some(Cow::Borrowed("review_required")),
+                actor: Some(Cow::Borrowed("HR-Agent")),
                 chain: vec![
                     Cow::Borrowed("HRMS"), Cow::Borrowed("FIN"), Cow::Borrowed("PAY"),
                     Cow::Borrowed("RPT")
@@ -223,7 +223,7 @@ pub mod payroll {
         /// What is attached.
         pub att: Vec<Cow<'a, str>>,
         /// The note that goes with the message.
-        pub flag_msg: Cow<'a, str>,
+        pub flag_msg: Option<Cow<'a, str>>,
         /// The fields that the hop does not have, in their order.
         #[aacp(extra)]
         pub extra: Vec<(Cow<'a, str>, Cow<'a, str>)>,
@@ -244,7 +244,7 @@ pub mod payroll {
                     .split(',')
                     .map(|item| Cow::Owned(item.to_owned()))
                     .collect(),
-                flag_msg: Cow::Borrowed("review_required"),
+                flag_msg: Some(Cow::Borrowed("review_required")),
                 extra: Vec::new(),
             }
         }
@@ -464,7 +464,7 @@ pub mod it {
         /// The state of the work.
         pub status: Cow<'a, str>,
         /// Who acted.
-        pub actor: Cow<'a, str>,
+        pub actor: Option<Cow<'a, str>>,
         /// The agents or systems that took part, in their order.
         pub chain: Vec<Cow<'a, str>>,
         /// The fields that the hop does not have, in their order.
@@ -481,7 +481,7 @@ pub mod it {
                 p: Some(Cow::Borrowed("3")),
                 filter: Cow::Owned(format!("usr={username}")),
                 status: Cow::Borrowed("ok"),
-                actor: Cow::Borrowed("IT-Agent"),
+                actor: Some(Cow::Borrowed("IT-Agent")),
                 chain: vec![
                     Cow::Borrowed("AD"), Cow::Borrowed("M365"), Cow::Borrowed("VPN"),
                     Cow::Borrowed("CRM"), Cow::Borrowed("BADGE")
@@ -519,7 +519,7 @@ pub mod invoice {
         #[aacp(rename = "match")]
         pub match_: Cow<'a, str>,
         /// The terms of payment.
-        pub terms: Cow<'a, str>,
+        pub terms: Option<Cow<'a, str>>,
         /// The steps that are asked for.
         pub req: Vec<Cow<'a, str>>,
         /// The fields that the hop does not have, in their order.
@@ -549,7 +549,7 @@ pub mod invoice {
                 ccy: currency,
                 sup: supplier,
                 match_: purchase_order,
-                terms: Cow::Borrowed("net30"),
+                terms: Some(Cow::Borrowed("net30")),
                 req: vec![Cow::Borrowed("validate"), Cow::Borrowed("schedule_pay")],
                 extra: Vec::new(),
             }
@@ -575,7 +575,7 @@ pub mod invoice {
         /// The supplier.
         pub sup: Cow<'a, str>,
         /// The terms of payment.
-        pub terms: Cow<'a, str>,
+        pub terms: Option<Cow<'a, str>>,
         /// The steps that are asked for.
         pub req: Vec<Cow<'a, str>>,
         /// The fields that the hop does not have, in their order.
@@ -602,7 +602,7 @@ pub mod invoice {
                 amt: amount,
                 ccy: currency,
                 sup: supplier,
-                terms: Cow::Borrowed("net30"),
+                terms: Some(Cow::Borrowed("net30")),
                 req: vec![Cow::Borrowed("schedule"), Cow::Borrowed("confirm")],
                 extra: Vec::new(),
             }
@@ -628,9 +628,9 @@ pub mod invoice {
         /// The supplier.
         pub sup: Cow<'a, str>,
         /// The state of the work.
-        pub status: Cow<'a, str>,
+        pub status: Option<Cow<'a, str>>,
         /// Who acted.
-        pub actor: Cow<'a, str>,
+        pub actor: Option<Cow<'a, str>>,
         /// The fields that the hop does not have, in their order.
         #[aacp(extra)]
         pub extra: Vec<(Cow<'a, str>, Cow<'a, str>)>,
@@ -657,8 +657,8 @@ pub mod invoice {
                 amt: amount,
                 ccy: currency,
                 sup: supplier,
-                status: Cow::Borrowed("ok"),
-                actor: Cow::Borrowed("FIN-Agent"),
+                status: Some(Cow::Borrowed("ok")),
+                actor: Some(Cow::Borrowed("FIN-Agent")),
                 extra: Vec::new(),
             }
         }
@@ -686,7 +686,7 @@ pub mod contract {
         /// The other party of the contract.
         pub party: Cow<'a, str>,
         /// The level of risk.
-        pub risk: Cow<'a, str>,
+        pub risk: Option<Cow<'a, str>>,
         /// The steps that are asked for.
         pub req: Vec<Cow<'a, str>>,
         /// The fields that the hop does not have, in their order.
@@ -709,7 +709,7 @@ pub mod contract {
                 p: Some(Cow::Borrowed("1")),
                 type_: contract_type,
                 party,
-                risk: Cow::Borrowed("medium"),
+                risk: Some(Cow::Borrowed("medium")),
                 req: vec![
                     Cow::Borrowed("clause_review"), Cow::Borrowed("risk_assess"),
                     Cow::Borrowed("sign_recommend")
@@ -739,9 +739,9 @@ pub mod contract {
         /// What is wrong.
         pub issue: Cow<'a, str>,
         /// The level of risk.
-        pub risk: Cow<'a, str>,
+        pub risk: Option<Cow<'a, str>>,
         /// What must wait until this is settled.
-        pub block: Cow<'a, str>,
+        pub block: Option<Cow<'a, str>>,
         /// The steps that are asked for.
         pub req: Vec<Cow<'a, str>>,
         /// The fields that the hop does not have, in their order.
@@ -771,8 +771,8 @@ pub mod contract {
                 party,
                 clause: clause_ref,
                 issue,
-                risk: Cow::Borrowed("high"),
-                block: Cow::Borrowed("signature"),
+                risk: Some(Cow::Borrowed("high")),
+                block: Some(Cow::Borrowed("signature")),
                 req: vec![Cow::Borrowed("senior_review")],
                 extra: Vec::new(),
             }
@@ -799,7 +799,7 @@ pub mod contract {
         /// The state of the work.
         pub status: Cow<'a, str>,
         /// Who acted.
-        pub actor: Cow<'a, str>,
+        pub actor: Option<Cow<'a, str>>,
         /// The fields that the hop does not have, in their order.
         #[aacp(extra)]
         pub extra: Vec<(Cow<'a, str>, Cow<'a, str>)>,
@@ -827,7 +827,7 @@ pub mod contract {
                 party,
                 risk,
                 status: recommendation,
-                actor: Cow::Borrowed("LEG-Agent"),
+                actor: Some(Cow::Borrowed("LEG-Agent")),
                 extra: Vec::new(),
             }
         }

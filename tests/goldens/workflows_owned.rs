@@ -96,7 +96,7 @@ pub mod payroll {
         /// The priority.
         pub p: Option<String>,
         /// The rules to apply.
-        pub rules: String,
+        pub rules: Option<String>,
         /// What to check against.
         pub validate: String,
         /// Marks for special treatment.
@@ -112,7 +112,7 @@ pub mod payroll {
             Self {
                 return_: String::from("HR-Agent"),
                 p: Some(String::from("1")),
-                rules: String::from("payroll_v2"),
+                rules: Some(String::from("payroll_v2")),
                 validate: String::from("budget_cc"),
                 flags: Vec::new(),
                 extra: Vec::new(),
@@ -173,9 +173,9 @@ pub mod payroll {
         /// The priority.
         pub p: Option<String>,
         /// The state of the work.
-        pub status: String,
+        pub status: Option<String>,
         /// Who acted.
-        pub actor: String,
+        pub actor: Option<String>,
         /// The agents or systems that took part, in their order.
         pub chain: Vec<String>,
         /// The fields that the hop does not have, in their order.
@@ -189,8 +189,8 @@ pub mod payroll {
             Self {
                 return_: String::from("AUD-Agent"),
                 p: Some(String::from("2")),
-                status: String::from("review_required"),
-                actor: String::from("HR-Agent"),
+                status: Some(String::from("review_required")),
+                actor: Some(String::from("HR-Agent")),
                 chain: vec![
                     String::from("HRMS"), String::from("FIN"), String::from("PAY"),
                     String::from("RPT")
@@ -222,7 +222,7 @@ pub mod payroll {
         /// What is attached.
         pub att: Vec<String>,
         /// The note that goes with the message.
-        pub flag_msg: String,
+        pub flag_msg: Option<String>,
         /// The fields that the hop does not have, in their order.
         #[aacp(extra)]
         pub extra: Vec<(String, String)>,
@@ -241,7 +241,7 @@ pub mod payroll {
                     .split(',')
                     .map(str::to_owned)
                     .collect(),
-                flag_msg: String::from("review_required"),
+                flag_msg: Some(String::from("review_required")),
                 extra: Vec::new(),
             }
         }
@@ -460,7 +460,7 @@ pub mod it {
         /// The state of the work.
         pub status: String,
         /// Who acted.
-        pub actor: String,
+        pub actor: Option<String>,
         /// The agents or systems that took part, in their order.
         pub chain: Vec<String>,
         /// The fields that the hop does not have, in their order.
@@ -477,7 +477,7 @@ pub mod it {
                 p: Some(String::from("3")),
                 filter: format!("usr={username}"),
                 status: String::from("ok"),
-                actor: String::from("IT-Agent"),
+                actor: Some(String::from("IT-Agent")),
                 chain: vec![
                     String::from("AD"), String::from("M365"), String::from("VPN"),
                     String::from("CRM"), String::from("BADGE")
@@ -514,7 +514,7 @@ pub mod invoice {
         #[aacp(rename = "match")]
         pub match_: String,
         /// The terms of payment.
-        pub terms: String,
+        pub terms: Option<String>,
         /// The steps that are asked for.
         pub req: Vec<String>,
         /// The fields that the hop does not have, in their order.
@@ -544,7 +544,7 @@ pub mod invoice {
                 ccy: currency,
                 sup: supplier,
                 match_: purchase_order,
-                terms: String::from("net30"),
+                terms: Some(String::from("net30")),
                 req: vec![String::from("validate"), String::from("schedule_pay")],
                 extra: Vec::new(),
             }
@@ -570,7 +570,7 @@ pub mod invoice {
         /// The supplier.
         pub sup: String,
         /// The terms of payment.
-        pub terms: String,
+        pub terms: Option<String>,
         /// The steps that are asked for.
         pub req: Vec<String>,
         /// The fields that the hop does not have, in their order.
@@ -597,7 +597,7 @@ pub mod invoice {
                 amt: amount,
                 ccy: currency,
                 sup: supplier,
-                terms: String::from("net30"),
+                terms: Some(String::from("net30")),
                 req: vec![String::from("schedule"), String::from("confirm")],
                 extra: Vec::new(),
             }
@@ -623,9 +623,9 @@ pub mod invoice {
         /// The supplier.
         pub sup: String,
         /// The state of the work.
-        pub status: String,
+        pub status: Option<String>,
         /// Who acted.
-        pub actor: String,
+        pub actor: Option<String>,
         /// The fields that the hop does not have, in their order.
         #[aacp(extra)]
         pub extra: Vec<(String, String)>,
@@ -652,8 +652,8 @@ pub mod invoice {
                 amt: amount,
                 ccy: currency,
                 sup: supplier,
-                status: String::from("ok"),
-                actor: String::from("FIN-Agent"),
+                status: Some(String::from("ok")),
+                actor: Some(String::from("FIN-Agent")),
                 extra: Vec::new(),
             }
         }
@@ -680,7 +680,7 @@ pub mod contract {
         /// The other party of the contract.
         pub party: String,
         /// The level of risk.
-        pub risk: String,
+        pub risk: Option<String>,
         /// The steps that are asked for.
         pub req: Vec<String>,
         /// The fields that the hop does not have, in their order.
@@ -700,7 +700,7 @@ pub mod contract {
                 p: Some(String::from("1")),
                 type_: contract_type,
                 party,
-                risk: String::from("medium"),
+                risk: Some(String::from("medium")),
                 req: vec![
                     String::from("clause_review"), String::from("risk_assess"),
                     String::from("sign_recommend")
@@ -730,9 +730,9 @@ pub mod contract {
         /// What is wrong.
         pub issue: String,
         /// The level of risk.
-        pub risk: String,
+        pub risk: Option<String>,
         /// What must wait until this is settled.
-        pub block: String,
+        pub block: Option<String>,
         /// The steps that are asked for.
         pub req: Vec<String>,
         /// The fields that the hop does not have, in their order.
@@ -762,8 +762,8 @@ pub mod contract {
                 party,
                 clause: clause_ref,
                 issue,
-                risk: String::from("high"),
-                block: String::from("signature"),
+                risk: Some(String::from("high")),
+                block: Some(String::from("signature")),
                 req: vec![String::from("senior_review")],
                 extra: Vec::new(),
             }
@@ -790,7 +790,7 @@ pub mod contract {
         /// The state of the work.
         pub status: String,
         /// Who acted.
-        pub actor: String,
+        pub actor: Option<String>,
         /// The fields that the hop does not have, in their order.
         #[aacp(extra)]
         pub extra: Vec<(String, String)>,
@@ -818,7 +818,7 @@ pub mod contract {
                 party,
                 risk,
                 status: recommendation,
-                actor: String::from("LEG-Agent"),
+                actor: Some(String::from("LEG-Agent")),
                 extra: Vec::new(),
             }
         }

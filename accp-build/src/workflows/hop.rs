@@ -1,6 +1,6 @@
 //! A hop as a struct, with the function that makes it from the parameters of the hop.
 
-use accp_aacp::{Hop, Kind, Parameter, Rewrite, Vocabulary};
+use accp_aacp::{Hop, Kind, Parameter, Rewrite};
 use accp_registry::AACP;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote};
@@ -38,7 +38,8 @@ pub(super) fn hop(
     let mut add = |key: &str, ty: TokenStream, value: TokenStream| {
         let ident = unique(&mut names, &snake(key), 'n');
         let ident = ident.ok_or_else(|| fault(&format!("{at}/fields/{key}"), key))?;
-        let meaning = Vocabulary::standard().key(key).map(|key| &key.meaning[..]);
+        let meaning = options.vocabulary.key(key).map(|key| &key.meaning[..]);
+        let meaning = meaning.filter(|meaning| !meaning.is_empty());
         let doc = doc::attributes(&[sentence(&capitalised(meaning.unwrap_or(key)))]);
         let rename = (ident != key).then(|| quote!(#[aacp(rename = #key)]));
         fields.push(quote!(#doc #rename pub #ident: #ty,));
@@ -55,12 +56,19 @@ pub(super) fn hop(
     add("p", quote!(Option<#ty>), quote!(Some(#priority)))?;
     for (key, template) in hop.fields() {
         let parts = parts(hop, &template);
-        let kind = Vocabulary::standard().key(key).map(|key| key.kind);
+        let kind = options.vocabulary.key(key).map(|key| key.kind);
         if kind == Some(Kind::List) {
             add(key, quote!(Vec<#ty>), arguments.list(&text, &parts))?;
-        } else if matches!(&parts[..], []) {
-            // The workflow leaves the field out unless its caller gives a value.
-            add(key, quote!(Option<#ty>), quote!(None))?;
+        } else if may_be_empty(hop, &template) {
+            // The workflow leaves the field out if its caller gives empty values.
+            let value = match &parts[..] {
+                [] => quote!(None),
+                parts => {
+                    let value = arguments.text(&text, parts);
+                    quote!(Some(#value))
+                }
+            };
+            add(key, quote!(Option<#ty>), value)?;
         } else {
             add(key, ty.clone(), arguments.text(&text, &parts))?;
         }
@@ -118,6 +126,18 @@ pub(super) fn hop(
         }
 
         #default
+    })
+}
+
+/// Returns whether a template holds nothing but parameters with a default, which may be empty.
+fn may_be_empty(hop: &Hop, template: &str) -> bool {
+    template.split_terminator('}').all(|place| {
+        let name = place
+            .strip_prefix('{')
+            .and_then(|place| place.split(':').next());
+        let mut parameters = hop.parameters.iter();
+        let parameter = parameters.find(|other| Some(&other.name[..]) == name);
+        parameter.is_some_and(|parameter| parameter.default.is_some())
     })
 }
 

@@ -12,6 +12,7 @@ fn text(hops: &str, owned: bool) -> String {
         file: Some("move.json".into()),
         runtime: "ours::aacp".into(),
         owned,
+        ..WorkflowOptions::default()
     };
     match generate_workflows(&[workflow], &options) {
         Ok(text) => text,
@@ -141,6 +142,7 @@ fn options_that_cannot_stand_in_the_text_are_refused() {
             file: file.map(str::to_owned),
             runtime: runtime.into(),
             owned: false,
+            ..WorkflowOptions::default()
         };
         generate_workflows(Workflow::standard(), &options)
             .unwrap_err()

@@ -29,6 +29,10 @@ pub(crate) struct Args {
     /// Generate the workflows of AACP instead: a struct for each hop, with its packet
     #[arg(long, conflicts_with_all = ["standard", "no_std", "schemaless", "any_frame", "type_attribute", "field_attribute", "tools"])]
     aacp: bool,
+    /// With --aacp: a JSON file with `domains` and `keys` that are known besides those of the draft; may
+    /// be repeated
+    #[arg(long, value_name = "FILE", requires = "aacp", conflicts_with_all = ["standard", "no_std", "schemaless", "any_frame", "type_attribute", "field_attribute", "tools"])]
+    vocabulary: Vec<PathBuf>,
     /// Also generate the standard profiles
     #[arg(long)]
     standard: bool,
@@ -91,7 +95,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let runtime = args.runtime.as_deref();
     let text = match args.tools {
         Some(api) => tools(args, api)?,
-        None if args.aacp => structs::rust(args.registry.as_deref(), runtime, args.owned)?,
+        None if args.aacp => {
+            let path = args.registry.as_deref();
+            structs::rust(path, &args.vocabulary, runtime, args.owned)?
+        }
         None => rust(args)?,
     };
     match &args.output {

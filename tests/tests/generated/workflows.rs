@@ -68,6 +68,21 @@ fn aacp_35_generated_types_write_what_the_workflows_write() {
     assert_eq!(hops, 18);
 }
 
+/// A caller may give an empty value for a parameter with a default. Then the workflow leaves the field
+/// out, and the type can do so as well.
+#[test]
+fn a_field_that_a_workflow_leaves_out_is_an_option() {
+    let payroll = Workflow::named("payroll").unwrap();
+    let packets = payroll.encode(Some("log_run"), &[("status", ""), ("chain", "")]);
+    let packets = packets.unwrap();
+    let text = packets[0].1.text();
+    assert_eq!(text, "LOG|HR|return:AUD-Agent|p:2|aacp:1.1|actor:HR-Agent");
+    let mut typed = workflows::payroll::LogRun::new();
+    (typed.status, typed.chain) = (None, Vec::new());
+    assert_eq!(typed.to_packet().unwrap(), text);
+    assert_eq!(workflows::payroll::LogRun::decode(text), Ok(typed));
+}
+
 #[test]
 fn aacp_35_generated_files_are_up_to_date() {
     let goldens = Path::new(env!("CARGO_MANIFEST_DIR")).join("goldens");

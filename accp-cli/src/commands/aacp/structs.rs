@@ -1,21 +1,28 @@
 //! `accp generate --aacp`: generates Rust from workflows.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use accp_aacp::{Vocabulary, Workflow};
+use accp_aacp::Workflow;
 use accp_build::{Error, WorkflowOptions, generate_workflows};
 
+use super::vocabulary::{VocabularyArgs, faulty, read};
 use crate::outcome::Failure;
 
 /// Returns the Rust source of the workflow in a file, or of those of the draft.
 pub(in crate::commands) fn rust(
     path: Option<&Path>,
+    vocabulary: &[PathBuf],
     runtime: Option<&str>,
     owned: bool,
 ) -> Result<String, Failure> {
+    let files = vocabulary.iter().map(|path| path.display().to_string());
+    let words = VocabularyArgs {
+        vocabulary: vocabulary.to_vec(),
+    };
     let mut options = WorkflowOptions {
         owned,
+        vocabulary: words.load()?,
+        vocabulary_files: files.collect(),
         ..WorkflowOptions::default()
     };
     if let Some(runtime) = runtime {
@@ -24,10 +31,9 @@ pub(in crate::commands) fn rust(
     let named;
     let workflows = match path {
         Some(path) => {
-            let text = fs::read_to_string(path).map_err(Failure::at(path))?;
             let file = path.display().to_string();
-            let workflow = Workflow::from_json(&file, &text, Vocabulary::standard());
-            named = workflow.map_err(|problems| Failure::Input(problems.to_string()))?;
+            let workflow = Workflow::from_json(&file, &read(path)?, &options.vocabulary);
+            named = workflow.map_err(|problems| faulty(&problems))?;
             options.file = Some(file);
             std::slice::from_ref(&named)
         }
