@@ -174,6 +174,7 @@ mod tests {
         r.json:2:5 at /entries/0/english: the instruction is empty; say in English what to do
         r.json:3:3 at /entries/1: `dom`: field 1 is not a domain; write a domain of letters, digits, `_` and `-`
         r.json:3:70 at /entries/1/fields/0: expected a key and a value, both strings, found an array
+            replace it with a key and a value, both strings
         r.json:3:79 at /entries/1/fields/1: `return` is the caller's
             remove the field
         r.json:4:28 at /entries/2/id: the id is of another instruction

@@ -49,16 +49,12 @@ fn has(list: &str, word: &str) -> bool {
 }
 
 /// Returns the number of words of the courtesy that an instruction begins with.
-pub(super) fn courtesy<'w>(words: impl Iterator<Item = &'w str> + Clone) -> Option<usize> {
+pub(super) fn courtesy(words: &[&str]) -> Option<usize> {
     COURTESY.iter().find_map(|phrase| {
-        let mut words = words.clone();
-        let mut parts = phrase.split(' ');
-        let begins = parts.all(|part| {
-            words
-                .next()
-                .is_some_and(|word| word.eq_ignore_ascii_case(part))
-        });
-        begins.then(|| phrase.split(' ').count())
+        let count = phrase.split(' ').count();
+        let mut pairs = phrase.split(' ').zip(words);
+        let is_same = pairs.all(|(part, word)| word.eq_ignore_ascii_case(part));
+        (is_same && count <= words.len()).then_some(count)
     })
 }
 

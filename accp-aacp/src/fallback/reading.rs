@@ -69,10 +69,12 @@ impl Reading {
     /// Takes an instruction in its normal form to pieces.
     pub(super) fn of(text: &str) -> Self {
         let tokens = tokens(text);
-        let mut rest = &tokens[..];
-        while let Some(polite) = courtesy(rest.iter().map(|token| token.text)) {
-            rest = rest.get(polite..).unwrap_or_default();
+        let words: Vec<&str> = tokens.iter().map(|token| token.text).collect();
+        let mut polite = 0;
+        while let Some(more) = words.get(polite..).and_then(courtesy) {
+            polite += more;
         }
+        let rest = tokens.get(polite..).unwrap_or_default();
         let mut pieces: Vec<Piece> = Vec::with_capacity(rest.len());
         // A word that is left out leaves the gap before it.
         let mut gap = Gap::Space;
@@ -217,8 +219,8 @@ fn date(pieces: &[Piece]) -> Option<(Value, &[Piece])> {
 
 /// Returns the value at the start of some pieces, perhaps after "of", and the pieces after it.
 fn value_and_rest(pieces: &[Piece]) -> Option<(&Value, &[Piece])> {
-    let is_of = |piece: &&Piece| piece.word() == Some("of") && piece.gap == Gap::Space;
-    let of = usize::from(pieces.first().filter(is_of).is_some());
+    let is_of = |piece: &Piece| piece.word() == Some("of") && piece.gap == Gap::Space;
+    let of = usize::from(pieces.first().is_some_and(is_of));
     let (first, after) = pieces.get(of..)?.split_first()?;
     let value = first.value().filter(|_| first.gap != Gap::Sentence)?;
     Some((value, after))
@@ -338,7 +340,9 @@ fn trimmed(word: &str) -> (&str, &str) {
     let start = word.trim_start_matches(['\'', '‘', ',', '.']);
     // A point before digits is a part of the number.
     let is_fraction = start.starts_with(|c: char| c.is_ascii_digit());
-    let point = word.get(..word.len() - start.len()).is_some_and(|cut| cut.ends_with('.'));
+    let point = word
+        .get(..word.len() - start.len())
+        .is_some_and(|cut| cut.ends_with('.'));
     let cut = word.len() - start.len() - usize::from(is_fraction && point);
     let word = word.get(cut..).unwrap_or(start);
     let end = word

@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "the tests do the IO")]
 
 mod claims;
+mod differences;
 #[cfg(feature = "sqlite")]
 mod file;
 mod hops;

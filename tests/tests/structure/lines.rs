@@ -37,10 +37,11 @@ const BUDGETS: [Budget; 3] = [
         until_then: 9_640,
     },
     Budget {
-        // 80 more than before it had a bridge and a profile, and told each failure to programs too.
+        // 130 more than before it had a bridge and a profile, told each failure to programs too, and went on
+        // where an entry or a packet is at fault.
         of: "the command for packets",
         counts: |file| file.starts_with(PACKETS),
-        goal: 2_180,
+        goal: 2_230,
         until_then: 0,
     },
     Budget {
