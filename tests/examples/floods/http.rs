@@ -206,15 +206,18 @@ pub(crate) async fn unread(hub: SocketAddr, times: u64) -> Result<String, String
     Ok(format!("{times} readers"))
 }
 
-/// Frames for as many sessions as there are frames. Beyond its limit the hub takes none.
+/// Frames for as many sessions as there are frames, and other sessions each time. Beyond its limit the hub
+/// takes none.
 pub(crate) async fn sessions(hub: SocketAddr, times: u64) -> Result<String, String> {
+    static NAMED: AtomicU64 = AtomicU64::new(0);
     let told = count(times, AT_ONCE, move |at| async move {
         let mut raw = Raw::open(hub).await?;
         let frame = format!(
             "@a{at}>req:note{{text:x}}[mid:f00000000001,seq:1,ts:{}]",
             now()
         );
-        let path = format!("/accp/v1/frames?session=flood{at}");
+        let number = NAMED.fetch_add(1, Ordering::Relaxed);
+        let path = format!("/accp/v1/frames?session=flood{number}");
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: {hub}\r\nContent-Type: application/accp\r\n\
              Content-Length: {}\r\n\r\n{frame}",

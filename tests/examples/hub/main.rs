@@ -129,6 +129,7 @@ fn run(args: &Args) -> Result<String, String> {
         accp: args.accp.clone(),
         store: (store != "memory").then_some(store),
         config: folder.path().join("hub.toml"),
+        variables: Vec::new(),
     };
     let replica = if is_database {
         format!("[replica]\nlease = {}\n", LEASE.as_secs())

@@ -13,6 +13,8 @@ pub(crate) struct Start {
     pub(crate) store: Option<String>,
     /// The file of settings.
     pub(crate) config: PathBuf,
+    /// Variables of its environment, beside those of this process.
+    pub(crate) variables: Vec<(&'static str, &'static str)>,
 }
 
 pub(crate) struct Process {
@@ -90,6 +92,7 @@ fn spawn(start: &Start, address: &str) -> Result<Child, String> {
     let mut command = Command::new(&start.accp);
     command.args(["serve", "--listen", address, "--config"]);
     command.arg(&start.config);
+    command.envs(start.variables.iter().copied());
     match &start.store {
         // A URL may have a password, which other users see among the arguments.
         Some(store) => command.env("ACCP_STORE", store),
