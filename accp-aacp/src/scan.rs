@@ -1,6 +1,6 @@
 //! The scanner: one pass over the text of a packet; it borrows all it reads.
 
-use crate::class::{forbidden_at, is_head, is_key, trim};
+use crate::class::{forbidden_at, is_head, is_key, marks, separators, trim};
 use crate::finding::{Code, Finding, Severity};
 use crate::limits::Limits;
 
@@ -20,6 +20,61 @@ pub(crate) struct Scan<'a> {
     pub(crate) findings: Vec<Finding>,
     /// The field and the byte of the first space that does not count.
     pub(crate) space: Option<(usize, usize)>,
+    seen: Seen,
+}
+
+/// A slot between two separators, as far as it is read.
+#[derive(Clone, Copy)]
+struct Slot {
+    index: usize,
+    /// Its first byte.
+    from: usize,
+    /// The byte of its first colon; `usize::MAX` if there is none.
+    colon: usize,
+}
+
+impl Default for Slot {
+    fn default() -> Self {
+        Self {
+            index: 0,
+            from: 0,
+            colon: usize::MAX,
+        }
+    }
+}
+
+impl Slot {
+    fn next(self, from: usize) -> Self {
+        Self {
+            index: self.index + 1,
+            from,
+            ..Self::default()
+        }
+    }
+}
+
+/// The keys so far, one bit for many: a key whose bit is not set is new.
+#[derive(Debug, Default)]
+struct Seen(u64);
+
+impl Seen {
+    fn add(&mut self, key: &str) {
+        self.0 |= Self::bit(key);
+    }
+
+    fn may_have(&self, key: &str) -> bool {
+        self.0 & Self::bit(key) != 0
+    }
+
+    fn bit(key: &str) -> u64 {
+        match key.as_bytes() {
+            [first, .., last] => {
+                let sum = usize::from(*first) + 5 * usize::from(*last) + 7 * key.len();
+                1 << (sum % 64)
+            }
+            _ => 1,
+        }
+    }
 }
 
 impl<'a> Scan<'a> {
@@ -36,6 +91,7 @@ impl<'a> Scan<'a> {
             fields: Vec::new(),
             findings: Vec::new(),
             space: None,
+            seen: Seen::default(),
         };
         if text.len() > limits.packet_bytes {
             scan.findings = too_long(text.as_bytes(), limits);
@@ -45,19 +101,18 @@ impl<'a> Scan<'a> {
             scan.findings.push(Finding::error(Code::PacketEmpty));
             return scan;
         }
-        let slots = text.bytes().filter(|byte| *byte == b'|').count() + 1;
+        let slots = separators(text) + 1;
         scan.fields.reserve_exact(slots.saturating_sub(2));
-        let mut from = 0;
-        for index in 0..slots {
-            let rest = text.get(from..).unwrap_or_default();
-            let slot = rest.find('|').map_or(rest, |end| &rest[..end]);
-            match index {
-                0 => scan.task = scan.head(0, slot, [Code::TaskMissing, Code::TaskInvalid]),
-                1 => scan.dom = scan.head(1, slot, [Code::DomMissing, Code::DomInvalid]),
-                _ => scan.field(index, slot, limits),
+        let mut slot = Slot::default();
+        marks(text, |at, byte| {
+            if byte == b':' {
+                slot.colon = slot.colon.min(at);
+            } else {
+                scan.slot(slot, at, limits);
+                slot = slot.next(at + 1);
             }
-            from += slot.len() + 1;
-        }
+        });
+        scan.slot(slot, text.len(), limits);
         if slots == 1 {
             scan.findings.push(Finding::error(Code::DomMissing));
         }
@@ -75,6 +130,9 @@ impl<'a> Scan<'a> {
 
     /// Returns the index and the value of the first field with this key.
     pub(crate) fn find(&self, key: &str) -> Option<(usize, &'a str)> {
+        if !self.seen.may_have(key) {
+            return None;
+        }
         let mut fields = self.fields.iter().zip(2..);
         let ((_, value), index) = fields.find(|((other, _), _)| *other == key)?;
         Some((index, value))
@@ -92,17 +150,32 @@ impl<'a> Scan<'a> {
         word
     }
 
+    /// Reads the slot that ends before a byte.
+    #[inline]
+    fn slot(&mut self, slot: Slot, to: usize, limits: Limits) {
+        let text = self.text.get(slot.from..to).unwrap_or_default();
+        match slot.index {
+            0 => self.task = self.head(0, text, [Code::TaskMissing, Code::TaskInvalid]),
+            1 => self.dom = self.head(1, text, [Code::DomMissing, Code::DomInvalid]),
+            index => {
+                let colon = (slot.colon < to).then(|| slot.colon - slot.from);
+                self.field(index, text, colon, limits);
+            }
+        }
+    }
+
     /// ```abnf
     /// field = key ":" value
     /// ```
-    fn field(&mut self, index: usize, slot: &'a str, limits: Limits) {
+    #[inline]
+    fn field(&mut self, index: usize, slot: &'a str, colon: Option<usize>, limits: Limits) {
         let is_over = self.fields.len() >= limits.fields;
         if self.fields.len() == limits.fields {
             let finding = Finding::error(Code::TooManyFields).at(index, self.offset(slot));
             self.findings.push(finding.detail(most(limits)));
         }
-        let field = self.trimmed(index, slot);
-        let Some((key, value)) = field.split_once(':') else {
+        let Some((key, value)) = colon.and_then(|colon| slot.split_at_checked(colon)) else {
+            let field = self.trimmed(index, slot);
             let code = if field.is_empty() {
                 Code::FieldEmpty
             } else {
@@ -113,20 +186,30 @@ impl<'a> Scan<'a> {
             return;
         };
         let key = self.trimmed(index, key);
-        let value = self.trimmed(index, value);
+        let value = self.trimmed(index, value.get(1..).unwrap_or_default());
         if !is_key(key) {
-            self.note(Code::KeyInvalid, index, field);
+            self.note(Code::KeyInvalid, index, trim(slot));
         } else if !is_over && self.find(key).is_some() {
             // A packet over its limit of fields is refused, and comparing its keys takes time.
             self.note(Code::KeyRepeated, index, key);
         }
+        self.seen.add(key);
         self.fields.push((key, value));
     }
 
     /// Takes the spaces away from both ends, and remembers the first.
+    #[inline]
     fn trimmed(&mut self, index: usize, part: &'a str) -> &'a str {
+        match part.as_bytes() {
+            [b' ', ..] | [.., b' '] => self.cut(index, part),
+            _ => part,
+        }
+    }
+
+    #[cold]
+    fn cut(&mut self, index: usize, part: &'a str) -> &'a str {
         let trimmed = trim(part);
-        if trimmed.len() < part.len() && self.space.is_none() {
+        if self.space.is_none() {
             let before = part.len() - part.trim_start_matches(' ').len();
             let in_front = if before > 0 { 0 } else { trimmed.len() };
             self.space = Some((index, self.offset(part) + in_front));

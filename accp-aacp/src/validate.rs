@@ -123,10 +123,11 @@ impl Validator<'_> {
     fn examine(&self, text: &str, findings: &mut Vec<Finding>) {
         let mut scan = Scan::of(text, self.limits);
         let is_empty = scan.findings.iter().any(|f| f.code == Code::PacketEmpty);
+        let has_keys = scan.findings.is_empty();
         findings.append(&mut scan.findings);
         if !is_empty {
             self.head(&scan, findings);
-            self.fields(&scan, findings);
+            self.fields(&scan, has_keys, findings);
             self.needs(&scan, findings);
         }
     }
@@ -147,13 +148,15 @@ impl Validator<'_> {
         }
     }
 
-    /// Checks each field. Of a key that stands twice, the first value counts.
-    fn fields(&self, scan: &Scan<'_>, findings: &mut Vec<Finding>) {
+    /// Checks each field. Of a key that stands twice, the first value counts. `has_keys` says that each
+    /// field is known to have a key of its own.
+    fn fields(&self, scan: &Scan<'_>, has_keys: bool, findings: &mut Vec<Finding>) {
         for (index, (key, value)) in scan.fields.iter().take(self.limits.fields).enumerate() {
             let index = index + 2;
             let at = |part: &str| (index, scan.offset(part));
             let mut note = |code, (index, at)| findings.push(Finding::warning(code).at(index, at));
-            if !is_key(key) || scan.find(key).is_none_or(|first| first.0 != index) {
+            let is_first = || is_key(key) && scan.find(key).is_some_and(|first| first.0 == index);
+            if !has_keys && !is_first() {
                 continue;
             }
             let is_core = matches!(*key, "return" | "aacp");

@@ -2,6 +2,8 @@
 
 mod load;
 
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::OnceLock;
 
 use accp_registry::Problems;
@@ -28,6 +30,8 @@ pub struct Vocabulary {
     pub(crate) domains: Vec<Word>,
     pub(crate) priorities: Vec<Word>,
     pub(crate) keys: Vec<Key>,
+    /// The places of the keys.
+    places: HashMap<String, usize, BuildHasherDefault<NameHasher>>,
     pub(crate) companions: Vec<Companion>,
 }
 
@@ -142,7 +146,29 @@ impl Vocabulary {
 
     /// Returns the key of this name. Keys are told apart by case.
     pub fn key(&self, name: &str) -> Option<&Key> {
-        self.keys.iter().find(|key| key.name == name)
+        self.places.get(name).and_then(|at| self.keys.get(*at))
+    }
+
+    /// Makes the keys ready for looking them up.
+    fn place_keys(&mut self) {
+        let names = self.keys.iter().map(|key| key.name.clone());
+        self.places = names.zip(0..).collect();
+    }
+}
+
+/// The hash of short names (FNV-1a). A vocabulary is its reader's own file, so nobody chooses names that collide.
+#[derive(Debug, Clone, Default)]
+struct NameHasher(u64);
+
+impl Hasher for NameHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+        }
     }
 }
 
