@@ -103,11 +103,12 @@ class Browser:
         self.visit(path.resolve().as_uri())
 
     def visit(self, url):
-        """Opens a page and waits until it has loaded."""
-        self.events = []
-        self.ask("Page.navigate", url=url)
-        while "Page.loadEventFired" not in (method for method, _ in self.events):
-            self.next()
+        """Opens a page and waits until it has loaded. What the page before asks for on its way out does not count."""
+        for place in ("about:blank", url):
+            self.events = []
+            self.ask("Page.navigate", url=place)
+            while "Page.loadEventFired" not in (method for method, _ in self.events):
+                self.next()
 
     def run(self, script):
         """Runs a script in the page, and returns its value."""
