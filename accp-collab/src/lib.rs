@@ -11,10 +11,14 @@
 mod event;
 mod finding;
 mod kind;
+mod protocol;
 mod state;
 pub mod table;
 
 pub use event::{Event, EventName, Role};
 pub use finding::{Code, Finding};
 pub use kind::Kind;
+pub use protocol::{
+    FORBIDDEN, Gate, GateSource, Mode, PROTOCOL_FILE, Primary, Protocol, Supporting, is_participant,
+};
 pub use state::State;
