@@ -1,0 +1,213 @@
+//! The state machine, as one table: what may be appended in which phase, by whom, and what follows.
+//!
+//! [`State`](crate::State) folds a log by [`ROWS`], and the command and the documentation print them.
+//!
+//! ```
+//! use accp_collab::EventName;
+//! use accp_collab::table::{self, By, Phase};
+//!
+//! let row = table::row(Phase::Reviewing, EventName::ReviewSubmitted).expect("a row");
+//! assert_eq!((row.by, row.to), (By::Asked, Phase::Revising));
+//! assert!(table::row(Phase::Completed, EventName::Blocked).is_none());
+//! ```
+
+use crate::event::EventName;
+use EventName as E;
+use Phase as P;
+
+/// Defines an enum whose variants have names.
+macro_rules! names {
+    ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$of])* $variant),+ }
+
+        impl $name {
+            /// All of them, in their order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// Returns the name.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+
+            /// Returns the one of this name.
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|one| one.as_str() == name)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+pub(crate) use names;
+
+names! {
+    /// A phase of a collaboration.
+    Phase {
+        /// No event is there.
+        New = "new",
+        /// The owner drafts the primary deliverable.
+        Drafting = "drafting",
+        /// The other participants review it.
+        Reviewing = "reviewing",
+        /// The owner revises it.
+        Revising = "revising",
+        /// The owner classifies the open questions, and all accept the decisions.
+        DecisionReview = "decision_review",
+        /// The owner freezes the deliverable, and checks the gates.
+        ReadinessCheck = "readiness_check",
+        /// It is over, with a conclusion.
+        Completed = "completed",
+        /// It is over, without one.
+        Blocked = "blocked",
+    }
+}
+
+impl Phase {
+    /// Returns whether nothing may follow.
+    pub const fn is_over(self) -> bool {
+        matches!(self, Self::Completed | Self::Blocked)
+    }
+}
+
+names! {
+    /// Who may append an event.
+    By {
+        /// The owner of the proposal.
+        Owner = "owner",
+        /// Who is asked and has not answered.
+        Asked = "asked",
+        /// Any participant.
+        Any = "any",
+    }
+}
+
+names! {
+    /// A condition besides the phase and the participant.
+    Need {
+        /// The primary deliverable has been drafted.
+        Drafted = "drafted",
+        /// There is a participant besides the owner.
+        Reviewer = "reviewer",
+        /// The questions were classified after the last proposal of revisions or decisions.
+        Classified = "classified",
+        /// The primary deliverable is not frozen.
+        NotFrozen = "not-frozen",
+        /// The primary deliverable is frozen.
+        Frozen = "frozen",
+        /// The readiness has been passed.
+        Ready = "ready",
+    }
+}
+
+names! {
+    /// Who is asked after an event.
+    Asks {
+        /// Nobody.
+        Nobody = "nobody",
+        /// The owner.
+        Owner = "owner",
+        /// All participants but the owner.
+        Others = "others",
+        /// All participants.
+        All = "all",
+        /// Those who were asked, without the one who answers; after the last of them, the owner.
+        Rest = "rest",
+        /// Those who were asked before.
+        Same = "same",
+    }
+}
+
+names! {
+    /// What an event leaves behind for the conditions.
+    Mark {
+        /// Nothing.
+        Nothing = "nothing",
+        /// The primary deliverable has been drafted.
+        Drafted = "drafted",
+        /// The questions are classified.
+        Classified = "classified",
+        /// The questions must be classified again.
+        Unclassified = "unclassified",
+        /// The primary deliverable is frozen.
+        Frozen = "frozen",
+        /// The readiness has been passed.
+        Ready = "ready",
+    }
+}
+
+/// A row: in this phase this event, for the primary deliverable if it is about a deliverable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// The phase before.
+    pub phase: Phase,
+    /// The event.
+    pub event: EventName,
+    /// Who may append it.
+    pub by: By,
+    /// What else has to hold.
+    pub needs: &'static [Need],
+    /// The phase after; with [`Asks::Rest`], after the last of those who were asked.
+    pub to: Phase,
+    /// Who is asked after it.
+    pub asks: Asks,
+    /// What it leaves behind.
+    pub mark: Mark,
+}
+
+const fn row_of(
+    (phase, event): (Phase, EventName),
+    by: By,
+    needs: &'static [Need],
+    (to, asks): (Phase, Asks),
+    mark: Mark,
+) -> Row {
+    Row {
+        phase,
+        event,
+        by,
+        needs,
+        to,
+        asks,
+        mark,
+    }
+}
+
+/// The state machine. Besides, any participant may append `blocked` in a phase that is not over, and
+/// events about supporting deliverables, which change no phase.
+#[rustfmt::skip]
+pub const ROWS: [Row; 17] = [
+    row_of((P::New, E::Initialized), By::Any, &[], (P::Drafting, Asks::Owner), Mark::Nothing),
+    row_of((P::Drafting, E::DeliverableDrafted), By::Owner, &[], (P::Drafting, Asks::Same), Mark::Drafted),
+    row_of((P::Drafting, E::ProposalSubmitted), By::Owner, &[Need::Drafted, Need::Reviewer], (P::Reviewing, Asks::Others), Mark::Nothing),
+    row_of((P::Reviewing, E::ReviewSubmitted), By::Asked, &[], (P::Revising, Asks::Rest), Mark::Nothing),
+    row_of((P::Revising, E::DeliverableDrafted), By::Owner, &[], (P::Revising, Asks::Same), Mark::Nothing),
+    row_of((P::Revising, E::DeliverableRevised), By::Owner, &[], (P::Revising, Asks::Same), Mark::Nothing),
+    row_of((P::Revising, E::ProposalSubmitted), By::Owner, &[Need::Reviewer], (P::Reviewing, Asks::Others), Mark::Nothing),
+    row_of((P::Revising, E::ProposalRevised), By::Owner, &[], (P::DecisionReview, Asks::Owner), Mark::Unclassified),
+    row_of((P::Revising, E::DecisionProposed), By::Owner, &[], (P::DecisionReview, Asks::Owner), Mark::Unclassified),
+    row_of((P::DecisionReview, E::DeliverableDrafted), By::Owner, &[], (P::DecisionReview, Asks::Same), Mark::Nothing),
+    row_of((P::DecisionReview, E::DeliverableRevised), By::Owner, &[], (P::DecisionReview, Asks::Same), Mark::Nothing),
+    row_of((P::DecisionReview, E::DecisionProposed), By::Owner, &[], (P::DecisionReview, Asks::Owner), Mark::Unclassified),
+    row_of((P::DecisionReview, E::QuestionClassified), By::Owner, &[], (P::DecisionReview, Asks::All), Mark::Classified),
+    row_of((P::DecisionReview, E::DecisionAccepted), By::Asked, &[Need::Classified], (P::ReadinessCheck, Asks::Rest), Mark::Nothing),
+    row_of((P::ReadinessCheck, E::DeliverableFrozen), By::Owner, &[Need::NotFrozen], (P::ReadinessCheck, Asks::Same), Mark::Frozen),
+    row_of((P::ReadinessCheck, E::ReadinessPassed), By::Owner, &[Need::Frozen], (P::ReadinessCheck, Asks::Same), Mark::Ready),
+    row_of((P::ReadinessCheck, E::Completed), By::Owner, &[Need::Ready], (P::Completed, Asks::Nobody), Mark::Nothing),
+];
+
+/// Returns the row for an event in a phase; `None` if the phase does not take it.
+pub fn row(phase: Phase, event: EventName) -> Option<Row> {
+    if event == EventName::Blocked {
+        let takes = phase != Phase::New && !phase.is_over();
+        let to = (Phase::Blocked, Asks::Nobody);
+        return takes.then(|| row_of((phase, event), By::Any, &[], to, Mark::Nothing));
+    }
+    let mut rows = ROWS.iter().copied();
+    rows.find(|row| (row.phase, row.event) == (phase, event))
+}
