@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::finding::{Code, Finding};
-use crate::table::names;
+use crate::names::names;
 
 names! {
     /// The name of an event.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::table::names;
+use crate::names::names;
 
 names! {
     /// The code of a finding.

@@ -1,6 +1,6 @@
 //! The types of deliverables.
 
-use crate::table::names;
+use crate::names::names;
 
 names! {
     /// A type of deliverable with sections of its own.

@@ -11,6 +11,7 @@
 mod event;
 mod finding;
 mod kind;
+mod names;
 mod protocol;
 mod state;
 pub mod table;

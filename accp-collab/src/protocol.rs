@@ -4,8 +4,9 @@ use serde_json::{Map, Value as Json};
 
 use crate::finding::{Code, Finding};
 use crate::kind::Kind;
+use crate::names::names;
 use crate::state::State;
-use crate::table::{Phase, names};
+use crate::table::Phase;
 
 /// The name of the file.
 pub const PROTOCOL_FILE: &str = "protocol.json";

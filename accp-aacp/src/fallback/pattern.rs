@@ -45,7 +45,8 @@ pub(super) fn fit(entry: &Entry, asked: &Reading, threshold: f64) -> Option<Fit>
 /// Pairs each value of a stored instruction with the one in its place; `None` if the words differ, or a
 /// value has another kind. Where something is only read, neutral words may differ.
 fn paired<'r>(stored: &'r Reading, asked: &'r Reading) -> Option<Vec<(&'r Value, &'r Value)>> {
-    let verb = stored.pieces.first().and_then(Piece::word);
+    // A text without words says nothing, and neither does courtesy alone.
+    let verb = stored.pieces.first()?.word();
     let may_differ = verb.is_some_and(is_read);
     let counts = |piece: &&'r Piece| !(may_differ && piece.word().is_some_and(is_neutral));
     let mut asked = asked.pieces.iter().filter(counts);

@@ -199,7 +199,8 @@ fn dates(pieces: &[Piece]) -> Vec<Piece> {
 
 /// Reads a date at the start of some pieces, and returns the pieces after it.
 fn date(pieces: &[Piece]) -> Option<(Value, &[Piece])> {
-    let (first, after) = value_and_rest(pieces)?;
+    let (first, after) = pieces.split_first()?;
+    let first = first.value()?;
     if let Some(day) = first.as_day()
         && let (Value::Month(month), after) = value_and_rest(after)?
         && let (year, after) = value_and_rest(after)?
