@@ -3,8 +3,8 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    aacp, agent, bench, check, completions, convert, decode, demo, encode, erase, explain, fix,
-    generate, grammar, man, primer, ready, registry, send, serve, session, tail, tokens,
+    aacp, agent, bench, check, collab, completions, convert, decode, demo, encode, erase, explain,
+    fix, generate, grammar, man, primer, ready, registry, send, serve, session, tail, tokens,
 };
 use crate::outcome::Outcome;
 
@@ -67,6 +67,8 @@ pub(crate) enum Command {
     Registry(registry::Command),
     #[command(subcommand)]
     Aacp(aacp::Command),
+    #[command(subcommand)]
+    Collab(collab::Command),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -96,6 +98,7 @@ impl Command {
             Self::Session(command) => session::run(command),
             Self::Registry(command) => registry::run(command),
             Self::Aacp(command) => aacp::run(command),
+            Self::Collab(command) => collab::run(command),
             Self::Completions(args) => completions::run(args, Cli::command()),
             Self::Man(args) => man::run(args, Cli::command()),
         }

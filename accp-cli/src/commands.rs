@@ -5,6 +5,7 @@ pub(crate) mod aacp;
 pub(crate) mod agent;
 pub(crate) mod bench;
 pub(crate) mod check;
+pub(crate) mod collab;
 pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod decode;

@@ -15,6 +15,9 @@ pub(crate) enum Verdict {
     Fine,
     /// Exit code 1: the input is at fault, and each place and cure has been reported.
     AtFault,
+    /// Exit code 2: it was refused or failed, and each reason has been reported. Only `accp collab` says so,
+    /// whose exit code 1 has a sense of its own.
+    Refused,
 }
 
 /// The reason why a command stopped. `main` reports it.
@@ -44,6 +47,7 @@ impl From<Verdict> for ExitCode {
         match verdict {
             Verdict::Fine => ExitCode::SUCCESS,
             Verdict::AtFault => ExitCode::from(1),
+            Verdict::Refused => ExitCode::from(2),
         }
     }
 }

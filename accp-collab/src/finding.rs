@@ -67,6 +67,8 @@ names! {
         DecisionNone = "decision-none",
         /// readiness.md does not have the SHA-256 of the frozen deliverable.
         SnapshotMissing = "snapshot-missing",
+        /// A file cannot be written.
+        Unwritable = "unwritable",
         /// Another participant appended at the same time.
         Busy = "busy",
         /// A question blocks.
@@ -212,6 +214,17 @@ names! {
     }
 }
 
+impl Code {
+    /// Returns whether the code is about the copy of the state in protocol.json, which the next append
+    /// mends.
+    pub const fn is_of_state(self) -> bool {
+        matches!(
+            self,
+            Self::PhaseUnknown | Self::WaitingAbsent | Self::OwnerAbsent | Self::StateDiffers
+        )
+    }
+}
+
 /// Something that is wrong: a code, a text with the cure, and the place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
@@ -227,6 +240,8 @@ pub struct Finding {
     pub line: Option<usize>,
     /// The number of the event.
     pub seq: Option<u64>,
+    /// Whether all goes on nevertheless.
+    pub is_warning: bool,
 }
 
 impl Finding {
@@ -239,6 +254,7 @@ impl Finding {
             file: None,
             line: None,
             seq: None,
+            is_warning: false,
         }
     }
 

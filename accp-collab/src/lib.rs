@@ -1,25 +1,45 @@
 //! The collaboration protocol for agents that share a folder and nothing else: a log of events, turns,
 //! and gates, from the draft of a deliverable to its conclusion.
 //!
-//! The crate has no IO. It takes what was read from a folder, and says what holds:
+//! The core has no IO; only [`disk`] reads, locks, writes and watches. It takes what was read from a folder, and says what holds.
 //!
-//! - [`Event`]: one line of the log.
-//! - [`table`]: the state machine, as one table.
-//! - [`State`]: the phase, and who is asked. It is folded from the events by the table.
-//! - [`Kind`]: the types of deliverables with their sections.
+//! - [`Event`], [`Log`]: a line of the log, and all lines.
+//! - [`table`]: the state machine, as one table; [`State`] folds the log by it.
+//! - [`Protocol`], [`Kind`]: what is declared, and the types of deliverables with their sections.
+//! - [`Folder`]: what was read. [`check`] says what speaks against an event, [`validate`] what is wrong in a
+//!   folder, [`next`] what a participant has to do.
+//! - [`Plan`]: the files of a new folder.
 
+mod begin;
+mod check;
+pub mod disk;
 mod event;
 mod finding;
+mod folder;
 mod kind;
+mod log;
+mod markdown;
 mod names;
+mod next;
+mod path;
 mod protocol;
+mod shape;
 mod state;
 pub mod table;
+mod texts;
+mod validate;
 
+pub use begin::{NewFile, Plan};
+pub use check::check;
 pub use event::{Event, EventName, Role};
 pub use finding::{Code, Finding};
+pub use folder::{Content, Folder, Place, Scope, Source};
 pub use kind::Kind;
+pub use log::{LOG_FILE, Log, MOST_EVENTS};
+pub use next::{Action, Next, next};
 pub use protocol::{
     FORBIDDEN, Gate, GateSource, Mode, PROTOCOL_FILE, Primary, Protocol, Supporting, is_participant,
 };
 pub use state::State;
+pub use texts::{CONCLUSION_FILE, DECISIONS_FILE, PROPOSAL_FILE, READINESS_FILE, REVIEW_FILE};
+pub use validate::validate;

@@ -110,7 +110,7 @@ impl State {
         let name = event.event;
         if event.seq != self.last + 1 {
             let text = format!(
-                "the event has the number {}; the next is {}",
+                "the event has the number {}; the next is {}; write that",
                 event.seq,
                 self.last + 1
             );
@@ -120,11 +120,12 @@ impl State {
             let known = self.participants.join(", ");
             add(
                 Code::ParticipantUnknown,
-                format!("the participant is unknown; the participants are {known}"),
+                format!("the participant is unknown; name one of {known}"),
             );
         }
         if (name == EventName::Initialized) != (self.phase == Phase::New) {
-            let text = "`initialized` is the first event, and stands once";
+            let text =
+                "initialized must be seq 1, and no other event is; `accp collab init` appends it";
             add(Code::First, text.to_owned());
         }
         let is_supporting = Self::is_supporting(event);
@@ -181,7 +182,9 @@ impl State {
             };
             add(
                 Code::Turn,
-                format!("{name} is not asked of this participant, but of {asked}"),
+                format!(
+                    "{name} is reserved for {asked}; wait for the turn with `accp collab wait`"
+                ),
             );
         }
         for need in row.needs {
@@ -261,11 +264,11 @@ fn lacking(need: Need) -> (Code, &'static str) {
     match need {
         Need::Drafted => (
             Code::NotDrafted,
-            "the primary deliverable has not been drafted; append deliverable_drafted first",
+            "proposal_submitted requires prior primary deliverable_drafted; append that first",
         ),
         Need::Reviewer => (
             Code::ReviewerMissing,
-            "there is no participant besides the owner who could review",
+            "proposal_submitted requires at least one participant besides the owner; begin a folder with two participants",
         ),
         Need::Classified => (
             Code::NotClassified,
@@ -273,15 +276,15 @@ fn lacking(need: Need) -> (Code, &'static str) {
         ),
         Need::NotFrozen => (
             Code::FrozenOnce,
-            "the primary deliverable is frozen, and there is no way back",
+            "the primary deliverable is frozen, and is frozen only once; begin a new round in a new folder",
         ),
         Need::Frozen => (
             Code::NotFrozen,
-            "the primary deliverable is not frozen; append deliverable_frozen first",
+            "readiness_passed requires primary deliverable_frozen; append that first",
         ),
         Need::Ready => (
             Code::NotReady,
-            "the readiness has not been passed; append readiness_passed first",
+            "completed requires a prior readiness_passed; append that first",
         ),
     }
 }

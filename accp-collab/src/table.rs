@@ -11,6 +11,8 @@
 //! assert!(table::row(Phase::Completed, EventName::Blocked).is_none());
 //! ```
 
+pub mod rendered;
+
 use crate::event::EventName;
 use crate::names::names;
 use EventName as E;

@@ -15,7 +15,7 @@ fn whole() -> Json {
         ],
         "deliverables": {
             "mode": "internal", "dir": "deliverables", "owner": "ada", "coAuthors": [],
-            "primary": { "type": "adr", "file": "adr.md", "checklist": ["Status", "Context"] },
+            "primary": { "type": "custom", "file": "adr.md", "checklist": ["Status", "Context"] },
             "supporting": [{ "file": "plan.md", "type": "test-plan", "frozen": true }],
             "attachments": [{ "file": "figures/one.png" }],
         },
@@ -59,8 +59,8 @@ fn each_mistake_has_its_code() {
         ("/currentPhase", json!("new"), Code::PhaseUnknown),
         ("/participants/0/id", json!("a\nb"), Code::ParticipantsEmpty),
         ("/participants/0/id", json!("a`b"), Code::ParticipantsEmpty),
-        ("/proposalOwner", json!("eve"), Code::OwnerAbsent),
-        ("/waitingFor", json!(["eve"]), Code::WaitingAbsent),
+        ("/proposalOwner", json!(1), Code::OwnerAbsent),
+        ("/waitingFor", json!([1]), Code::WaitingAbsent),
         ("/waitingFor", json!("ada"), Code::WaitingAbsent),
         ("/completionGates", json!([]), Code::GatesEmpty),
         ("/completionGates/0/source", json!("mine"), Code::GateShape),
@@ -106,7 +106,7 @@ fn each_mistake_has_its_code() {
         ),
         (
             "/deliverables/supporting/0/file",
-            json!(".md"),
+            json!("plan.txt"),
             Code::SupportingFile,
         ),
         (

@@ -29,10 +29,16 @@ struct Budget {
 /// The part of the command that is about packets.
 const PACKETS: &str = "accp-cli/src/commands/aacp";
 
-const BUDGETS: [Budget; 3] = [
+/// The part of the command that is about shared folders.
+const FOLDERS: &str = "accp-cli/src/commands/collab";
+
+const BUDGETS: [Budget; 4] = [
     Budget {
         of: "the command",
-        counts: |file| file.starts_with("accp-cli/src/") && !file.starts_with(PACKETS),
+        counts: |file| {
+            let is_apart = file.starts_with(PACKETS) || file.starts_with(FOLDERS);
+            file.starts_with("accp-cli/src/") && !is_apart
+        },
         goal: 8_700,
         until_then: 9_640,
     },
@@ -42,6 +48,12 @@ const BUDGETS: [Budget; 3] = [
         of: "the command for packets",
         counts: |file| file.starts_with(PACKETS),
         goal: 2_230,
+        until_then: 0,
+    },
+    Budget {
+        of: "the command for shared folders",
+        counts: |file| file.starts_with(FOLDERS),
+        goal: 1_200,
         until_then: 0,
     },
     Budget {

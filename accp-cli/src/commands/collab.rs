@@ -1,0 +1,98 @@
+//! `accp collab`: agents that share a folder.
+//!
+//! The exit codes are those of the protocol: 0; 1 if it passed with warnings, or a wait gave up; 2 if it was
+//! refused, failed or misused.
+
+mod append;
+mod declare;
+mod init;
+mod next;
+mod repair;
+mod report;
+mod status;
+mod table;
+mod validate;
+mod wait;
+
+use std::path::PathBuf;
+
+use accp_collab::disk::{Locking, Shared};
+use clap::ValueEnum;
+
+use crate::choices::Format;
+use crate::outcome::Outcome;
+
+/// Let agents work on one document through a shared folder
+///
+/// The agents draft, review, decide, freeze and conclude one deliverable, by a log, turns and gates. They
+/// need nothing but the folder. `accp collab next` says what a participant has to do, `accp collab wait`
+/// waits for the turn, and `accp collab append` says that it is done.
+///
+/// Exit codes: 0; 1 passed with warnings, or the wait gave up; 2 refused, failed or misused.
+#[derive(Debug, clap::Subcommand)]
+#[command(verbatim_doc_comment)]
+pub(crate) enum Command {
+    Init(init::Args),
+    Next(next::Args),
+    Wait(wait::Args),
+    Append(append::Args),
+    Validate(validate::Args),
+    Status(status::Args),
+    Declare(declare::Args),
+    Repair(repair::Args),
+    Table(table::Args),
+}
+
+/// Runs the command.
+pub(crate) fn run(command: &Command) -> Outcome {
+    match command {
+        Command::Init(args) => init::run(args),
+        Command::Next(args) => next::run(args),
+        Command::Wait(args) => wait::run(args),
+        Command::Append(args) => append::run(args),
+        Command::Validate(args) => validate::run(args),
+        Command::Status(args) => status::run(args),
+        Command::Declare(args) => declare::run(args),
+        Command::Repair(args) => repair::run(args),
+        Command::Table(args) => table::run(args),
+    }
+}
+
+/// The kind of the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Lock {
+    /// A lock of the operating system
+    #[default]
+    System,
+    /// A lock in files, for file systems without locks
+    File,
+}
+
+/// The folder, and how to speak of it.
+#[derive(Debug, clap::Args)]
+struct Place {
+    /// The shared folder
+    #[arg(long, value_name = "DIR")]
+    folder: PathBuf,
+    /// The kind of lock; all participants of a folder need the same
+    #[arg(long, value_enum, default_value_t)]
+    lock: Lock,
+    /// The format of the result; `json` is one object, also when it is refused
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+impl Place {
+    fn shared(&self) -> Shared {
+        let locking = match self.lock {
+            Lock::System => Locking::System,
+            Lock::File => Locking::File,
+        };
+        Shared::new(&self.folder).with_locking(locking)
+    }
+
+    /// Returns how a command names the folder.
+    fn name(&self) -> String {
+        self.folder.display().to_string()
+    }
+}

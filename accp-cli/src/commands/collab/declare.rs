@@ -1,0 +1,85 @@
+//! `accp collab declare`: supporting deliverables and attachments.
+
+use accp_collab::disk::Declaration;
+use accp_collab::{Code, Finding, Kind};
+use serde_json::json;
+
+use super::{Place, report};
+use crate::choices::Format;
+use crate::outcome::{Outcome, Verdict};
+
+/// Declare a supporting deliverable or an attachment
+///
+/// A supporting deliverable that is not there is made from the template of its type.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp collab declare --folder round --supporting tests.md --type test-plan --frozen
+  accp collab declare --folder round --attachment figures/load.png")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    place: Place,
+    /// A Markdown file, relative to the directory of deliverables
+    #[arg(
+        long,
+        value_name = "FILE",
+        required_unless_present = "attachment",
+        conflicts_with = "attachment",
+        requires = "type"
+    )]
+    supporting: Option<String>,
+    /// The type of the supporting deliverable
+    #[arg(long, value_name = "TYPE")]
+    r#type: Option<String>,
+    /// The supporting deliverable has to be frozen before the end
+    #[arg(long, requires = "supporting")]
+    frozen: bool,
+    /// Any file, relative to the directory of deliverables
+    #[arg(long, value_name = "FILE")]
+    attachment: Option<String>,
+}
+
+impl Args {
+    fn declaration(&self) -> Result<Declaration, Vec<Finding>> {
+        let Some(file) = &self.supporting else {
+            return Ok(Declaration::Attachment(
+                self.attachment.clone().unwrap_or_default(),
+            ));
+        };
+        let name = self.r#type.as_deref().unwrap_or("custom");
+        let kind = Kind::named(name);
+        if kind.is_none() && name != "custom" {
+            let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
+            let text = format!(
+                "--type is unknown; write one of {}, custom",
+                names.join(", ")
+            );
+            return Err(vec![Finding::new(Code::SupportingType, text)]);
+        }
+        Ok(Declaration::Supporting {
+            file: file.clone(),
+            kind,
+            is_frozen: self.frozen,
+        })
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let declared = args
+        .declaration()
+        .and_then(|one| args.place.shared().declare(&one));
+    let folder = match declared {
+        Ok(folder) => folder,
+        Err(findings) => return report::refuse(&findings, args.place.format),
+    };
+    let file = args.supporting.as_ref().or(args.attachment.as_ref());
+    let name = folder
+        .protocol()
+        .zip(file)
+        .map(|(protocol, file)| protocol.reference(file));
+    match args.place.format {
+        Format::Json => report::print(&json!({ "ok": true, "declared": name }).to_string())?,
+        Format::Text => report::print(&format!("declared {}", name.unwrap_or_default()))?,
+    }
+    Ok(Verdict::Fine)
+}

@@ -1,0 +1,180 @@
+//! `accp collab init`: a new folder.
+
+use std::path::PathBuf;
+
+use accp_collab::disk::Shared;
+use accp_collab::{Code, Finding, Kind, Mode, Plan, Scope};
+use serde_json::json;
+
+use super::{Place, report};
+use crate::choices::Format;
+use crate::outcome::{Outcome, Verdict};
+
+/// Make a folder with its files
+///
+/// The first participant is the owner of the proposal. Nothing that is there is overwritten, and nothing is
+/// left half made.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp collab init --folder round --participant ada --participant bob --objective 'Choose a store' \\
+      --completion 'It is fast' --primary-deliverable-type adr
+  accp collab init --folder next --from round")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    place: Place,
+    /// A participant; the first is the owner. Repeat it
+    #[arg(
+        long = "participant",
+        value_name = "ID",
+        required_unless_present = "from"
+    )]
+    participants: Vec<String>,
+    /// What is to be decided or made
+    #[arg(long, value_name = "TEXT")]
+    objective: Option<String>,
+    /// When the objective is reached. Repeat it
+    #[arg(
+        long = "completion",
+        value_name = "TEXT",
+        required_unless_present = "from"
+    )]
+    completions: Vec<String>,
+    /// adr, design-spec, implementation-plan, decision-memo, review-report, test-plan or custom
+    #[arg(long, value_name = "TYPE")]
+    primary_deliverable_type: Option<String>,
+    /// Its file, relative to the directory of deliverables [default: the type with .md]
+    #[arg(long, value_name = "FILE")]
+    primary_deliverable_file: Option<String>,
+    /// The title of a section that a custom deliverable needs. Repeat it
+    #[arg(long = "primary-deliverable-check", value_name = "TITLE")]
+    checks: Vec<String>,
+    /// internal: in the folder; external: in a directory of the repository
+    #[arg(long, value_name = "MODE")]
+    deliverables_mode: Option<String>,
+    /// The directory of deliverables [default: deliverables]
+    #[arg(long, value_name = "DIR")]
+    deliverables_dir: Option<String>,
+    /// The way from the folder to the repository, for external deliverables
+    #[arg(long, value_name = "DIR")]
+    repo_root: Option<String>,
+    /// Take objective, participants, gates and deliverable over from another folder; other options replace them
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
+    /// Accept a folder that is whole, and finish one that an earlier init began
+    #[arg(long)]
+    resume: bool,
+}
+
+impl Args {
+    fn plan(&self) -> Result<Plan, Vec<Finding>> {
+        let mut wrong = Vec::new();
+        let earlier = match &self.from {
+            None => None,
+            Some(folder) => {
+                let folder = Shared::new(folder).read(Scope::Log);
+                let (protocol, _) = folder.standing()?;
+                Some(Plan::of(protocol))
+            }
+        };
+        let named = self.primary_deliverable_type.as_deref();
+        if named.is_none() && earlier.is_none() {
+            let text = "--primary-deliverable-type is required; write adr, design-spec, implementation-plan, decision-memo, review-report, test-plan or custom";
+            wrong.push(Finding::new(Code::PrimaryType, text));
+        }
+        let kind = named.map(|name| {
+            let kind = Kind::named(name);
+            if kind.is_none() && name != "custom" {
+                let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
+                let text = format!(
+                    "--primary-deliverable-type is unknown; write one of {}, custom",
+                    known.join(", ")
+                );
+                wrong.push(Finding::new(Code::PrimaryType, text));
+            }
+            kind
+        });
+        let mode = self.deliverables_mode.as_deref().map(|name| {
+            Mode::named(name).unwrap_or_else(|| {
+                let text = "--deliverables-mode is unknown; write internal or external";
+                wrong.push(Finding::new(Code::Mode, text));
+                Mode::Internal
+            })
+        });
+        let of = |given: &[String], before: fn(&Plan) -> &Vec<String>| {
+            let before = earlier.as_ref().filter(|_| given.is_empty()).map(before);
+            before.cloned().unwrap_or_else(|| given.to_vec())
+        };
+        let before = earlier.as_ref();
+        let has_type = kind.is_some();
+        let plan = Plan {
+            participants: of(&self.participants, |plan| &plan.participants),
+            objective: self
+                .objective
+                .clone()
+                .or_else(|| before.map(|plan| plan.objective.clone()))
+                .unwrap_or_default(),
+            gates: of(&self.completions, |plan| &plan.gates),
+            kind: kind.unwrap_or_else(|| before.and_then(|plan| plan.kind)),
+            file: self.primary_deliverable_file.clone().or_else(|| {
+                before
+                    .filter(|_| !has_type)
+                    .and_then(|plan| plan.file.clone())
+            }),
+            checklist: of(&self.checks, |plan| &plan.checklist),
+            mode: mode
+                .or_else(|| before.map(|plan| plan.mode))
+                .unwrap_or(Mode::Internal),
+            dir: self
+                .deliverables_dir
+                .clone()
+                .or_else(|| before.map(|plan| plan.dir.clone()))
+                .unwrap_or_else(|| "deliverables".to_owned()),
+            repo_root: self
+                .repo_root
+                .clone()
+                .or_else(|| before.and_then(|plan| plan.repo_root.clone())),
+        };
+        if !wrong.is_empty() {
+            wrong.extend(plan.trimmed().check());
+            return Err(wrong);
+        }
+        Ok(plan)
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let made = args
+        .plan()
+        .and_then(|plan| args.place.shared().init(plan, args.resume));
+    let made = match made {
+        Ok(made) => made,
+        Err(findings) => return report::refuse(&findings, args.place.format),
+    };
+    let name = args.place.name();
+    let primary = made.folder.protocol();
+    let primary = primary
+        .map(|protocol| protocol.reference(&protocol.primary.file))
+        .unwrap_or_default();
+    let phase = made.folder.state().map(|state| state.phase().as_str());
+    match args.place.format {
+        Format::Json => {
+            let object = json!({
+                "ok": true, "folder": name, "primary": primary, "phase": phase, "files": made.files,
+            });
+            report::print(&object.to_string())?;
+        }
+        Format::Text if made.files.is_empty() => {
+            report::print(&format!(
+                "the folder {name} is there, and whole; its phase is {}",
+                phase.unwrap_or_default()
+            ))?;
+        }
+        Format::Text => {
+            report::print(&format!(
+                "made the folder {name}; the primary deliverable is {primary}"
+            ))?;
+        }
+    }
+    Ok(Verdict::Fine)
+}

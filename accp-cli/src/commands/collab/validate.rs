@@ -1,0 +1,61 @@
+//! `accp collab validate`: whether a folder is in order.
+
+use accp_collab::{Scope, validate};
+use serde_json::json;
+
+use super::{Place, report};
+use crate::choices::Format;
+use crate::outcome::{Outcome, Verdict};
+
+/// Check a folder: files, log, phases, texts, hashes
+///
+/// Exit codes: 0 passed; 1 passed with warnings; 2 failed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp collab validate --folder round
+  accp collab validate --folder round --format json")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let folder = args.place.shared().read(Scope::All);
+    let findings = validate(&folder);
+    let (warnings, errors): (Vec<_>, Vec<_>) =
+        findings.iter().partition(|finding| finding.is_warning);
+    match args.place.format {
+        Format::Json => {
+            let phase = folder.state().map(|state| state.phase().as_str());
+            let object = json!({
+                "ok": errors.is_empty(),
+                "errors": errors.iter().map(|one| report::object(one)).collect::<Vec<_>>(),
+                "warnings": warnings.iter().map(|one| report::object(one)).collect::<Vec<_>>(),
+                "phase": phase,
+                "events": folder.log().events().len(),
+            });
+            report::print(&object.to_string())?;
+        }
+        Format::Text => {
+            let of = |kind: &str, found: &[&accp_collab::Finding]| {
+                let lines = found
+                    .iter()
+                    .map(|finding| format!("{kind}: {}\n", report::line(finding)));
+                lines.collect::<String>()
+            };
+            let verdict = match (errors.len(), warnings.len()) {
+                (0, 0) => "validation passed".to_owned(),
+                (0, warnings) => format!("validation passed with warnings: {warnings}"),
+                (errors, _) => format!("validation failed: {errors} at fault"),
+            };
+            let (errors, warnings) = (of("ERROR", &errors), of("WARNING", &warnings));
+            report::print(&format!("{errors}{warnings}{verdict}"))?;
+        }
+    }
+    Ok(match (errors.is_empty(), warnings.is_empty()) {
+        (true, true) => Verdict::Fine,
+        (true, false) => Verdict::AtFault,
+        (false, _) => Verdict::Refused,
+    })
+}

@@ -1,0 +1,102 @@
+//! `accp collab wait`: until it is a participant's turn.
+
+use std::time::Duration;
+
+use accp_collab::disk::{Reason, Waiting};
+use serde_json::json;
+
+use super::{Place, report};
+use crate::choices::Format;
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output;
+
+/// Wait until a participant has the turn, or the collaboration is over
+///
+/// It defaults to 1800 seconds; 0 for no timeout. Exit code 1 says that it gave up.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp collab wait --folder round --participant bob
+  accp collab wait --folder round --participant bob --timeout 0 --format json")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    place: Place,
+    /// The participant
+    #[arg(long, value_name = "ID")]
+    participant: String,
+    /// The longest time between two looks at the files, in seconds, where the system does not tell of changes
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
+    interval: f64,
+    /// When to give up, in seconds; 0 for never
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800.0)]
+    timeout: f64,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let seconds = |name: &str, value: f64| {
+        Duration::try_from_secs_f64(value).map_err(|_| {
+            Failure::Misuse(format!(
+                "--{name} is not a number of seconds from 0; write one, such as 2"
+            ))
+        })
+    };
+    let timeout = seconds("timeout", args.timeout)?;
+    let waiting = Waiting {
+        interval: seconds("interval", args.interval)?,
+        timeout: (!timeout.is_zero()).then_some(timeout),
+    };
+    let mut asked = Vec::new();
+    let ready = args
+        .place
+        .shared()
+        .wait(&args.participant, waiting, |folder| {
+            let now = folder
+                .state()
+                .map(|state| state.waiting_for().to_vec())
+                .unwrap_or_default();
+            if now != asked {
+                output::note(format_args!("waiting for {}", now.join(", ")));
+                asked = now;
+            }
+        });
+    let ready = match ready {
+        Ok(ready) => ready,
+        Err(findings) => return report::refuse(&findings, args.place.format),
+    };
+    let name = args.place.name();
+    let Some(ready) = ready else {
+        match args.place.format {
+            Format::Json => {
+                let object = json!({ "ready": false, "reason": "timeout", "waiting_for": asked });
+                report::print(&object.to_string())?;
+            }
+            Format::Text => output::note(format_args!("timeout: waiting for {}", asked.join(", "))),
+        }
+        return Ok(Verdict::AtFault);
+    };
+    let phase = ready.folder.state().map(|state| state.phase().as_str());
+    match args.place.format {
+        Format::Json => {
+            let object = json!({
+                "ready": true, "reason": ready.reason.as_str(), "phase": phase,
+                "next": report::next_object(&ready.folder, &ready.next, &name),
+            });
+            report::print(&object.to_string())?;
+        }
+        Format::Text => {
+            let reason = match ready.reason {
+                Reason::Turn if ready.next.is_asked => {
+                    format!("{} is listed in waitingFor", args.participant)
+                }
+                Reason::Turn => format!("{} has to classify again", args.participant),
+                Reason::Completed | Reason::Blocked => format!("phase is {}", ready.reason),
+            };
+            let standing = report::standing_text(&ready.folder);
+            report::print(&format!(
+                "ready: {reason}\n{standing}\n{}",
+                ready.next.text(&name)
+            ))?;
+        }
+    }
+    Ok(Verdict::Fine)
+}

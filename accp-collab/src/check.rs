@@ -1,0 +1,122 @@
+//! Whether an event may be appended.
+
+use crate::event::{Event, EventName};
+use crate::finding::{Code, Finding};
+use crate::folder::Folder;
+use crate::protocol::Protocol;
+use crate::shape;
+use crate::texts::{
+    CONCLUSION_FILE, DECISIONS_FILE, READINESS_FILE, conclusion, decisions, deliverable, readiness,
+};
+use crate::validate::validate;
+
+/// Returns all that speaks against appending an event to a folder of which all files were read; nothing if
+/// it may be appended.
+///
+/// The specification says it under Events, Phases, Readiness Gate and Final Conclusion.
+pub fn check(event: &Event, folder: &Folder) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if event.summary.trim().is_empty() {
+        let text = "the summary is blank; say in one short sentence what was done";
+        findings.push(Finding::new(Code::SummaryBlank, text).at(event.seq));
+    }
+    let (protocol, state) = match folder.standing() {
+        Ok(standing) => standing,
+        Err(wrong) => {
+            findings.extend(wrong);
+            return findings;
+        }
+    };
+    let before = folder.last().and_then(Event::instant);
+    findings.extend(shape::check(event, Some(protocol), before));
+    findings.extend(shape::escape(event));
+    findings.extend(state.check(event));
+    findings.extend(of_files(event, folder, protocol));
+    findings
+}
+
+/// Returns what the files of the folder have against the event.
+fn of_files(event: &Event, folder: &Folder, protocol: &Protocol) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let name = event.event;
+    let is_last = matches!(name, EventName::ReadinessPassed | EventName::Completed);
+    // After an acceptance, no question may be open again, whatever is appended.
+    let is_accepted =
+        name == EventName::DecisionAccepted || folder.has_event(EventName::DecisionAccepted);
+    if is_last || is_accepted {
+        findings.extend(readiness::questions(folder.text(READINESS_FILE)));
+    }
+    if name.is_of_deliverable() {
+        findings.extend(of_deliverable(event, folder, protocol));
+    }
+    if name == EventName::DecisionAccepted {
+        let text = folder.text(DECISIONS_FILE);
+        findings.extend(folder.unreadable(READINESS_FILE).cloned());
+        findings.extend(folder.unreadable(DECISIONS_FILE).cloned());
+        findings.extend(decisions::none(text));
+        let wrong = decisions::check(text, protocol).into_iter();
+        findings.extend(wrong.filter(|one| !one.is_warning));
+    }
+    if !is_last {
+        return findings;
+    }
+    findings.extend(readiness::unchecked(
+        folder.text(READINESS_FILE),
+        &protocol.gates,
+    ));
+    let primary = protocol.reference(&protocol.primary.file);
+    let state = folder.state();
+    let sha256 = state.and_then(|state| state.frozen().find(|(doc, _)| *doc == primary));
+    let sha256 = sha256.map(|(_, sha256)| sha256);
+    if let Some(sha256) = sha256 {
+        findings.extend(readiness::snapshot(folder.text(READINESS_FILE), sha256));
+    }
+    if name == EventName::Completed {
+        let text = folder.text(CONCLUSION_FILE);
+        findings.extend(conclusion::check(text, protocol));
+        findings.extend(conclusion::receipt(text, protocol, sha256));
+    }
+    // A folder that does not validate has no way on.
+    for wrong in validate(folder).into_iter().filter(|one| !one.is_warning) {
+        if !findings.contains(&wrong) {
+            findings.push(wrong);
+        }
+    }
+    findings
+}
+
+fn of_deliverable(event: &Event, folder: &Folder, protocol: &Protocol) -> Vec<Finding> {
+    let (Some(doc), Some(role)) = (&event.doc, event.role) else {
+        return Vec::new();
+    };
+    if shape::file_of(protocol, doc, role).is_none() {
+        return Vec::new();
+    }
+    if let Some(finding) = folder.unreadable(doc) {
+        return vec![finding.clone()];
+    }
+    if !folder.has(doc) {
+        let text = "the deliverable is not there; write the file first";
+        return vec![Finding::new(Code::FileMissing, text).within(doc, None)];
+    }
+    if event.event != EventName::DeliverableFrozen {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    let (now, given) = (folder.sha256(doc), event.sha256.as_ref());
+    if let (Some(now), Some(given)) = (now, given)
+        && now != *given
+    {
+        let text = format!(
+            "deliverable_frozen sha256 does not match current file, whose SHA-256 is {now}; add --hash to compute it"
+        );
+        findings.push(Finding::new(Code::Sha256Differs, text).within(doc, None));
+    }
+    let declared = protocol.supporting.iter();
+    let mut declared = declared.filter(|one| protocol.reference(&one.file) == *doc);
+    let sections = declared
+        .next()
+        .map_or(&protocol.primary.sections, |one| &one.sections);
+    findings.extend(deliverable::check(doc, folder.text(doc), sections, true));
+    findings
+}

@@ -1,0 +1,134 @@
+//! Declares supporting deliverables and attachments.
+
+use std::fs;
+use std::io;
+
+use serde_json::{Value as Json, json};
+
+use super::append::now;
+use super::files::Files;
+use super::{Shared, source, unwritable};
+use crate::begin::template;
+use crate::finding::{Code, Finding};
+use crate::folder::{Folder, Scope};
+use crate::kind::Kind;
+use crate::protocol::Protocol;
+
+/// What is to be declared. The file is relative to the directory of deliverables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Declaration {
+    /// A supporting deliverable. A declaration of the same file is replaced.
+    Supporting {
+        /// The file, which ends in `.md`.
+        file: String,
+        /// Its type; `None` for `custom`.
+        kind: Option<Kind>,
+        /// Whether it has to be frozen.
+        is_frozen: bool,
+    },
+    /// An attachment, which has to be there.
+    Attachment(String),
+}
+
+impl<F: Files> Shared<F> {
+    /// Adds a declaration to `protocol.json`, under the lock. A supporting deliverable that is not there is made
+    /// from the template of its type.
+    ///
+    /// # Errors
+    /// What is wrong with the declaration, with the codes of the folder; [`Code::Phase`] when the collaboration
+    /// is over; [`Code::Busy`] and [`Code::Unwritable`]. The folder is as it was then.
+    pub fn declare(&self, declaration: &Declaration) -> Result<Folder, Vec<Finding>> {
+        let held = self.lock()?;
+        let folder = self.read(Scope::All);
+        let (protocol, state) = folder.standing()?;
+        if state.phase().is_over() {
+            let text = format!(
+                "the collaboration is {}, and takes no declaration; begin a new round in a new folder",
+                state.phase()
+            );
+            return Err(vec![Finding::new(Code::Phase, text)]);
+        }
+        let mut json = Json::Object(protocol.json().clone());
+        let (list, file, entry) = match declaration {
+            Declaration::Supporting {
+                file,
+                kind,
+                is_frozen,
+            } => {
+                let kind = kind.map_or("custom", Kind::as_str);
+                (
+                    "supporting",
+                    file,
+                    json!({ "file": file, "type": kind, "frozen": is_frozen }),
+                )
+            }
+            Declaration::Attachment(file) => ("attachments", file, json!({ "file": file })),
+        };
+        let entries = &mut json["deliverables"][list];
+        if !entries.is_array() {
+            *entries = json!([]);
+        }
+        let entries = entries.as_array_mut().into_iter();
+        for entries in entries {
+            let same = entries
+                .iter_mut()
+                .find(|one| one.get("file") == entry.get("file"));
+            match same {
+                Some(Json::Object(same)) => {
+                    same.extend(entry.as_object().cloned().unwrap_or_default());
+                }
+                _ => entries.push(entry.clone()),
+            }
+        }
+        let declared = Protocol::from_json(json.to_string().as_bytes())?;
+        let path = declared.path_of(file);
+        let root = match declared.root() {
+            Some(root) => source::root_of(&self.files, &self.path, root)
+                .map_err(|why| vec![Finding::new(Code::RepoRoot, why)])?,
+            None => self.path.clone(),
+        };
+        let path = root.join(path);
+        let is_there = match self.files.resolve(&path) {
+            Ok(found) => {
+                let root = self.files.resolve(&root).unwrap_or_default();
+                if !found.starts_with(&root) {
+                    let text = "the file is a link that leads out of its folder; put the file itself there";
+                    return Err(vec![
+                        Finding::new(Code::PathEscape, text).within(file, None),
+                    ]);
+                }
+                true
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(vec![unwritable(&path, &error)]),
+        };
+        let of = |error: io::Error| vec![unwritable(&path, &error)];
+        match declaration {
+            Declaration::Attachment(_) if !is_there => {
+                let text = "the attachment is not there; write the file first";
+                return Err(vec![
+                    Finding::new(Code::AttachmentMissing, text).within(file, None),
+                ]);
+            }
+            Declaration::Supporting { kind, .. } if !is_there => {
+                let sections = kind.map(Kind::sections).unwrap_or_default();
+                let sections: Vec<String> = sections.iter().map(|one| (*one).to_owned()).collect();
+                let title = kind.map_or("Custom Deliverable", Kind::title);
+                let name = kind.map_or("custom", Kind::as_str);
+                if let Some(parent) = path.parent() {
+                    fs::create_dir_all(parent).map_err(of)?;
+                }
+                let text = template(title, name, &sections);
+                self.files.create(&path, text.as_bytes()).map_err(of)?;
+                self.files.sync(&path).map_err(of)?;
+            }
+            _ => {}
+        }
+        held.check()?;
+        let text = declared.to_text(state, &now());
+        self.prepare(text.as_bytes())
+            .and_then(|()| self.publish())
+            .map_err(|finding| vec![finding])?;
+        Ok(self.read(Scope::All))
+    }
+}

@@ -1,0 +1,284 @@
+//! Makes a folder.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+
+use super::append::now;
+use super::files::Files;
+use super::{Shared, source, unwritable};
+use crate::begin::{NewFile, Plan};
+use crate::finding::{Code, Finding};
+use crate::folder::{Folder, Scope};
+use crate::protocol::{Mode, PROTOCOL_FILE};
+use crate::validate::validate;
+
+/// What a run that was cut has to finish: all files with their contents.
+const BEGUN_FILE: &str = ".acp.begun";
+
+/// A folder that was made.
+#[derive(Debug, Clone)]
+pub struct Made {
+    /// The folder.
+    pub folder: Folder,
+    /// The files that were made: in the folder by their names, deliverables by their references. None if the
+    /// folder was there before.
+    pub files: Vec<String>,
+}
+
+impl<F: Files> Shared<F> {
+    /// Makes the folder with its files and the event `initialized`. With `is_resumed`, a folder that is there
+    /// and whole is fine, and one that an earlier run began is finished.
+    ///
+    /// # Errors
+    /// All that is wrong with the plan; [`Code::Exists`], [`Code::HalfMade`] and [`Code::FileExists`] for what
+    /// is there; [`Code::Unwritable`] if the disk fails. Nothing was made then, and no file was changed.
+    pub fn init(&self, plan: Plan, is_resumed: bool) -> Result<Made, Vec<Finding>> {
+        let plan = plan.trimmed();
+        let mut wrong = plan.check();
+        let root = match (&plan.mode, &plan.repo_root) {
+            (Mode::External, Some(root)) if wrong.iter().all(|one| one.code != Code::RepoRoot) => {
+                source::root_of(&self.files, &self.path, root)
+                    .map_err(|why| wrong.push(Finding::new(Code::RepoRoot, why)))
+                    .ok()
+            }
+            _ => None,
+        };
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        let mut work = Work::default();
+        let made = work
+            .make_folder(&self.path)
+            .map_err(|error| vec![unwritable(&self.path, &error)])
+            .and_then(|()| self.make(&plan, root, is_resumed, &mut work));
+        if made.is_err() {
+            work.undo();
+        }
+        made
+    }
+
+    fn make(
+        &self,
+        plan: &Plan,
+        root: Option<PathBuf>,
+        is_resumed: bool,
+        work: &mut Work,
+    ) -> Result<Made, Vec<Finding>> {
+        let is_new = work.has_made(&self.path);
+        let _held = self.lock()?;
+        if is_new {
+            work.made.push(self.path.join(".acp.lock"));
+        }
+        let root = root.unwrap_or_else(|| self.path.clone());
+        if fs::symlink_metadata(self.path.join(PROTOCOL_FILE)).is_ok() {
+            return self.resume(is_resumed);
+        }
+        let begun = self.path.join(BEGUN_FILE);
+        let earlier = fs::read(&begun).ok();
+        let files = match earlier.as_deref().map(files_of) {
+            Some(Some(_)) if !is_resumed => {
+                let text = "an earlier init was cut before its end; add --resume to finish it";
+                return Err(vec![
+                    Finding::new(Code::HalfMade, text).within(BEGUN_FILE, None),
+                ]);
+            }
+            Some(Some(files)) => {
+                // What an earlier run has made stays if this one fails.
+                work.is_of_others = true;
+                files
+            }
+            earlier => {
+                let files = plan.files(&now());
+                refuse_if_there(&files, &self.path, &root)?;
+                if earlier.is_some() {
+                    // It was cut itself, so nothing else was made.
+                    fs::remove_file(&begun).map_err(|error| vec![unwritable(&begun, &error)])?;
+                }
+                let text: Json = files.iter().map(NewFile::to_json).collect();
+                let text = text.to_string();
+                work.write(&begun, text.as_bytes())
+                    .map_err(|finding| vec![finding])?;
+                sync(&self.path)?;
+                files
+            }
+        };
+        for file in &files {
+            let path = file.below(&self.path, &root);
+            if let Some(parent) = path.parent() {
+                work.make_folder(parent)
+                    .map_err(|error| vec![unwritable(parent, &error)])?;
+            }
+            let written = if file.path == PROTOCOL_FILE && !file.is_deliverable {
+                // As soon as it is there, the folder is. So it comes as a whole.
+                work.made.push(path);
+                self.prepare(file.text.as_bytes())
+                    .and_then(|()| self.publish())
+            } else {
+                work.write(&path, file.text.as_bytes())
+            };
+            written.map_err(|finding| vec![finding])?;
+            let path = file.below(&self.path, &root);
+            if let Some(parent) = path.parent() {
+                sync(parent)?;
+            }
+        }
+        sync(&self.path)?;
+        // The folder is whole. A run with --resume would remove it.
+        let _ = fs::remove_file(&begun);
+        let names = files.iter().map(|file| match plan.mode {
+            Mode::External if file.is_deliverable => format!("external:{}", plan.primary_file()),
+            _ => file.path.clone(),
+        });
+        Ok(Made {
+            folder: self.read(Scope::All),
+            files: names.collect(),
+        })
+    }
+
+    /// Looks at a folder that is there.
+    fn resume(&self, is_resumed: bool) -> Result<Made, Vec<Finding>> {
+        if !is_resumed {
+            let text = "the folder already contains protocol.json; add --resume if you know it, or name another folder";
+            return Err(vec![
+                Finding::new(Code::Exists, text).within(PROTOCOL_FILE, None),
+            ]);
+        }
+        let folder = self.read(Scope::All);
+        let is_missing = |one: &Finding| {
+            let codes = [
+                Code::FileRequired,
+                Code::DeliverableMissing,
+                Code::Unreadable,
+            ];
+            codes.contains(&one.code)
+        };
+        let mut wrong: Vec<Finding> = validate(&folder)
+            .into_iter()
+            .filter(is_missing)
+            .map(|one| {
+                let code = Code::HalfMade;
+                Finding { code, ..one }
+            })
+            .collect();
+        if wrong.is_empty() && (folder.standing().is_err() || folder.last().is_none()) {
+            let text = "the folder is not whole; `accp collab validate` says what is wrong";
+            wrong.push(Finding::new(Code::HalfMade, text));
+        }
+        if wrong.is_empty() {
+            let _ = fs::remove_file(self.path.join(BEGUN_FILE));
+            let files = Vec::new();
+            Ok(Made { folder, files })
+        } else {
+            Err(wrong)
+        }
+    }
+}
+
+impl NewFile {
+    fn below(&self, folder: &Path, root: &Path) -> PathBuf {
+        if self.is_deliverable {
+            root.join(&self.path)
+        } else {
+            folder.join(&self.path)
+        }
+    }
+
+    fn to_json(&self) -> Json {
+        json!({ "deliverable": self.is_deliverable, "path": self.path, "text": self.text })
+    }
+}
+
+/// Refuses if one of the files is there.
+fn refuse_if_there(files: &[NewFile], folder: &Path, root: &Path) -> Result<(), Vec<Finding>> {
+    let paths = files.iter().map(|file| file.below(folder, root));
+    let there = paths.filter(|path| fs::symlink_metadata(path).is_ok());
+    let there: Vec<Finding> = there
+        .map(|path| {
+            let text = "the file is there already, and init overwrites nothing; move it away, or name another folder";
+            Finding::new(Code::FileExists, text).within(&path.display().to_string(), None)
+        })
+        .collect();
+    if there.is_empty() { Ok(()) } else { Err(there) }
+}
+
+/// Reads what a run has begun; `None` if that text was cut, so that nothing else was made.
+fn files_of(bytes: &[u8]) -> Option<Vec<NewFile>> {
+    let json: Json = serde_json::from_slice(bytes).ok()?;
+    let files = json.as_array()?.iter().map(|file| {
+        let text = |key: &str| file.get(key).and_then(Json::as_str).map(str::to_owned);
+        Some(NewFile {
+            is_deliverable: file.get("deliverable")?.as_bool()?,
+            path: text("path").filter(|path| crate::path::fault(path).is_none())?,
+            text: text("text")?,
+        })
+    });
+    files.collect()
+}
+
+fn sync(folder: &Path) -> Result<(), Vec<Finding>> {
+    let synced = super::Os.sync(folder);
+    synced.map_err(|error| vec![unwritable(folder, &error)])
+}
+
+/// What was made, to take it back.
+#[derive(Default)]
+struct Work {
+    folders: Vec<PathBuf>,
+    made: Vec<PathBuf>,
+    is_of_others: bool,
+}
+
+impl Work {
+    fn make_folder(&mut self, folder: &Path) -> io::Result<()> {
+        let new = folder
+            .ancestors()
+            .take_while(|one| !one.as_os_str().is_empty() && !one.exists());
+        let new: Vec<PathBuf> = new.map(Path::to_owned).collect();
+        fs::create_dir_all(folder)?;
+        self.folders.extend(new.into_iter().rev());
+        Ok(())
+    }
+
+    fn has_made(&self, folder: &Path) -> bool {
+        self.folders.iter().any(|one| one == folder)
+    }
+
+    /// Makes a file and brings it to the disk. A file that an earlier run has begun is finished; another one
+    /// stays as it is.
+    fn write(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Finding> {
+        let of = |error| unwritable(path, &error);
+        match super::Os.create(path, bytes) {
+            Ok(()) => self.made.push(path.to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && self.is_of_others => {
+                let found = fs::read(path).map_err(of)?;
+                if found == bytes || !bytes.starts_with(&found) {
+                    return Ok(());
+                }
+                super::Os.write(path, bytes).map_err(of)?;
+            }
+            Err(error) => {
+                if error.kind() != io::ErrorKind::AlreadyExists {
+                    self.made.push(path.to_owned());
+                }
+                return Err(of(error));
+            }
+        }
+        super::Os.sync(path).map_err(of)
+    }
+
+    fn undo(&self) {
+        if self.is_of_others {
+            return;
+        }
+        for path in self.made.iter().rev() {
+            let _ = fs::remove_file(path);
+        }
+        for folder in self.folders.iter().rev() {
+            // A folder that another has put something into stays.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The lock that all writers of a folder share.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::json;
+
+use super::files::Files;
+use super::unwritable;
+use crate::finding::{Code, Finding};
+
+/// The file of the lock.
+const LOCK_FILE: &str = ".acp.lock";
+
+/// How long a lock in a file holds, unless its owner gives it back before.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// The pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(3);
+
+/// The kind of the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Locking {
+    /// A lock of the operating system on `.acp.lock`. It ends with its process.
+    System,
+    /// Files `.acp.lock.1`, `.acp.lock.2` and so on, for file systems without locks. The one with the
+    /// highest number holds until its owner renames it, or until 30 seconds are over. Who makes the file of
+    /// the next number, has the lock.
+    File,
+    /// None, for a folder that no other process has.
+    None,
+}
+
+/// A lock that is held.
+#[derive(Debug)]
+pub(super) enum Held {
+    /// It is given back with the file.
+    System {
+        _file: File,
+    },
+    File(Lease),
+    None,
+}
+
+impl Held {
+    /// Says whether the lock is still held.
+    pub(super) fn check(&self) -> Result<(), Vec<Finding>> {
+        match self {
+            Self::File(lease) if !lease.is_mine() => Err(vec![busy(
+                "the lock was held for more than 30 seconds, and another participant has it; try again",
+            )]),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn busy(text: &str) -> Finding {
+    Finding::new(Code::Busy, text).within(LOCK_FILE, None)
+}
+
+/// Takes the lock of a folder that is there.
+pub(super) fn take(
+    files: &impl Files,
+    folder: &Path,
+    locking: Locking,
+    patience: Duration,
+) -> Result<Held, Vec<Finding>> {
+    if locking == Locking::None {
+        return Ok(Held::None);
+    }
+    if let Err(error) = files.resolve(folder) {
+        let text = match error.kind() {
+            io::ErrorKind::NotFound => {
+                "the folder is missing; make it with `accp collab init`".to_owned()
+            }
+            _ => format!("the folder cannot be reached ({error}); name another one"),
+        };
+        let folder = folder.display().to_string();
+        return Err(vec![
+            Finding::new(Code::ProtocolMissing, text).within(&folder, None),
+        ]);
+    }
+    let until = Instant::now() + patience;
+    loop {
+        let taken = match locking {
+            Locking::File => Lease::take(folder).map(|lease| lease.map(Held::File)),
+            _ => of_system(folder),
+        };
+        match taken {
+            Ok(Some(held)) => return Ok(held),
+            Ok(None) if Instant::now() < until => std::thread::sleep(PAUSE),
+            Ok(None) => {
+                let text = "another participant has held the lock all the time; try again, or end that process";
+                return Err(vec![busy(text)]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                let text = "the file system has no locks; add --lock file, in the commands of all participants";
+                return Err(vec![busy(text)]);
+            }
+            Err(error) => return Err(vec![unwritable(&folder.join(LOCK_FILE), &error)]),
+        }
+    }
+}
+
+fn of_system(folder: &Path) -> io::Result<Option<Held>> {
+    let mut options = OpenOptions::new();
+    let file = options
+        .create(true)
+        .append(true)
+        .open(folder.join(LOCK_FILE))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(Held::System { _file: file })),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// A lock in a file.
+#[derive(Debug)]
+pub(super) struct Lease {
+    folder: PathBuf,
+    number: u64,
+}
+
+impl Lease {
+    /// Takes the lock; `None` if another has it.
+    fn take(folder: &Path) -> io::Result<Option<Self>> {
+        let (number, is_free) = newest(folder)?;
+        let name = |number: u64| folder.join(format!("{LOCK_FILE}.{number}"));
+        if number > 0 && !is_free && !is_over(&name(number)) {
+            return Ok(None);
+        }
+        let next = number + 1;
+        let until = SystemTime::now() + LEASE;
+        let until = until
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_secs();
+        let text = json!({ "owner": std::process::id(), "until": until }).to_string();
+        match super::Os.create(&name(next), text.as_bytes()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        for old in 1..=number {
+            // Another may have removed it.
+            let _ = std::fs::remove_file(name(old));
+            let _ = std::fs::remove_file(freed(&name(old)));
+        }
+        let lease = Self {
+            folder: folder.to_owned(),
+            number: next,
+        };
+        Ok(Some(lease))
+    }
+
+    /// Returns whether nobody has taken the lock over.
+    fn is_mine(&self) -> bool {
+        newest(&self.folder).is_ok_and(|newest| newest == (self.number, false))
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let path = self.folder.join(format!("{LOCK_FILE}.{}", self.number));
+        // If that fails, the lease ends by itself.
+        let _ = std::fs::rename(&path, freed(&path));
+    }
+}
+
+/// The name of a lock that was given back.
+fn freed(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".free");
+    name.into()
+}
+
+/// Returns the highest number of a lock, and whether it was given back.
+fn newest(folder: &Path) -> io::Result<(u64, bool)> {
+    let mut found = (0, true);
+    for entry in std::fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let name = name.to_str().and_then(|name| name.strip_prefix(LOCK_FILE));
+        let Some(rest) = name.and_then(|name| name.strip_prefix('.')) else {
+            continue;
+        };
+        let number = rest.strip_suffix(".free");
+        let is_free = number.is_some();
+        if let Ok(number) = number.unwrap_or(rest).parse::<u64>()
+            && number > found.0
+        {
+            found = (number, is_free);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns whether the time of a lock is over. A lock whose text is not there yet holds from the time at which
+/// its file was made.
+fn is_over(path: &Path) -> bool {
+    let text = std::fs::read(path).unwrap_or_default();
+    let json: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    let until = json.get("until").and_then(serde_json::Value::as_u64);
+    let until = until.map_or_else(
+        || {
+            let made = std::fs::metadata(path).and_then(|about| about.modified());
+            made.unwrap_or(UNIX_EPOCH) + LEASE
+        },
+        |until| UNIX_EPOCH + Duration::from_secs(until.min(u64::from(u32::MAX) * 4)),
+    );
+    SystemTime::now() > until
+}

@@ -1,0 +1,50 @@
+//! Mends what a crash can leave behind.
+
+use super::Shared;
+use super::append::now;
+use super::files::Files;
+use super::review;
+use crate::finding::Finding;
+use crate::folder::{Folder, Scope};
+use crate::log::LOG_FILE;
+use crate::protocol::PROTOCOL_FILE;
+
+/// What was mended.
+#[derive(Debug, Clone)]
+pub struct Repaired {
+    /// The files that were mended, relative to the folder.
+    pub files: Vec<&'static str>,
+    /// The folder afterwards.
+    pub folder: Folder,
+}
+
+impl<F: Files> Shared<F> {
+    /// Mends the folder, under the lock: puts aside a last line that was cut, and writes the state of the log
+    /// into `protocol.json`. What only a person can mend stays as it is.
+    ///
+    /// # Errors
+    /// What forbids to go by the folder ([`Folder::standing`]), [`Code::Busy`](crate::Code::Busy) and
+    /// [`Code::Unwritable`](crate::Code::Unwritable).
+    pub fn repair(&self) -> Result<Repaired, Vec<Finding>> {
+        let held = self.lock()?;
+        review::settle(&self.files, &self.path)?;
+        let folder = self.read(Scope::Log);
+        let (protocol, state) = folder.standing()?;
+        held.check()?;
+        let mut files = Vec::new();
+        if folder.log().torn().is_some() {
+            self.put_torn_aside(&folder)
+                .map_err(|finding| vec![finding])?;
+            files.push(LOG_FILE);
+        }
+        if state.last() > 0 && protocol.compare(state).is_some() {
+            let text = protocol.to_text(state, &now());
+            self.prepare(text.as_bytes())
+                .and_then(|()| self.publish())
+                .map_err(|finding| vec![finding])?;
+            files.push(PROTOCOL_FILE);
+        }
+        let folder = self.read(Scope::All);
+        Ok(Repaired { files, folder })
+    }
+}

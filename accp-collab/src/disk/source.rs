@@ -1,0 +1,122 @@
+//! Reads a folder from its files, and follows no path out of it.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use super::files::Files;
+use crate::finding::Code;
+use crate::folder::{Content, Place, Source};
+
+/// The files of a folder.
+pub(super) struct OfFolder<'f, F> {
+    files: &'f F,
+    folder: &'f Path,
+}
+
+impl<'f, F: Files> OfFolder<'f, F> {
+    pub(super) fn new(files: &'f F, folder: &'f Path) -> Self {
+        Self { files, folder }
+    }
+
+    /// Returns where a place is, if it is below its root.
+    fn locate(&self, place: Place<'_>) -> Result<PathBuf, Content> {
+        let root = place
+            .root
+            .map_or_else(|| self.folder.to_owned(), |root| self.folder.join(root));
+        let resolve = |path: &Path| self.files.resolve(path).map_err(|error| refused(&error));
+        let root = resolve(&root)?;
+        let path = resolve(&root.join(place.path))?;
+        if path.starts_with(&root) {
+            Ok(path)
+        } else {
+            let why = "the file is a link that leads out of its folder; put the file itself there";
+            Err(Content::Refused(Code::PathEscape, why.to_owned()))
+        }
+    }
+}
+
+impl<F: Files> Source for OfFolder<'_, F> {
+    fn read(&mut self, place: Place<'_>) -> Content {
+        let path = match self.locate(place) {
+            Ok(path) => path,
+            Err(content) => return content,
+        };
+        match self.files.read(&path) {
+            Ok(bytes) => Content::Bytes(bytes),
+            Err(error) => refused(&error),
+        }
+    }
+
+    fn look(&mut self, place: Place<'_>) -> Content {
+        self.locate(place).err().unwrap_or(Content::Present)
+    }
+
+    fn check_root(&mut self, root: &str) -> Result<(), String> {
+        root_of(self.files, self.folder, root).map(|_| ())
+    }
+}
+
+/// Returns the repository that is the root of the deliverables; the folder need not be there yet.
+pub(super) fn root_of(files: &impl Files, folder: &Path, root: &str) -> Result<PathBuf, String> {
+    let no = |why: &str| {
+        format!(
+            "`repoRoot` ({root}) {why}; write the way from the folder to the repository, such as ../.."
+        )
+    };
+    let folder =
+        existing(files, folder).map_err(|error| no(&format!("cannot be followed ({error})")))?;
+    let mut path = folder.clone();
+    for part in Path::new(root).components() {
+        match part {
+            Component::ParentDir => {
+                path.pop();
+            }
+            Component::Normal(part) => path.push(part),
+            _ => {}
+        }
+    }
+    let path = files.resolve(&path).map_err(|_| no("is not there"))?;
+    if path.parent().is_none() {
+        Err(no("is the root of the file system"))
+    } else if !folder.starts_with(&path) {
+        Err(no("does not hold the folder"))
+    } else {
+        Ok(path)
+    }
+}
+
+/// Resolves a path of which the last parts need not be there.
+fn existing(files: &impl Files, path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let mut rest = Vec::new();
+    let mut head = path.as_path();
+    loop {
+        match (files.resolve(head), head.parent(), head.file_name()) {
+            (Ok(mut found), ..) => {
+                found.extend(rest.iter().rev());
+                return Ok(found);
+            }
+            (Err(error), Some(parent), Some(name)) if error.kind() == io::ErrorKind::NotFound => {
+                rest.push(name);
+                head = parent;
+            }
+            (Err(error), ..) => return Err(error),
+        }
+    }
+}
+
+/// Returns what an error of reading says about a place.
+fn refused(error: &io::Error) -> Content {
+    let why = match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => return Content::Absent,
+        io::ErrorKind::FileTooLarge => "it has more than 64 MiB; make it shorter".to_owned(),
+        io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput => {
+            format!("{error}; put a file there")
+        }
+        io::ErrorKind::PermissionDenied => {
+            format!("it cannot be read ({error}); give this user the right to read it")
+        }
+        _ => format!("it cannot be read ({error}); mend it, or restore it from a copy"),
+    };
+    Content::Refused(Code::Unreadable, why)
+}

@@ -1,0 +1,156 @@
+//! Waits for a turn.
+
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime};
+
+use notify::{RecursiveMode, Watcher as _};
+
+use super::Shared;
+use super::files::Os;
+use crate::finding::Finding;
+use crate::folder::{Folder, Scope};
+use crate::log::LOG_FILE;
+use crate::names::names;
+use crate::next::{Action, Next, next};
+use crate::protocol::PROTOCOL_FILE;
+use crate::table::Phase;
+use crate::texts::READINESS_FILE;
+
+/// The shortest pause between two looks.
+const SHORTEST: Duration = Duration::from_millis(50);
+
+/// How often a folder that cannot be gone by is read again.
+const PATIENCE: u32 = 5;
+
+/// What belongs together is often written one after the other; so long is waited for the rest.
+const SETTLE: Duration = Duration::from_millis(5);
+
+names! {
+    /// Why a wait is over.
+    Reason {
+        /// The participant is asked.
+        Turn = "turn",
+        /// The collaboration is completed.
+        Completed = "completed",
+        /// The collaboration is blocked.
+        Blocked = "blocked",
+    }
+}
+
+/// The end of a wait that was not in vain.
+#[derive(Debug, Clone)]
+pub struct Ready {
+    /// Why it is over.
+    pub reason: Reason,
+    /// What to do.
+    pub next: Next,
+    /// The folder.
+    pub folder: Folder,
+}
+
+/// How to wait.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiting {
+    /// The longest time between two looks at the files, for systems that do not tell of changes.
+    pub interval: Duration,
+    /// When to give up; `None` for never.
+    pub timeout: Option<Duration>,
+}
+
+impl Shared<Os> {
+    /// Waits until a participant has the turn, or the collaboration is over. `tell` hears of each change in
+    /// between. Returns `None` when the time is over.
+    ///
+    /// # Errors
+    /// What [`next`] says.
+    pub fn wait(
+        &self,
+        who: &str,
+        waiting: Waiting,
+        mut tell: impl FnMut(&Folder),
+    ) -> Result<Option<Ready>, Vec<Finding>> {
+        let until = waiting
+            .timeout
+            .and_then(|timeout| Instant::now().checked_add(timeout));
+        let interval = waiting.interval.max(SHORTEST);
+        let (sender, receiver) = mpsc::channel();
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            // Reading makes events too.
+            if !event.is_ok_and(|event| event.kind.is_access()) {
+                let _ = sender.send(());
+            }
+        });
+        // Without a watcher, the looks at the files are enough.
+        let _watcher = watcher.ok().and_then(|mut watcher| {
+            let mode = RecursiveMode::NonRecursive;
+            watcher.watch(self.path(), mode).ok().map(|()| watcher)
+        });
+        let mut seen = None;
+        loop {
+            let stamp = Stamp::of(self.path());
+            if seen != Some(stamp) {
+                seen = Some(stamp);
+                let mut folder = self.read(Scope::All);
+                // Programs that write a file in place let a reader see half of it for an instant.
+                for _ in 0..PATIENCE {
+                    if folder.standing().is_ok() {
+                        break;
+                    }
+                    std::thread::sleep(SHORTEST);
+                    folder = self.read(Scope::All);
+                }
+                if let Some((reason, next)) = ready(&folder, who)? {
+                    return Ok(Some(Ready {
+                        reason,
+                        next,
+                        folder,
+                    }));
+                }
+                tell(&folder);
+            }
+            let now = Instant::now();
+            let left = until.map_or(interval, |until| until.saturating_duration_since(now));
+            if left.is_zero() {
+                return Ok(None);
+            }
+            match receiver.recv_timeout(left.min(interval)) {
+                Ok(()) => {
+                    std::thread::sleep(SETTLE);
+                    while receiver.try_recv().is_ok() {}
+                    seen = None;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(left.min(interval)),
+            }
+        }
+    }
+}
+
+/// Returns why a participant need not wait; `None` if it has to.
+fn ready(folder: &Folder, who: &str) -> Result<Option<(Reason, Next)>, Vec<Finding>> {
+    let next = next(folder, who)?;
+    let phase = folder.state().map(crate::State::phase);
+    let reason = match phase {
+        Some(Phase::Completed) => Reason::Completed,
+        Some(Phase::Blocked) => Reason::Blocked,
+        // The owner who has accepted has to classify again if a question comes up.
+        _ if next.is_asked || next.action == Action::Classify => Reason::Turn,
+        _ => return Ok(None),
+    };
+    Ok(Some((reason, next)))
+}
+
+/// What changes with each change of the folder that matters for a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp([Option<(u64, SystemTime)>; 3]);
+
+impl Stamp {
+    fn of(folder: &Path) -> Self {
+        let of = |name: &str| {
+            let about = std::fs::metadata(folder.join(name)).ok()?;
+            Some((about.len(), about.modified().ok()?))
+        };
+        Self([of(LOG_FILE), of(PROTOCOL_FILE), of(READINESS_FILE)])
+    }
+}

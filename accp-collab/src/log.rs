@@ -1,0 +1,137 @@
+//! The log: `events.jsonl`.
+
+use crate::event::Event;
+use crate::finding::{Code, Finding};
+use crate::protocol::Protocol;
+use crate::shape;
+use crate::state::State;
+
+/// The name of the file.
+pub const LOG_FILE: &str = "events.jsonl";
+
+/// The most events of a log.
+pub const MOST_EVENTS: usize = 100_000;
+
+/// A log that was read: its events, and what is wrong with them.
+///
+/// ```
+/// use accp_collab::Log;
+///
+/// let whole = r#"{"seq":1,"from":"ada","event":"initialized","at":"2026-01-01T00:00:00Z","summary":"Go"}"#;
+/// let log = Log::read(format!("{whole}\n{{\"seq\":2,\"fro").as_bytes());
+/// assert_eq!(log.events().len(), 1);
+/// assert_eq!(log.torn(), Some(whole.len() + 1));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Log {
+    events: Vec<Event>,
+    /// The line of each event.
+    lines: Vec<usize>,
+    findings: Vec<Finding>,
+    torn: Option<usize>,
+    lacks_feed: bool,
+}
+
+impl Log {
+    /// Reads the lines. The last one may lack its line feed: it counts if it is whole, and is torn
+    /// otherwise.
+    pub fn read(bytes: &[u8]) -> Self {
+        let mut log = Self::default();
+        let mut end = 0;
+        for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let start = end;
+            end += line.len();
+            let is_last = !line.ends_with(b"\n");
+            log.lacks_feed = is_last;
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let read = std::str::from_utf8(line)
+                .map_err(|error| {
+                    let text = format!(
+                        "the line is not UTF-8 (byte {}); restore the log from a copy",
+                        error.valid_up_to() + 1
+                    );
+                    vec![Finding::new(Code::Unreadable, text)]
+                })
+                .and_then(Event::from_line);
+            match read {
+                Ok(_) if log.events.len() == MOST_EVENTS => {
+                    let text = format!(
+                        "the log has more than {MOST_EVENTS} events; begin a new round in a new folder"
+                    );
+                    log.add(index, vec![Finding::new(Code::Unreadable, text)]);
+                    return log;
+                }
+                Ok(event) => {
+                    log.events.push(event);
+                    log.lines.push(index + 1);
+                }
+                // A line that was cut is no JSON.
+                Err(findings)
+                    if is_last && findings.iter().all(|one| one.code == Code::Unreadable) =>
+                {
+                    log.torn = Some(start);
+                }
+                Err(findings) => log.add(index, findings),
+            }
+        }
+        log
+    }
+
+    fn add(&mut self, index: usize, findings: Vec<Finding>) {
+        let findings = findings.into_iter();
+        self.findings
+            .extend(findings.map(|finding| finding.within(LOG_FILE, Some(index + 1))));
+    }
+
+    /// Returns the events, in the order of their lines.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Returns where the last line begins if it was cut; it is no event.
+    pub fn torn(&self) -> Option<usize> {
+        self.torn
+    }
+
+    /// Returns whether the last line is whole but for its line feed.
+    pub fn lacks_feed(&self) -> bool {
+        self.lacks_feed && self.torn.is_none()
+    }
+
+    /// Folds the events. Without a protocol, nobody knows the participants, so there is no state.
+    ///
+    /// Returns the state after all events before the first that the state machine refuses, and all that is
+    /// wrong with the lines, with the members of the events, and with that event.
+    pub(crate) fn fold(&self, protocol: Option<&Protocol>) -> (Option<State>, Vec<Finding>) {
+        let mut findings = self.findings.clone();
+        let mut state = protocol.map(|protocol| State::new(protocol.participants.clone()));
+        let mut goes_on = findings.is_empty();
+        let mut expected = 1;
+        let mut before = None;
+        for (event, line) in self.events.iter().zip(&self.lines) {
+            let mut wrong = Vec::new();
+            if event.seq != expected {
+                let text = format!(
+                    "the event has the number {}; the next is {expected}; restore the log from a copy",
+                    event.seq
+                );
+                wrong.push(Finding::new(Code::Seq, text));
+            }
+            expected = event.seq.saturating_add(1);
+            wrong.extend(shape::check(event, protocol, before));
+            before = event.instant().or(before);
+            if goes_on
+                && let Some(state) = &mut state
+                && let Err(refused) = state.apply(event)
+            {
+                wrong.extend(refused.into_iter().filter(|one| one.code != Code::Seq));
+                goes_on = false;
+            }
+            let wrong = wrong.into_iter();
+            findings.extend(wrong.map(|one| one.at(event.seq).within(LOG_FILE, Some(*line))));
+        }
+        (state, findings)
+    }
+}

@@ -1,0 +1,198 @@
+//! The parts of Markdown that the protocol reads: headings with their sections, items with a mark, and
+//! the status of a deliverable. All of it goes by lines; a fence or a quotation has no meaning here.
+
+/// A section: a heading, and all up to the next heading of its level.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Section<'t> {
+    /// The title, without white space around it.
+    pub(crate) title: &'t str,
+    /// The line of the heading, from 1.
+    pub(crate) line: usize,
+    /// The text after the line of the title.
+    pub(crate) body: &'t str,
+}
+
+/// An item of a list with a mark: `- [mark] body`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Item<'t> {
+    /// The word in the brackets.
+    pub(crate) mark: &'t str,
+    /// The text behind them; if there is none, the next line with text. Without white space around it.
+    pub(crate) body: &'t str,
+    /// Whether white space stands between the brackets and the text.
+    pub(crate) has_gap: bool,
+    /// The line, from 1.
+    pub(crate) line: usize,
+}
+
+/// A line: its number from 1, its text, and where the next one begins.
+#[derive(Clone, Copy)]
+struct Line<'t> {
+    number: usize,
+    text: &'t str,
+    end: usize,
+}
+
+fn lines(text: &str) -> impl Iterator<Item = Line<'_>> + Clone {
+    let mut end = 0;
+    let lines = text.split_inclusive('\n').enumerate();
+    lines.map(move |(index, line)| {
+        end += line.len();
+        Line {
+            number: index + 1,
+            text: line,
+            end,
+        }
+    })
+}
+
+/// Returns the text of the line, or of the next one with text, and where that line ends.
+fn filled<'t>(
+    rest: &'t str,
+    end: usize,
+    mut after: impl Iterator<Item = Line<'t>>,
+) -> (&'t str, usize) {
+    if !rest.trim().is_empty() {
+        return (rest.trim(), end);
+    }
+    let next = after.find(|line| !line.text.trim().is_empty());
+    next.map_or(("", end), |line| (line.text.trim(), line.end))
+}
+
+/// Returns the sections of a level; `level` is its row of `#`.
+pub(crate) fn sections<'t>(text: &'t str, level: &'static str) -> Vec<Section<'t>> {
+    let mut found: Vec<(Section<'t>, usize)> = Vec::new();
+    let mut lines = lines(text);
+    let mut start = 0;
+    while let Some(line) = lines.next() {
+        let rest = line.text.strip_prefix(level);
+        if let Some(rest) = rest.filter(|rest| rest.starts_with(char::is_whitespace)) {
+            if let Some((before, begin)) = found.last_mut() {
+                before.body = text.get(*begin..start.max(*begin)).unwrap_or_default();
+            }
+            let (title, end) = filled(rest, line.end, lines.clone());
+            let section = Section {
+                title,
+                line: line.number,
+                body: text.get(end..).unwrap_or_default(),
+            };
+            found.push((section, end));
+        }
+        start = line.end;
+    }
+    found.into_iter().map(|(section, _)| section).collect()
+}
+
+/// Returns all items with a mark.
+pub(crate) fn items(text: &str) -> Vec<Item<'_>> {
+    let mut found = Vec::new();
+    let mut lines = lines(text);
+    while let Some(line) = lines.next() {
+        let Some(rest) = line.text.trim_start().strip_prefix('-') else {
+            continue;
+        };
+        let Some((mark, rest)) = rest
+            .trim_start()
+            .strip_prefix('[')
+            .and_then(|rest| rest.split_once(']'))
+        else {
+            continue;
+        };
+        let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+        if mark.is_empty() || !mark.chars().all(is_letter) {
+            continue;
+        }
+        let (body, _) = filled(rest, line.end, lines.clone());
+        found.push(Item {
+            mark,
+            body,
+            has_gap: rest.starts_with(char::is_whitespace),
+            line: line.number,
+        });
+    }
+    found
+}
+
+/// Returns the status that a deliverable says: the first of `Draft`, `In Review` and `Frozen`.
+pub(crate) fn status(text: &str) -> Option<&str> {
+    let mut lines = lines(text);
+    while let Some(line) = lines.next() {
+        if let Some(rest) = line.text.strip_prefix("Status:") {
+            let (status, _) = filled(rest, line.end, lines.clone());
+            if matches!(status, "Draft" | "In Review" | "Frozen") {
+                return Some(status);
+            }
+        }
+    }
+    None
+}
+
+/// Returns the line of the first occurrence of a word, in any case of its letters, with no letter, digit or
+/// low line beside it.
+pub(crate) fn line_of_word(text: &str, word: &str) -> Option<usize> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    lines(text).find_map(|line| {
+        let folded = line.text.to_ascii_lowercase();
+        let word = word.to_ascii_lowercase();
+        let mut all = folded.match_indices(&word);
+        let is_alone = |(at, found): (usize, &str)| {
+            let before = folded[..at].chars().next_back();
+            let after = folded[at + found.len()..].chars().next();
+            !before.is_some_and(is_part) && !after.is_some_and(is_part)
+        };
+        all.any(is_alone).then_some(line.number)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{items, line_of_word, sections, status};
+
+    #[test]
+    fn a_section_ends_at_the_next_heading_of_its_level() {
+        let text = "# T\n\n## A\n\none\n### B\n\n##\nC\n\n##D\n## E";
+        let found: Vec<_> = sections(text, "##")
+            .iter()
+            .map(|one| (one.title, one.line, one.body))
+            .collect();
+        let expected = [
+            ("A", 3, "\none\n### B\n\n"),
+            ("C", 8, "\n##D\n"),
+            ("E", 12, ""),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn an_item_has_its_text_behind_it_or_on_the_next_line() {
+        let text =
+            "- [resolved] a\n  -[x]b\n- [ ] c\n- [deferred_nonblocking]\n\n  Reason: d\n- [y]";
+        let found: Vec<_> = items(text)
+            .iter()
+            .map(|one| (one.mark, one.body, one.has_gap, one.line))
+            .collect();
+        let expected = [
+            ("resolved", "a", true, 1),
+            ("x", "b", false, 2),
+            ("deferred_nonblocking", "Reason: d", true, 4),
+            ("y", "", false, 7),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_status_is_the_first_that_is_known() {
+        assert_eq!(
+            status("Status: Done\nStatus:  In Review \n"),
+            Some("In Review")
+        );
+        assert_eq!(status("Status:\n\nDraft\n"), Some("Draft"));
+        assert_eq!(status("The Status: Draft"), None);
+    }
+
+    #[test]
+    fn a_word_stands_alone() {
+        assert_eq!(line_of_word("a\nTodo: b", "TODO"), Some(2));
+        assert_eq!(line_of_word("todos tbd_ \u{e9}tbd", "tbd"), None);
+    }
+}
