@@ -67,9 +67,10 @@ impl Log {
                     log.events.push(event);
                     log.lines.push(index + 1);
                 }
-                // A line that was cut is no JSON.
+                // A line that was cut is no JSON. A disk may also have lost its beginning, and has zeros there.
                 Err(findings)
-                    if is_last && findings.iter().all(|one| one.code == Code::Unreadable) =>
+                    if (is_last || end == bytes.len() && line.contains(&0))
+                        && findings.iter().all(|one| one.code == Code::Unreadable) =>
                 {
                     log.torn = Some(start);
                 }

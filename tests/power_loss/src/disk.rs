@@ -58,6 +58,13 @@ impl Disk {
                 self.names.remove(name);
                 self.renames.push((name.clone(), None));
             }
+            Event::Rename { from, to } => {
+                if let Some(file) = self.names.remove(from) {
+                    self.names.insert(to.clone(), file);
+                    self.renames.push((to.clone(), Some(file)));
+                    self.renames.push((from.clone(), None));
+                }
+            }
             Event::Write { file, at, bytes } => {
                 let (at, bytes) = (*at as usize, bytes.clone());
                 self.file(file).pending.push(Change::Write { at, bytes });
@@ -93,7 +100,9 @@ impl Disk {
         let mut torn = false;
         for (name, file) in names {
             let bytes = self.files[file].after_cut(random, &mut torn);
-            fs::write(folder.join(name), bytes).expect("the folder takes it");
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("the folder takes it");
+            fs::write(path, bytes).expect("the folder takes it");
         }
         torn
     }

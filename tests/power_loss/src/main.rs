@@ -15,12 +15,16 @@
 //! fail, one at a time: the disk is full, a write stops half-way, or a sync fails. The disk fails
 //! once or until it is mended.
 //!
+//! The same happens to a folder that agents share (accp-collab): every acknowledged event is there, once, and
+//! the next append goes through; an append that the disk refuses leaves the folder as it was.
+//!
 //! The bench proves itself: it has to find the loss with a disk that forgets its syncs, and with a
 //! store that acknowledges before it commits.
 
 mod cuts;
 mod disk;
 mod faults;
+mod folder;
 mod random;
 mod session;
 mod shim;
@@ -40,6 +44,7 @@ fn main() {
     shim::register();
     cuts::run(cuts, seed);
     faults::run(seed);
+    folder::run(cuts.div_ceil(4), seed);
     println!("all is well");
 }
 

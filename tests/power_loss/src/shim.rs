@@ -21,6 +21,11 @@ pub enum Event {
     },
     Sync(String),
     Delete(String),
+    /// Only folders have it; SQLite renames nothing.
+    Rename {
+        from: String,
+        to: String,
+    },
     SyncFolder,
 }
 
