@@ -36,6 +36,8 @@ mod append;
 mod declare;
 mod files;
 mod init;
+#[cfg(feature = "link")]
+mod link;
 mod lock;
 mod repair;
 mod review;
@@ -52,6 +54,8 @@ pub use append::{Appended, Draft};
 pub use declare::Declaration;
 pub use files::{Files, MOST_BYTES, Os};
 pub use init::Made;
+#[cfg(feature = "link")]
+pub use link::FolderLink;
 pub use lock::Locking;
 pub use repair::Repaired;
 pub use wait::{Ready, Reason, Waiting};

@@ -280,6 +280,10 @@ impl Folder {
         self.protocol.is_some() && self.of_protocol.iter().all(|one| one.code.is_of_state())
     }
 
+    pub(crate) fn is_log_whole(&self) -> bool {
+        self.of_log.is_empty()
+    }
+
     pub(crate) fn forbidden(&self) -> &[&'static str] {
         &self.forbidden
     }

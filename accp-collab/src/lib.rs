@@ -16,6 +16,7 @@ pub mod disk;
 mod event;
 mod finding;
 mod folder;
+pub mod frames;
 mod kind;
 mod log;
 mod markdown;

@@ -25,8 +25,8 @@ pub const MOST_EVENTS: usize = 100_000;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Log {
     events: Vec<Event>,
-    /// The line of each event.
-    lines: Vec<usize>,
+    /// The line of each event, and whether the line before it is at fault.
+    lines: Vec<(usize, bool)>,
     findings: Vec<Finding>,
     torn: Option<usize>,
     lacks_feed: bool,
@@ -38,6 +38,7 @@ impl Log {
     pub fn read(bytes: &[u8]) -> Self {
         let mut log = Self::default();
         let mut end = 0;
+        let mut is_after_fault = false;
         for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let start = end;
             end += line.len();
@@ -65,7 +66,8 @@ impl Log {
                 }
                 Ok(event) => {
                     log.events.push(event);
-                    log.lines.push(index + 1);
+                    log.lines.push((index + 1, is_after_fault));
+                    is_after_fault = false;
                 }
                 // A line that was cut is no JSON. A disk may also have lost its beginning, and has zeros there.
                 Err(findings)
@@ -74,7 +76,10 @@ impl Log {
                 {
                     log.torn = Some(start);
                 }
-                Err(findings) => log.add(index, findings),
+                Err(findings) => {
+                    log.add(index, findings);
+                    is_after_fault = true;
+                }
             }
         }
         log
@@ -111,9 +116,10 @@ impl Log {
         let mut goes_on = findings.is_empty();
         let mut expected = 1;
         let mut before = None;
-        for (event, line) in self.events.iter().zip(&self.lines) {
+        for (event, (line, is_after_fault)) in self.events.iter().zip(&self.lines) {
             let mut wrong = Vec::new();
-            if event.seq != expected {
+            // The number of an event that cannot be read is not known.
+            if event.seq != expected && !is_after_fault {
                 let text = format!(
                     "the event has the number {}; the next is {expected}; restore the log from a copy",
                     event.seq

@@ -5,7 +5,9 @@
 
 mod append;
 mod declare;
+mod frames;
 mod init;
+mod link;
 mod next;
 mod repair;
 mod report;
@@ -41,6 +43,8 @@ pub(crate) enum Command {
     Declare(declare::Args),
     Repair(repair::Args),
     Table(table::Args),
+    Frames(frames::Args),
+    Link(link::Args),
 }
 
 /// Runs the command.
@@ -55,6 +59,8 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Declare(args) => declare::run(args),
         Command::Repair(args) => repair::run(args),
         Command::Table(args) => table::run(args),
+        Command::Frames(args) => frames::run(args),
+        Command::Link(args) => link::run(args),
     }
 }
 
