@@ -5,6 +5,7 @@ use crate::finding::{Code, Finding};
 use crate::folder::Folder;
 use crate::protocol::Protocol;
 use crate::shape;
+use crate::space::is_blank;
 use crate::texts::{
     CONCLUSION_FILE, DECISIONS_FILE, READINESS_FILE, conclusion, decisions, deliverable, readiness,
 };
@@ -16,7 +17,7 @@ use crate::validate::validate;
 /// The specification says it under Events, Phases, Readiness Gate and Final Conclusion.
 pub fn check(event: &Event, folder: &Folder) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if event.summary.trim().is_empty() {
+    if is_blank(&event.summary) {
         let text = "the summary is blank; say in one short sentence what was done";
         findings.push(Finding::new(Code::SummaryBlank, text).at(event.seq));
     }
@@ -43,6 +44,8 @@ fn of_files(event: &Event, folder: &Folder, protocol: &Protocol) -> Vec<Finding>
     // After an acceptance, no question may be open again, whatever is appended.
     let is_accepted =
         name == EventName::DecisionAccepted || folder.has_event(EventName::DecisionAccepted);
+    // It may have an open question.
+    findings.extend(folder.unreadable(READINESS_FILE).cloned());
     if is_last || is_accepted {
         findings.extend(readiness::questions(folder.text(READINESS_FILE)));
     }
@@ -51,7 +54,6 @@ fn of_files(event: &Event, folder: &Folder, protocol: &Protocol) -> Vec<Finding>
     }
     if name == EventName::DecisionAccepted {
         let text = folder.text(DECISIONS_FILE);
-        findings.extend(folder.unreadable(READINESS_FILE).cloned());
         findings.extend(folder.unreadable(DECISIONS_FILE).cloned());
         findings.extend(decisions::none(text));
         let wrong = decisions::check(text, protocol).into_iter();

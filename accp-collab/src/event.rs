@@ -118,10 +118,7 @@ impl Event {
         let at = reader.text("at", true);
         let summary = reader.text("summary", true);
         let doc = reader.text("doc", false);
-        let reply_to = object
-            .get("reply_to")
-            .is_some()
-            .then(|| reader.number("reply_to"));
+        let reply_to = reader.has("reply_to").then(|| reader.number("reply_to"));
         let role = reader.text("role", false);
         let sha256 = reader.text("sha256", false);
         let event = event.and_then(|name| {
@@ -246,13 +243,18 @@ impl Members<'_> {
         self.findings.push(Finding::new(code, text));
     }
 
+    /// Returns whether there is a value; `null` is none.
+    fn has(&self, key: &str) -> bool {
+        self.object.get(key).is_some_and(|value| !value.is_null())
+    }
+
     fn text(&mut self, key: &str, is_needed: bool) -> Option<String> {
         let text = self
             .object
             .get(key)
             .and_then(Json::as_str)
             .map(str::to_owned);
-        if text.is_none() && (is_needed || self.object.contains_key(key)) {
+        if text.is_none() && (is_needed || self.has(key)) {
             self.wrong(Code::FieldMissing, key, "a string");
         }
         text

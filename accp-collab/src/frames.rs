@@ -14,7 +14,7 @@
 //! # Ok::<(), accp_frame::EncodeError>(())
 //! ```
 
-use accp_frame::{AgentId, EncodeError, Map, Message, Value};
+use accp_frame::{AgentId, DecodeOptions, EncodeError, EncodeOptions, Limits, Map, Message, Value};
 use accp_registry::Registry;
 
 use crate::event::{Event, EventName, Role};
@@ -44,7 +44,7 @@ pub fn agent_of(participant: &str) -> String {
 /// Returns the frame of an event.
 ///
 /// # Errors
-/// E2001 if a text is longer than a frame may be.
+/// None that an event causes: its names fit, and its texts may be long.
 pub fn to_frame(event: &Event) -> Result<String, EncodeError> {
     let agent = agent_of(&event.from);
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
@@ -68,7 +68,13 @@ pub fn to_frame(event: &Event) -> Result<String, EncodeError> {
     if let Some(sha256) = &event.sha256 {
         frame = frame.with("sha256", sha256.clone());
     }
-    frame.encode(&Registry::default())
+    // A frame stands for a line of the log, so it is as long as that line.
+    let options = EncodeOptions {
+        limits: Limits::NONE,
+        inline: true,
+        ..EncodeOptions::default()
+    };
+    frame.encode_with(&Registry::default(), options)
 }
 
 /// Returns the event of a frame.
@@ -77,7 +83,11 @@ pub fn to_frame(event: &Event) -> Result<String, EncodeError> {
 /// What the frame lacks, with the code of the member of the event.
 pub fn from_frame(text: &str) -> Result<Event, Vec<Finding>> {
     let wrong = |code, text: String| vec![Finding::new(code, text)];
-    let frame = Message::decode(text, &Registry::default()).map_err(|error| {
+    let options = DecodeOptions {
+        limits: Limits::NONE,
+        ..DecodeOptions::default()
+    };
+    let frame = Message::decode_with(text, &Registry::default(), &options).map_err(|error| {
         wrong(
             Code::Unreadable,
             format!("the line is not a frame ({error}); copy it again"),

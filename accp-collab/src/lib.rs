@@ -25,6 +25,7 @@ mod next;
 mod path;
 mod protocol;
 mod shape;
+mod space;
 mod state;
 pub mod table;
 mod texts;

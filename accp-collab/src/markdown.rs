@@ -1,6 +1,8 @@
 //! The parts of Markdown that the protocol reads: headings with their sections, items with a mark, and
 //! the status of a deliverable. All of it goes by lines; a fence or a quotation has no meaning here.
 
+use crate::space::{is_blank, is_space, trim};
+
 /// A section: a heading, and all up to the next heading of its level.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Section<'t> {
@@ -25,23 +27,30 @@ pub(crate) struct Item<'t> {
     pub(crate) line: usize,
 }
 
-/// A line: its number from 1, its text, and where the next one begins.
+/// A line: its number from 1, where it begins, and its text with its line feed.
 #[derive(Clone, Copy)]
 struct Line<'t> {
     number: usize,
+    start: usize,
     text: &'t str,
-    end: usize,
+}
+
+impl Line<'_> {
+    fn end(&self) -> usize {
+        self.start + self.text.len()
+    }
 }
 
 fn lines(text: &str) -> impl Iterator<Item = Line<'_>> + Clone {
     let mut end = 0;
     let lines = text.split_inclusive('\n').enumerate();
-    lines.map(move |(index, line)| {
-        end += line.len();
+    lines.map(move |(index, text)| {
+        let start = end;
+        end += text.len();
         Line {
             number: index + 1,
-            text: line,
-            end,
+            start,
+            text,
         }
     })
 }
@@ -52,11 +61,11 @@ fn filled<'t>(
     end: usize,
     mut after: impl Iterator<Item = Line<'t>>,
 ) -> (&'t str, usize) {
-    if !rest.trim().is_empty() {
-        return (rest.trim(), end);
+    if !is_blank(rest) {
+        return (trim(rest), end);
     }
-    let next = after.find(|line| !line.text.trim().is_empty());
-    next.map_or(("", end), |line| (line.text.trim(), line.end))
+    let next = after.find(|line| !is_blank(line.text));
+    next.map_or(("", end), |line| (trim(line.text), line.end()))
 }
 
 /// Returns the sections of a level; `level` is its row of `#`.
@@ -66,11 +75,11 @@ pub(crate) fn sections<'t>(text: &'t str, level: &'static str) -> Vec<Section<'t
     let mut start = 0;
     while let Some(line) = lines.next() {
         let rest = line.text.strip_prefix(level);
-        if let Some(rest) = rest.filter(|rest| rest.starts_with(char::is_whitespace)) {
+        if let Some(rest) = rest.filter(|rest| rest.starts_with(is_space)) {
             if let Some((before, begin)) = found.last_mut() {
                 before.body = text.get(*begin..start.max(*begin)).unwrap_or_default();
             }
-            let (title, end) = filled(rest, line.end, lines.clone());
+            let (title, end) = filled(rest, line.end(), lines.clone());
             let section = Section {
                 title,
                 line: line.number,
@@ -78,35 +87,34 @@ pub(crate) fn sections<'t>(text: &'t str, level: &'static str) -> Vec<Section<'t
             };
             found.push((section, end));
         }
-        start = line.end;
+        start = line.end();
     }
     found.into_iter().map(|(section, _)| section).collect()
 }
 
-/// Returns all items with a mark.
+/// Returns all items with a mark. White space between their parts may have line feeds.
 pub(crate) fn items(text: &str) -> Vec<Item<'_>> {
     let mut found = Vec::new();
-    let mut lines = lines(text);
-    while let Some(line) = lines.next() {
-        let Some(rest) = line.text.trim_start().strip_prefix('-') else {
-            continue;
-        };
-        let Some((mark, rest)) = rest
-            .trim_start()
-            .strip_prefix('[')
-            .and_then(|rest| rest.split_once(']'))
-        else {
-            continue;
-        };
+    for line in lines(text) {
+        let dash = line.text.trim_start_matches(is_space);
+        let dash = line.end() - dash.len();
+        let rest = text.get(dash..).and_then(|rest| rest.strip_prefix('-'));
+        let rest = rest.and_then(|rest| rest.trim_start_matches(is_space).strip_prefix('['));
         let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
-        if mark.is_empty() || !mark.chars().all(is_letter) {
+        let Some(rest) = rest else {
             continue;
-        }
-        let (body, _) = filled(rest, line.end, lines.clone());
+        };
+        let length = rest.find(|c| !is_letter(c)).unwrap_or(rest.len());
+        let (mark, rest) = rest.split_at(length);
+        let Some(rest) = rest.strip_prefix(']').filter(|_| !mark.is_empty()) else {
+            continue;
+        };
+        let body = rest.trim_start_matches(is_space);
+        let body = body.split('\n').next().unwrap_or_default();
         found.push(Item {
             mark,
-            body,
-            has_gap: rest.starts_with(char::is_whitespace),
+            body: trim(body),
+            has_gap: rest.starts_with(is_space),
             line: line.number,
         });
     }
@@ -118,7 +126,7 @@ pub(crate) fn status(text: &str) -> Option<&str> {
     let mut lines = lines(text);
     while let Some(line) = lines.next() {
         if let Some(rest) = line.text.strip_prefix("Status:") {
-            let (status, _) = filled(rest, line.end, lines.clone());
+            let (status, _) = filled(rest, line.end(), lines.clone());
             if matches!(status, "Draft" | "In Review" | "Frozen") {
                 return Some(status);
             }

@@ -2,6 +2,7 @@
 
 use crate::finding::{Code, Finding};
 use crate::markdown;
+use crate::space::is_blank;
 
 /// Returns what is wrong with a deliverable; `is_frozen` asks for the status Frozen and for text in each
 /// section.
@@ -30,7 +31,7 @@ pub(crate) fn check(name: &str, text: &str, sections: &[String], is_frozen: bool
                 format!("the section {title} is missing; add `## {title}`"),
                 None,
             ),
-            Some(section) if is_frozen && section.body.trim().is_empty() => add(
+            Some(section) if is_frozen && is_blank(section.body) => add(
                 Code::SectionEmpty,
                 format!("the section {title} is empty; write its text before the freeze"),
                 Some(section.line),

@@ -5,6 +5,7 @@ use crate::finding::{Code, Finding};
 use crate::markdown::{self, Item};
 use crate::protocol::Gate;
 use crate::shape::shown;
+use crate::space::trim;
 
 fn finding(code: Code, message: impl Into<String>, line: Option<usize>) -> Finding {
     Finding::new(code, message).within(READINESS_FILE, line)
@@ -74,7 +75,7 @@ pub(crate) fn unchecked_gates(text: &str, gates: &[Gate]) -> Vec<Finding> {
     let checked: std::collections::BTreeSet<&str> = checked.map(|item| item.body).collect();
     let missing = gates
         .iter()
-        .filter(|gate| !checked.contains(gate.text.trim()));
+        .filter(|gate| !checked.contains(trim(&gate.text)));
     let missing = missing.map(|gate| {
         let gate = shown(&gate.text);
         let text = format!("the gate `{gate}` is not checked; write `- [x] {gate}` when it holds");

@@ -7,6 +7,7 @@ use crate::event::{Event, EventName};
 use crate::finding::{Code, Finding};
 use crate::protocol::Protocol;
 use crate::shape::shown;
+use crate::space::{is_space, trim};
 
 /// What a review says that it is about.
 const PRIMARY: &str = "Reviewed primary deliverable:";
@@ -141,24 +142,23 @@ fn headings(text: &str) -> Vec<Heading<'_>> {
 /// Reads `## TIME - PARTICIPANT - seq NUMBER`.
 fn named(line: &str) -> Option<(&str, u64)> {
     let rest = line.strip_prefix("##")?;
-    let rest = rest.strip_prefix(char::is_whitespace)?.trim();
+    let rest = rest.strip_prefix(is_space).map(trim)?;
     let head = rest.trim_end_matches(|c: char| c.is_ascii_digit());
     let seq = rest.get(head.len()..).filter(|digits| !digits.is_empty())?;
     let head = before_gap(head)?.strip_suffix("seq")?;
     let head = before_gap(before_gap(head)?.strip_suffix('-')?)?;
     let dashes = head.match_indices('-').find(|(at, _)| {
         let (before, after) = (&head[..*at], &head[at + 1..]);
-        before_gap(before).is_some_and(|time| !time.is_empty())
-            && after.starts_with(char::is_whitespace)
+        before_gap(before).is_some_and(|time| !time.is_empty()) && after.starts_with(is_space)
     });
-    let from = head.get(dashes?.0 + 1..)?.trim();
+    let from = head.get(dashes?.0 + 1..).map(trim)?;
     // No log has an event with a number that does not fit.
     (!from.is_empty()).then(|| (from, seq.parse().unwrap_or(u64::MAX)))
 }
 
 /// Returns the text before the white space at its end; `None` if there is no white space.
 fn before_gap(text: &str) -> Option<&str> {
-    let trimmed = text.trim_end();
+    let trimmed = text.trim_end_matches(is_space);
     (trimmed.len() < text.len()).then_some(trimmed)
 }
 

@@ -35,8 +35,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     doc: Option<String>,
     /// The number of the event that it answers
-    #[arg(long, value_name = "SEQ", allow_negative_numbers = true)]
-    reply_to: Option<i64>,
+    #[arg(long, value_name = "SEQ", allow_negative_numbers = true, value_parser = number)]
+    reply_to: Option<u64>,
     /// The role of the deliverable: primary or supporting
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
@@ -77,8 +77,7 @@ impl Args {
         }
         Ok(Draft {
             doc: self.doc.clone(),
-            // No event has a number below 1.
-            reply_to: self.reply_to.map(|seq| u64::try_from(seq).unwrap_or(0)),
+            reply_to: self.reply_to,
             role,
             sha256: self.sha256.clone(),
             has_hash: self.hash,
@@ -86,6 +85,20 @@ impl Args {
             ..Draft::new(&self.participant, &self.event, &self.summary)
         })
     }
+}
+
+/// Reads the number of an event. A number that no event can have is one that no event has.
+fn number(text: &str) -> Result<u64, String> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("write the number of an event, such as 3".to_owned());
+    }
+    let is_negative = digits.len() < text.len();
+    Ok(if is_negative {
+        0
+    } else {
+        digits.parse().unwrap_or(u64::MAX)
+    })
 }
 
 /// Runs the command.
