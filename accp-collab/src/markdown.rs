@@ -95,7 +95,7 @@ pub(crate) fn sections<'t>(text: &'t str, level: &'static str) -> Vec<Section<'t
 /// Returns all items with a mark. White space between their parts may have line feeds.
 pub(crate) fn items(text: &str) -> Vec<Item<'_>> {
     let mut found = Vec::new();
-    for line in lines(text) {
+    for line in lines(text).filter(|line| !is_blank(line.text)) {
         let dash = line.text.trim_start_matches(is_space);
         let dash = line.end() - dash.len();
         let rest = text.get(dash..).and_then(|rest| rest.strip_prefix('-'));
@@ -173,17 +173,17 @@ mod tests {
 
     #[test]
     fn an_item_has_its_text_behind_it_or_on_the_next_line() {
-        let text =
-            "- [resolved] a\n  -[x]b\n- [ ] c\n- [deferred_nonblocking]\n\n  Reason: d\n- [y]";
+        let text = "\n- [resolved] a\n  -[x]b\n- [ ] c\n- [deferred_nonblocking]\n\n  Reason: d\n- [y]\n-\n[z] e";
         let found: Vec<_> = items(text)
             .iter()
             .map(|one| (one.mark, one.body, one.has_gap, one.line))
             .collect();
         let expected = [
-            ("resolved", "a", true, 1),
-            ("x", "b", false, 2),
-            ("deferred_nonblocking", "Reason: d", true, 4),
-            ("y", "", false, 7),
+            ("resolved", "a", true, 2),
+            ("x", "b", false, 3),
+            ("deferred_nonblocking", "Reason: d", true, 5),
+            ("y", "-", true, 8),
+            ("z", "e", true, 9),
         ];
         assert_eq!(found, expected);
     }
