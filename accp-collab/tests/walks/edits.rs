@@ -6,7 +6,7 @@ use crate::declared::{Declared, FORBIDDEN};
 use crate::fit;
 use crate::judge::Judge;
 use crate::rng::Rng;
-use crate::steps::{Step, Writes};
+use crate::step::{Step, Writes};
 use crate::world::World;
 
 /// Returns an edit of any file.

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::declared::{Declared, Doc};
 use crate::judge::Judge;
-use crate::log::Line;
+use crate::line::Line;
 
 pub(crate) fn deliverable(doc: &Doc, status: &str, body: &str) -> String {
     let mut text = format!("# A deliverable\n\nStatus: {status}\n");

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use crate::declared::{self, Codes, Declared, Doc, FORBIDDEN, OF_STATE};
-use crate::log::{Line, Lines, Log};
+use crate::line::Line;
+use crate::log::{Lines, Log};
 use crate::story::Story;
 use crate::texts;
 use crate::world::World;

@@ -3,17 +3,10 @@
 use crate::declared::{Declared, Doc, OF_STATE};
 use crate::fit;
 use crate::judge::{Judge, Verdict, sha256};
-use crate::log::{EVENTS, Line};
+use crate::line::{EVENTS, Line};
 use crate::rng::Rng;
+use crate::step::Step;
 use crate::world::World;
-
-/// Files and what is written into them; `None` removes the file.
-pub(crate) type Writes = Vec<(String, Option<Vec<u8>>)>;
-
-pub(crate) enum Step {
-    Append(Line),
-    Write(String, Writes),
-}
 
 fn write(what: &str, name: &str, text: impl Into<Vec<u8>>) -> Step {
     Step::Write(what.to_owned(), vec![(name.to_owned(), Some(text.into()))])
@@ -65,9 +58,17 @@ pub(crate) fn sensible(
     let codes: Vec<&str> = verdict.errors.iter().copied().collect();
     if !codes.is_empty() && (rng.in_thousand(400) || phase == "readiness_check") {
         let code = rng.pick(&codes);
-        if let Some(step) = mend(world, judge, declared, code) {
+        // Most freezes wait until it is their turn.
+        let is_early = *code == *"freeze-missing" && rng.in_thousand(800);
+        let mended = mend(world, judge, declared, code).filter(|_| !is_early);
+        if let Some(step) = mended {
             return Some(step);
         }
+    }
+    if let Some(doc) = declared.supporting.first()
+        && rng.in_thousand(20)
+    {
+        return Some(freeze_now(world, judge, doc, &declared.participants[0]));
     }
     let busy = declared.participants.iter().filter_map(|who| {
         let action = judge.todo(who).ok()?;
@@ -124,14 +125,36 @@ pub(crate) fn sensible(
     })
 }
 
+/// Returns the freeze of a deliverable that waits for it.
 fn freeze(world: &World, judge: &Judge<'_>, who: &str) -> Option<Step> {
     let (doc, role) = judge.to_freeze()?;
-    if !judge.is_fit_to_freeze(doc) {
-        let text = fit::deliverable(doc, "Frozen", "Text.");
-        return Some(write("fill and freeze", &doc.name, text));
+    if role == "supporting" {
+        return Some(freeze_now(world, judge, doc, who));
     }
-    let line = event(judge, "deliverable_frozen", who);
-    Some(Step::Append(about(line, world, doc, role)))
+    Some(match to_fill(judge, doc) {
+        Some(step) => step,
+        None => Step::Append(about(
+            event(judge, "deliverable_frozen", who),
+            world,
+            doc,
+            role,
+        )),
+    })
+}
+
+/// Returns the freeze of a supporting deliverable, declared so or not.
+fn freeze_now(world: &World, judge: &Judge<'_>, doc: &Doc, who: &str) -> Step {
+    to_fill(judge, doc).unwrap_or_else(|| {
+        let line = event(judge, "deliverable_frozen", who);
+        Step::Append(about(line, world, doc, "supporting"))
+    })
+}
+
+/// Returns what has to be written before a freeze.
+fn to_fill(judge: &Judge<'_>, doc: &Doc) -> Option<Step> {
+    let text = fit::deliverable(doc, "Frozen", "Text.");
+    let is_fit = judge.is_fit_to_freeze(doc);
+    (!is_fit).then(|| write("fill and freeze", &doc.name, text))
 }
 
 /// Returns a step that removes a finding.
@@ -178,11 +201,7 @@ fn mend(world: &World, judge: &Judge<'_>, declared: &Declared, code: &str) -> Op
         "freeze-missing" => {
             let lacks = |doc: &&Doc| doc.is_frozen && story.frozen(&doc.reference).is_none();
             let doc = declared.supporting.iter().find(lacks)?;
-            if !judge.is_fit_to_freeze(doc) {
-                return mended(&doc.name, fit::deliverable(doc, "Frozen", "Text."));
-            }
-            let line = event(judge, "deliverable_frozen", &declared.participants[0]);
-            Some(Step::Append(about(line, world, doc, "supporting")))
+            Some(freeze_now(world, judge, doc, &declared.participants[0]))
         }
         "unreadable" | "file-required" => {
             let lacks = |name: &str| !world.has(name) || !world.is_utf8(name);

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::declared::{Codes, Declared};
-use crate::log::Line;
+use crate::line::Line;
 
 pub(crate) struct Story<'e> {
     participants: BTreeSet<&'e str>,

@@ -9,10 +9,14 @@ use crate::declared::{self, Codes};
 use crate::edits;
 use crate::fit;
 use crate::judge::{Judge, Memory, Verdict};
-use crate::log::Line;
+use crate::line::Line;
 use crate::rng::Rng;
-use crate::steps::{self, Step, Writes};
+use crate::step::{Step, Writes};
+use crate::steps;
 use crate::world::{ROOT, Reader, World};
+
+/// What a step is called that takes an edit back.
+const UNDO: &str = "undo";
 
 /// What all walks have come to.
 #[derive(Default)]
@@ -100,6 +104,7 @@ impl Walk {
                 compare("append", &verdict, &errors, &warnings)?;
                 let counts = tally.events.entry(line.event.clone()).or_default();
                 if errors.is_empty() {
+                    same("line", &event(&line).to_line(), &fit::line(&line))?;
                     counts.0 += 1;
                     self.append(&line);
                 } else {
@@ -107,14 +112,17 @@ impl Walk {
                 }
             }
             Step::Write(what, writes) => {
-                self.history.push(what);
                 tally.edits += 1;
                 let before = writes.iter().map(|(name, _)| {
                     let old = self.world.files.get(name);
                     (name.clone(), old.cloned())
                 });
-                self.undo.push(before.collect());
+                let before: Writes = before.collect();
+                if what != UNDO {
+                    self.undo.push(before);
+                }
                 self.write(writes);
+                self.history.push(what);
             }
         }
         self.ask_both(tally)
@@ -139,7 +147,7 @@ impl Walk {
         let undo = if is_broken { 700 } else { 150 };
         if is_wrong && !self.undo.is_empty() && rng.in_thousand(undo) {
             let writes = self.undo.pop().expect("an edit");
-            return Step::Write("undo".to_owned(), writes);
+            return Step::Write(UNDO.to_owned(), writes);
         }
         let drawn = rng.below(1000);
         if drawn < 730 && !is_broken {
