@@ -78,8 +78,9 @@ fn of_files(event: &Event, folder: &Folder, protocol: &Protocol) -> Vec<Finding>
         findings.extend(conclusion::check(text, protocol));
         findings.extend(conclusion::receipt(text, protocol, sha256));
     }
-    // A folder that does not validate has no way on.
-    for wrong in validate(folder).into_iter().filter(|one| !one.is_warning) {
+    // A folder that does not validate has no way on. The append itself mends the copy of the state.
+    let is_obstacle = |one: &Finding| !one.is_warning && !one.code.is_of_state();
+    for wrong in validate(folder).into_iter().filter(is_obstacle) {
         if !findings.contains(&wrong) {
             findings.push(wrong);
         }
