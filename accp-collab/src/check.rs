@@ -28,8 +28,7 @@ pub fn check(event: &Event, folder: &Folder) -> Vec<Finding> {
             return findings;
         }
     };
-    let before = folder.last().and_then(Event::instant);
-    findings.extend(shape::check(event, Some(protocol), before));
+    findings.extend(shape::check(event, Some(protocol), folder.last()));
     findings.extend(shape::escape(event));
     findings.extend(state.check(event));
     findings.extend(of_files(event, folder, protocol));

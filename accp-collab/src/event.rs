@@ -1,7 +1,9 @@
 //! Events, the lines of the log.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -101,6 +103,16 @@ impl Event {
     /// [`Code::Time`], [`Code::EventUnknown`], [`Code::RoleMissing`] and [`Code::FieldMissing`] for
     /// its members.
     pub fn from_line(line: &str) -> Result<Self, Vec<Finding>> {
+        if let Ok(line) = serde_json::from_str::<Line<'_>>(line.trim_end())
+            && let Some(event) = line.into_event()
+        {
+            return Ok(event);
+        }
+        Self::explained(line)
+    }
+
+    /// Reads a line member by member, to say what is wrong with it.
+    fn explained(line: &str) -> Result<Self, Vec<Finding>> {
         let object: Map<String, Json> = serde_json::from_str(line.trim_end()).map_err(|error| {
             let text = format!(
                 "the line is not a JSON object (character {}); restore the log from a copy",
@@ -199,9 +211,58 @@ impl Event {
         line
     }
 
+    /// Returns whether the event is earlier than another one.
+    pub(crate) fn is_before(&self, other: &Self) -> bool {
+        // Times of this form are in the order of their texts.
+        let is_usual = |at: &str| at.len() == 20 && at.ends_with('Z');
+        if is_usual(&self.at) && is_usual(&other.at) {
+            return self.at < other.at;
+        }
+        self.instant() < other.instant()
+    }
+
     /// Returns the time of the event, in nanoseconds since 1970.
     pub fn instant(&self) -> Option<i128> {
         instant(&self.at)
+    }
+}
+
+/// A line that is in order, as most lines are.
+#[derive(Deserialize)]
+struct Line<'l> {
+    seq: u64,
+    #[serde(borrow)]
+    from: Cow<'l, str>,
+    #[serde(borrow)]
+    event: Cow<'l, str>,
+    #[serde(borrow)]
+    at: Cow<'l, str>,
+    #[serde(borrow)]
+    summary: Cow<'l, str>,
+    doc: Option<String>,
+    reply_to: Option<u64>,
+    role: Option<String>,
+    sha256: Option<String>,
+}
+
+impl Line<'_> {
+    fn into_event(self) -> Option<Event> {
+        let role = match self.role {
+            Some(name) => Some(Role::named(&name)?),
+            None => None,
+        };
+        instant(&self.at)?;
+        Some(Event {
+            seq: self.seq,
+            from: self.from.into_owned(),
+            event: EventName::named(&self.event)?,
+            at: self.at.into_owned(),
+            summary: self.summary.into_owned(),
+            doc: self.doc,
+            reply_to: self.reply_to,
+            role,
+            sha256: self.sha256,
+        })
     }
 }
 

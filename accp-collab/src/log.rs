@@ -128,7 +128,7 @@ impl Log {
             }
             expected = event.seq.saturating_add(1);
             wrong.extend(shape::check(event, protocol, before));
-            before = event.instant().or(before);
+            before = Some(event);
             if goes_on
                 && let Some(state) = &mut state
                 && let Err(refused) = state.apply(event)

@@ -9,7 +9,10 @@ use crate::names::names;
 use crate::protocol::Protocol;
 use crate::state::State;
 use crate::table::{Mark, Phase};
-use crate::texts::{CONCLUSION_FILE, READINESS_FILE, conclusion, readiness};
+use crate::texts::{
+    CONCLUSION_FILE, DECISIONS_FILE, READINESS_FILE, conclusion, decisions, readiness,
+};
+use crate::validate::validate;
 
 names! {
     /// What a participant has to do.
@@ -167,7 +170,21 @@ impl Look<'_> {
         } else {
             Action::WaitAcceptances
         };
-        (action, None, questions)
+        let mut obstacles = questions;
+        if action == Action::Accept {
+            let text = self.folder.text(DECISIONS_FILE);
+            obstacles.extend(decisions::none(text));
+            let wrong = decisions::check(text, self.protocol).into_iter();
+            obstacles.extend(wrong.filter(|one| !one.is_warning));
+        }
+        (action, None, obstacles)
+    }
+
+    /// Returns what forbids to pass the readiness and to complete.
+    fn faults(&self) -> Vec<Finding> {
+        let found = validate(self.folder).into_iter();
+        let found = found.filter(|one| !one.is_warning && !one.code.is_of_state());
+        found.collect()
     }
 
     fn in_readiness_check(&self) -> Found {
@@ -192,17 +209,16 @@ impl Look<'_> {
             return (Action::CheckGates, None, unchecked);
         }
         if !self.state.has(Mark::Ready) {
-            return (Action::PassReadiness, None, Vec::new());
+            return (Action::PassReadiness, None, self.faults());
         }
         let text = self.folder.text(CONCLUSION_FILE);
         let mut unfit = conclusion::check(text, self.protocol);
         unfit.extend(conclusion::receipt(text, self.protocol, sha256));
-        let action = if unfit.is_empty() {
-            Action::Complete
+        if unfit.is_empty() {
+            (Action::Complete, None, self.faults())
         } else {
-            Action::Conclude
-        };
-        (action, None, unfit)
+            (Action::Conclude, None, unfit)
+        }
     }
 }
 

@@ -6,11 +6,11 @@ use crate::path;
 use crate::protocol::Protocol;
 use crate::texts::CONCLUSION_FILE;
 
-/// Returns what is wrong with the members of an event. `before` is the time of the event before it.
+/// Returns what is wrong with the members of an event. `before` is the event before it.
 pub(crate) fn check(
     event: &Event,
     protocol: Option<&Protocol>,
-    before: Option<i128>,
+    before: Option<&Event>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut add = |code, text: String| findings.push(Finding::new(code, text).at(event.seq));
@@ -25,11 +25,7 @@ pub(crate) fn check(
         ),
         _ => {}
     }
-    if event
-        .instant()
-        .zip(before)
-        .is_some_and(|(at, before)| at < before)
-    {
+    if before.is_some_and(|before| event.is_before(before)) {
         let text = format!(
             "`at` is {}, which is earlier than the event before; restore the log from a copy",
             event.at

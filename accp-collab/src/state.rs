@@ -222,30 +222,31 @@ impl State {
         all.filter(|one| Some(*one) != self.owner.as_ref())
     }
 
+    fn ask_owner(&mut self) {
+        self.waiting.clear();
+        self.waiting.extend(self.owner.clone());
+    }
+
     fn follow(&mut self, row: Row, from: &str) {
         if self.phase == Phase::New {
             self.owner = Some(from.to_owned());
         }
-        let owner = || self.owner.iter().cloned().collect::<Vec<_>>();
-        let all = || self.participants.clone();
         let mut phase = row.to;
-        self.waiting = match row.asks {
-            Asks::Nobody => Vec::new(),
-            Asks::Owner => owner(),
-            Asks::All => all(),
-            Asks::Others => self.others().cloned().collect(),
-            Asks::Same => self.waiting.clone(),
+        match row.asks {
+            Asks::Same => {}
+            Asks::Nobody => self.waiting.clear(),
+            Asks::Owner => self.ask_owner(),
+            Asks::All => self.waiting.clone_from(&self.participants),
+            Asks::Others => self.waiting = self.others().cloned().collect(),
             Asks::Rest => {
-                let asked = self.waiting.iter().filter(|one| *one != from);
-                let rest: Vec<String> = asked.cloned().collect();
-                if rest.is_empty() {
-                    owner()
+                self.waiting.retain(|one| one != from);
+                if self.waiting.is_empty() {
+                    self.ask_owner();
                 } else {
                     phase = self.phase;
-                    rest
                 }
             }
-        };
+        }
         self.phase = phase;
         match row.mark {
             Mark::Nothing => {}

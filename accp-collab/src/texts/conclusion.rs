@@ -76,6 +76,21 @@ pub(crate) fn check(text: &str, protocol: &Protocol) -> Vec<Finding> {
     findings
 }
 
+/// Returns whether a section names something by itself, and not as a part of a longer name or path.
+fn is_named(body: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "/_-.:".contains(c);
+    body.match_indices(name).any(|(at, _)| {
+        let before = body[..at].chars().next_back();
+        let mut after = body[at + name.len()..].chars();
+        // A full stop may end the sentence.
+        let is_behind = match after.next() {
+            Some('.') => after.next().is_some_and(is_part),
+            next => next.is_some_and(is_part),
+        };
+        !before.is_some_and(|c| is_part(c) && c != ':') && !is_behind
+    })
+}
+
 /// Returns what the receipt does not name: the type and the SHA-256 of the frozen deliverable, and what else
 /// is declared.
 pub(crate) fn receipt(text: &str, protocol: &Protocol, sha256: Option<&str>) -> Vec<Finding> {
@@ -85,16 +100,18 @@ pub(crate) fn receipt(text: &str, protocol: &Protocol, sha256: Option<&str>) -> 
         .find(|one| one.title == "Deliverable Receipt");
     let (body, line) = of_it.map_or(("", None), |one| (one.body, Some(one.line)));
     let kind = protocol.primary.kind.map_or("custom", |kind| kind.as_str());
-    let mut needed = vec![("the type", kind.to_owned())];
+    let primary = protocol.reference(&protocol.primary.file);
+    let mut needed = vec![
+        ("the primary deliverable", primary),
+        ("the type", kind.to_owned()),
+    ];
     needed.extend(sha256.map(|sha256| ("the SHA-256", sha256.to_owned())));
     let supporting = protocol.supporting.iter();
     needed
         .extend(supporting.map(|one| ("a supporting deliverable", protocol.reference(&one.file))));
     let attachments = protocol.attachments.iter();
     needed.extend(attachments.map(|file| ("an attachment", file.clone())));
-    let missing = needed
-        .into_iter()
-        .filter(|(_, text)| !body.contains(&text[..]));
+    let missing = needed.into_iter().filter(|(_, text)| !is_named(body, text));
     let missing = missing.map(|(what, text)| {
         let text = format!("the section Deliverable Receipt does not name {what}; add `{text}`");
         finding(Code::ConclusionReceipt, text, line)
