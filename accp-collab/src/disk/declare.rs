@@ -8,11 +8,11 @@ use serde_json::{Value as Json, json};
 use super::append::now;
 use super::files::Files;
 use super::{Shared, source, unwritable};
-use crate::begin::template;
+use crate::begin::{name_reserved, reserved, template};
 use crate::finding::{Code, Finding};
 use crate::folder::{Folder, Scope};
 use crate::kind::Kind;
-use crate::protocol::Protocol;
+use crate::protocol::{Mode, Protocol};
 
 /// What is to be declared. The file is relative to the directory of deliverables.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl<F: Files> Shared<F> {
     /// What is wrong with the declaration, with the codes of the folder; [`Code::Phase`] when the collaboration
     /// is over; [`Code::Busy`] and [`Code::Unwritable`]. The folder is as it was then.
     pub fn declare(&self, declaration: &Declaration) -> Result<Folder, Vec<Finding>> {
-        let held = self.lock()?;
+        let held = self.lock_there()?;
         let folder = self.read(Scope::All);
         let (protocol, state) = folder.standing()?;
         if state.phase().is_over() {
@@ -82,23 +82,20 @@ impl<F: Files> Shared<F> {
         }
         let declared = Protocol::from_json(json.to_string().as_bytes())?;
         let path = declared.path_of(file);
+        if declared.mode == Mode::Internal
+            && let Some(name) = reserved(&path)
+        {
+            return Err(vec![name_reserved(name)]);
+        }
         let root = match declared.root() {
             Some(root) => source::root_of(&self.files, &self.path, root)
                 .map_err(|why| vec![Finding::new(Code::RepoRoot, why)])?,
             None => self.path.clone(),
         };
         let path = root.join(path);
+        source::refuse_link(&self.files, &root, &path, file)?;
         let is_there = match self.files.resolve(&path) {
-            Ok(found) => {
-                let root = self.files.resolve(&root).unwrap_or_default();
-                if !found.starts_with(&root) {
-                    let text = "the file is a link that leads out of its folder; put the file itself there";
-                    return Err(vec![
-                        Finding::new(Code::PathEscape, text).within(file, None),
-                    ]);
-                }
-                true
-            }
+            Ok(_) => true,
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(vec![unwritable(&path, &error)]),
         };

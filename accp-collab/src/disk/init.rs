@@ -105,6 +105,10 @@ impl<F: Files> Shared<F> {
                 files
             }
         };
+        for file in files.iter().filter(|file| file.is_deliverable) {
+            let path = file.below(&self.path, &root);
+            source::refuse_link(&self.files, &root, &path, &file.path)?;
+        }
         for file in &files {
             let path = file.below(&self.path, &root);
             if let Some(parent) = path.parent() {
