@@ -77,7 +77,7 @@ impl<F: Files> Shared<F> {
     /// All that speaks against the event, [`Code::Busy`] if the lock is not free, and [`Code::Unwritable`]
     /// if the disk fails. The folder is as it was then.
     pub fn append(&self, draft: &Draft) -> Result<Appended, Vec<Finding>> {
-        let held = self.lock()?;
+        let held = self.lock_there()?;
         review::settle(&self.files, &self.path)?;
         let folder = self.read(Scope::All);
         let event = self.event(draft, &folder)?;

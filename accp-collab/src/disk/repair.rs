@@ -26,7 +26,7 @@ impl<F: Files> Shared<F> {
     /// What forbids to go by the folder ([`Folder::standing`]), [`Code::Busy`](crate::Code::Busy) and
     /// [`Code::Unwritable`](crate::Code::Unwritable).
     pub fn repair(&self) -> Result<Repaired, Vec<Finding>> {
-        let held = self.lock()?;
+        let held = self.lock_there()?;
         review::settle(&self.files, &self.path)?;
         let folder = self.read(Scope::Log);
         let (protocol, state) = folder.standing()?;
