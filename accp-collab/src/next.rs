@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use crate::event::EventName;
 use crate::finding::{Code, Finding};
 use crate::folder::Folder;
-use crate::log::LOG_FILE;
 use crate::names::names;
 use crate::protocol::Protocol;
 use crate::state::State;
@@ -88,14 +87,7 @@ pub struct Next {
 /// # Errors
 /// [`Code::ParticipantUnknown`], and what forbids to go by the folder ([`Folder::standing`]).
 pub fn next(folder: &Folder, who: &str) -> Result<Next, Vec<Finding>> {
-    let (protocol, state) = folder.standing()?;
-    if state.phase() == Phase::New {
-        // Nobody owns the proposal, so nobody would ever have the turn.
-        let text = "the log has no event; restore it from a copy, or begin a new folder with `accp collab init`";
-        return Err(vec![
-            Finding::new(Code::LogInvalid, text).within(LOG_FILE, None),
-        ]);
-    }
+    let (protocol, state) = folder.begun()?;
     if !protocol.participants.iter().any(|one| one == who) {
         let known = protocol.participants.join(", ");
         let text = format!("the participant is unknown; name one of {known}");

@@ -40,7 +40,7 @@ impl<F: Files> Shared<F> {
     pub fn declare(&self, declaration: &Declaration) -> Result<Folder, Vec<Finding>> {
         let held = self.lock_there()?;
         let folder = self.read(Scope::All);
-        let (protocol, state) = folder.standing()?;
+        let (protocol, state) = folder.begun()?;
         if state.phase().is_over() {
             let text = format!(
                 "the collaboration is {}, and takes no declaration; begin a new round in a new folder",
