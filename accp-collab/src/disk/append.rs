@@ -138,7 +138,7 @@ impl<F: Files> Shared<F> {
             wrong.extend(self.leads_out(doc));
         }
         let event = Event {
-            seq: folder.last().map_or(0, |event| event.seq) + 1,
+            seq: folder.last().map_or(0, |event| event.seq).saturating_add(1),
             from: draft.from.clone(),
             event: name,
             at: at(folder.last()),
