@@ -192,12 +192,15 @@ fn col_11_accepts_the_template_of_each_type() {
             ..plan()
         });
         let sections = kind.sections().iter();
-        let sections: String = sections.map(|title| format!("\n## {title}\n\n")).collect();
+        let sections = sections.map(|title| format!("\n## {title}\n\n"));
         let head = format!(
             "# {}\n\nDeliverable type: `{kind}`\nStatus: Draft\n",
             kind.title()
         );
-        assert_eq!(round.read(&round.primary()), head + &sections);
+        assert_eq!(
+            round.read(&round.primary()),
+            head + &sections.collect::<String>()
+        );
     }
     let round = Round::of(custom());
     let text = round.read("deliverables/memo.md");

@@ -351,13 +351,13 @@ impl Round {
     fn conclude(&self) {
         let folder = self.folder();
         let protocol = folder.protocol().unwrap();
-        let mut receipt = format!("- SHA-256: {}\n", self.sha256());
-        for one in &protocol.supporting {
-            receipt += &format!("- Supporting: `{}`\n", protocol.reference(&one.file));
-        }
-        for file in &protocol.attachments {
-            receipt += &format!("- Attachment: `{file}`\n");
-        }
+        let supporting = protocol.supporting.iter();
+        let supporting =
+            supporting.map(|one| format!("- Supporting: `{}`\n", protocol.reference(&one.file)));
+        let attachments = protocol.attachments.iter();
+        let attachments = attachments.map(|file| format!("- Attachment: `{file}`\n"));
+        let more: String = supporting.chain(attachments).collect();
+        let receipt = format!("- SHA-256: {}\n{more}", self.sha256());
         let text = self.read(CONCLUSION_FILE);
         let text = text.replace("- SHA-256:\n", &receipt);
         let text = text.replace("[blocked] It goes on.", "[proceed] We build it.");

@@ -149,7 +149,7 @@ fn col_64_refuses_what_cannot_be_read_with_an_error_and_nothing_else() {
     for name in [PROTOCOL_FILE, LOG_FILE, "review.md", "deliverables/adr.md"] {
         for bytes in bytes {
             // An empty text is read, and so is one with odd characters.
-            if name.ends_with(".md") && bytes != b"\xff\xfe" {
+            if ![PROTOCOL_FILE, LOG_FILE].contains(&name) && bytes != b"\xff\xfe" {
                 continue;
             }
             let round = Round::new();
