@@ -16,7 +16,7 @@ use crate::protocol::PROTOCOL_FILE;
 use crate::state::State;
 
 /// The copy of `protocol.json` that is about to replace it.
-const NEW_PROTOCOL: &str = ".acp.protocol.json";
+pub(super) const NEW_PROTOCOL: &str = ".acp.protocol.json";
 
 /// Where a last line that was cut is put.
 const TORN_FILE: &str = "events.jsonl.torn";

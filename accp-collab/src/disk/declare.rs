@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use super::append::now;
+use super::append::{NEW_PROTOCOL, now};
 use super::files::Files;
 use super::{Shared, source, unwritable};
 use crate::begin::{name_reserved, reserved, template};
@@ -99,33 +100,54 @@ impl<F: Files> Shared<F> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(vec![unwritable(&path, &error)]),
         };
-        let of = |error: io::Error| vec![unwritable(&path, &error)];
-        match declaration {
-            Declaration::Attachment(_) if !is_there => {
-                let text = "the attachment is not there; write the file first";
-                return Err(vec![
-                    Finding::new(Code::AttachmentMissing, text).within(file, None),
-                ]);
-            }
-            Declaration::Supporting { kind, .. } if !is_there => {
-                let sections = kind.map(Kind::sections).unwrap_or_default();
-                let sections: Vec<String> = sections.iter().map(|one| (*one).to_owned()).collect();
-                let title = kind.map_or("Custom Deliverable", Kind::title);
-                let name = kind.map_or("custom", Kind::as_str);
-                if let Some(parent) = path.parent() {
-                    fs::create_dir_all(parent).map_err(of)?;
-                }
-                let text = template(title, name, &sections);
-                self.files.create(&path, text.as_bytes()).map_err(of)?;
-                self.files.sync(&path).map_err(of)?;
-            }
-            _ => {}
+        if matches!(declaration, Declaration::Attachment(_)) && !is_there {
+            let text = "the attachment is not there; write the file first";
+            return Err(vec![
+                Finding::new(Code::AttachmentMissing, text).within(file, None),
+            ]);
         }
         held.check()?;
         let text = declared.to_text(state, &now());
         self.prepare(text.as_bytes())
-            .and_then(|()| self.publish())
             .map_err(|finding| vec![finding])?;
+        let new_protocol = self.path.join(NEW_PROTOCOL);
+        let is_made = !is_there;
+        if let Declaration::Supporting { kind, .. } = declaration
+            && is_made
+            && let Err(finding) = self.make_supporting(&path, *kind)
+        {
+            // It is of no use, and the next writer replaces it if it stays.
+            let _ = self.files.remove(&new_protocol);
+            return Err(vec![finding]);
+        }
+        if let Err(finding) = self.publish() {
+            // If protocol.json is the new one already, the file stays with its declaration.
+            if self.files.remove(&new_protocol).is_ok() && is_made {
+                let _ = self.files.remove(&path);
+            }
+            return Err(vec![finding]);
+        }
         Ok(self.read(Scope::All))
+    }
+
+    /// Makes a supporting deliverable from the template of its type.
+    fn make_supporting(&self, path: &Path, kind: Option<Kind>) -> Result<(), Finding> {
+        let of = |error| unwritable(path, &error);
+        let sections = kind.map(Kind::sections).unwrap_or_default();
+        let sections: Vec<String> = sections.iter().map(|one| (*one).to_owned()).collect();
+        let title = kind.map_or("Custom Deliverable", Kind::title);
+        let name = kind.map_or("custom", Kind::as_str);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(of)?;
+        }
+        let text = template(title, name, &sections);
+        let made = self.files.create(path, text.as_bytes());
+        if let Err(error) = made.and_then(|()| self.files.sync(path)) {
+            if error.kind() != io::ErrorKind::AlreadyExists {
+                let _ = self.files.remove(path);
+            }
+            return Err(of(error));
+        }
+        Ok(())
     }
 }
