@@ -63,6 +63,21 @@ fn validate_has_an_exit_code_for_each_verdict() {
 }
 
 #[test]
+fn the_exit_code_says_the_verdict_also_to_one_who_reads_nothing() {
+    let round = Round::new();
+    fs::remove_file(round.path("proposal.md")).unwrap();
+    let who = ["next", "--participant", "eve", "--format", "json"];
+    for args in [&["validate"][..], &["validate", "--format", "json"], &who] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = crate::command();
+        command.arg("collab").args(args).arg("--folder");
+        command.arg(round.path("")).stdout(writer);
+        assert_eq!(command.status().unwrap().code(), Some(2), "{args:?}");
+    }
+}
+
+#[test]
 fn next_says_what_to_do_and_whom_it_waits_for() {
     let round = Round::new();
     let mut object = round.json(&["next", "--participant", "ada"], 0);
