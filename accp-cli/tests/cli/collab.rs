@@ -62,10 +62,9 @@ impl Round {
             run.stdout,
             run.stderr
         );
-        let [object] = &run.json()[..] else {
-            panic!("{args:?}: {}", run.stdout)
-        };
-        object.clone()
+        let mut objects = run.json();
+        assert_eq!(objects.len(), 1, "{args:?}: {}", run.stdout);
+        objects.remove(0)
     }
 
     /// Appends an event that has to be taken.
