@@ -16,8 +16,19 @@ use crate::texts::{
     CONCLUSION_FILE, DECISIONS_FILE, PROPOSAL_FILE, READINESS_FILE, REVIEW_FILE, conclusion,
 };
 
-/// Names in the folder that the protocol takes for itself.
-const RESERVED: [&str; 4] = ["README.md", ".acp.lock", ".acp.begun", "accp"];
+/// Names in the folder that the protocol takes for itself, besides those that begin with [`HIDDEN`].
+const RESERVED: [&str; 3] = ["README.md", "events.jsonl.torn", "accp"];
+
+/// The begin of the names of files that writers make for a while, and of the lock.
+const HIDDEN: &str = ".acp.";
+
+/// Returns the name of a file of the protocol, if a path in the folder takes its place.
+pub(crate) fn reserved(path: &str) -> Option<&str> {
+    let first = path.split('/').next().unwrap_or_default();
+    let own = TEXTS.iter().chain(&FORBIDDEN).chain(&RESERVED).copied();
+    let mut own = own.chain([PROTOCOL_FILE, LOG_FILE]);
+    (own.any(|own| own == first) || first.starts_with(HIDDEN)).then_some(first)
+}
 
 /// What a collaboration is to be about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -202,18 +213,10 @@ impl Plan {
             _ => {}
         }
         let path = path::joined(&self.dir, &self.primary_file());
-        let first = path.split('/').next().unwrap_or_default();
-        let is_own = |name: &str| {
-            let own = TEXTS.iter().chain(&FORBIDDEN).chain(&RESERVED);
-            own.copied()
-                .chain([PROTOCOL_FILE, LOG_FILE])
-                .any(|own| own == name)
-        };
-        if self.mode == Mode::Internal && is_own(first) {
-            let text = format!(
-                "{first} is the name of a file of the protocol; choose another directory or file for the deliverable"
-            );
-            add(Code::NameReserved, text);
+        if self.mode == Mode::Internal
+            && let Some(name) = reserved(&path)
+        {
+            findings.push(name_reserved(name));
         }
         findings
     }
@@ -404,6 +407,14 @@ impl Plan {
         }
         text
     }
+}
+
+/// Makes the finding for a deliverable that takes the place of a file of the protocol.
+pub(crate) fn name_reserved(name: &str) -> Finding {
+    let text = format!(
+        "{name} is the name of a file of the protocol; choose another directory or file for the deliverable"
+    );
+    Finding::new(Code::NameReserved, text)
 }
 
 /// Returns the template of a deliverable.

@@ -44,11 +44,13 @@ mod review;
 mod source;
 mod wait;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::finding::{Code, Finding};
-use crate::folder::{Folder, Scope};
+use crate::folder::{Folder, Scope, missing};
+use crate::protocol::PROTOCOL_FILE;
 
 pub use append::{Appended, Draft};
 pub use declare::Declaration;
@@ -110,6 +112,18 @@ impl<F: Files> Shared<F> {
     pub fn read(&self, scope: Scope) -> Folder {
         let mut source = source::OfFolder::new(&self.files, &self.path);
         Folder::read(&mut source, scope)
+    }
+
+    /// Takes the lock of a folder with a protocol.json. Another folder gets no file.
+    fn lock_there(&self) -> Result<lock::Held, Vec<Finding>> {
+        let resolve = |path: &Path| self.files.resolve(path).map_err(|error| error.kind());
+        let protocol = self.path.join(PROTOCOL_FILE);
+        if resolve(&self.path).is_ok() && resolve(&protocol) == Err(ErrorKind::NotFound) {
+            let code = Code::ProtocolMissing;
+            let missing = missing(PROTOCOL_FILE);
+            return Err(vec![Finding { code, ..missing }]);
+        }
+        self.lock()
     }
 
     fn lock(&self) -> Result<lock::Held, Vec<Finding>> {

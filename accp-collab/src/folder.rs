@@ -271,6 +271,18 @@ impl Folder {
         }
     }
 
+    /// Returns the declarations and the state if one can go by them and the log has an event. Without one nobody
+    /// owns the proposal, so nobody would ever have the turn.
+    pub(crate) fn begun(&self) -> Result<(&Protocol, &State), Vec<Finding>> {
+        let (protocol, state) = self.standing()?;
+        if state.last() > 0 {
+            return Ok((protocol, state));
+        }
+        let text = "the log has no event; restore it from a copy, or begin a new folder with `accp collab init`";
+        let finding = Finding::new(Code::LogInvalid, text);
+        Err(vec![finding.within(LOG_FILE, None)])
+    }
+
     /// Returns what is wrong with `protocol.json` and with the log, each with its own code.
     pub(crate) fn wrong(&self) -> impl Iterator<Item = &Finding> {
         self.of_protocol.iter().chain(&self.of_log)

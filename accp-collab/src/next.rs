@@ -90,7 +90,7 @@ pub struct Next {
 /// # Errors
 /// [`Code::ParticipantUnknown`], and what forbids to go by the folder ([`Folder::standing`]).
 pub fn next(folder: &Folder, who: &str) -> Result<Next, Vec<Finding>> {
-    let (protocol, state) = folder.standing()?;
+    let (protocol, state) = folder.begun()?;
     if !protocol.participants.iter().any(|one| one == who) {
         let known = protocol.participants.join(", ");
         let text = format!("the participant is unknown; name one of {known}");
@@ -148,7 +148,7 @@ impl Look<'_> {
             _ if !is_owner => of(Action::WaitOwner),
             Phase::Revising => of(Action::Revise),
             Phase::ReadinessCheck => self.in_readiness_check(),
-            Phase::New | Phase::Drafting if self.state.has(Mark::Drafted) => of(Action::Submit),
+            Phase::Drafting if self.state.has(Mark::Drafted) => of(Action::Submit),
             Phase::New | Phase::Drafting => of(Action::Draft),
         }
     }

@@ -65,7 +65,7 @@ pub(crate) fn check(
             Role::Primary => add(
                 Code::DocNotPrimary,
                 format!(
-                    "doc must reference the primary deliverable, {}",
+                    "doc must reference the primary deliverable; add --doc {}",
                     protocol.reference(&protocol.primary.file)
                 ),
             ),

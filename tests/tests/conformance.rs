@@ -71,6 +71,11 @@ fn packets() -> Vec<Row> {
     rows("AACP packets", 5)
 }
 
+/// Returns the rows of the table of shared folders.
+fn folders() -> Vec<Row> {
+    rows("Shared folders", 5)
+}
+
 /// Expands ranges of ids: `OPT-04..06` is three ids, `INT-01` is one.
 fn expand(ids: &str) -> Vec<String> {
     let ids = ids
@@ -115,6 +120,40 @@ fn every_requirement_of_packets_stands_in_the_document_once() {
     assert_eq!(stands, expected);
 }
 
+#[test]
+fn every_requirement_of_shared_folders_stands_in_the_document_once() {
+    let mut stands: Vec<String> = folders().into_iter().map(|row| row.id).collect();
+    stands.sort_unstable();
+    let expected: Vec<String> = (1..=68).map(|number| format!("COL-{number:02}")).collect();
+    assert_eq!(stands, expected);
+}
+
+/// Each has a test that accepts and one that refuses, and no test of a requirement is left out.
+#[test]
+fn every_requirement_of_shared_folders_has_both_tests() {
+    let tests = Tests::of_workspace();
+    let mut named_tests = Vec::new();
+    for Row { id, cells } in folders() {
+        let prefix = id.to_lowercase().replace('-', "_");
+        for (cell, kind) in cells.iter().zip(["accepts", "refuses"]) {
+            let names = named(cell);
+            let start = format!("{prefix}_{kind}_");
+            let is_of_it = |name: &&&str| name.split("::").last().unwrap().starts_with(&start);
+            assert!(
+                names.iter().any(|name| is_of_it(&name)),
+                "{id} has no test that {kind}"
+            );
+            for name in names {
+                named_tests.push(tests.find(name).unwrap().to_owned());
+            }
+        }
+    }
+    let of_it = |path: &&str| path.starts_with("accp-collab/tests/requirements/");
+    let left_out = tests.paths().filter(of_it);
+    let left_out = left_out.filter(|path| named_tests.iter().all(|named| named != path));
+    assert_eq!(left_out.collect::<Vec<_>>(), [""; 0]);
+}
+
 /// Every requirement of the draft's levels 1 to 3 is covered.
 #[test]
 fn what_is_not_covered_yet_is_the_transports() {
@@ -145,7 +184,8 @@ fn the_list_of_what_is_covered_is_the_table() {
 #[test]
 fn every_requirement_names_tests_that_exist() {
     let tests = Tests::of_workspace();
-    for Row { id, cells } in tables().0.into_iter().chain(packets()) {
+    let all = tables().0.into_iter().chain(packets()).chain(folders());
+    for Row { id, cells } in all {
         let [accepts, refuses] = &cells[..] else {
             panic!("{id} has cells {cells:?}")
         };

@@ -43,6 +43,7 @@ fn help_reads_well() {
                    conversations into one
       registry     Check, compare, show and learn schema registries
       aacp         Check, read, write and measure AACP packets
+      collab       Let agents work on one document through a shared folder
       completions  Write the completion script for a shell
       man          Write the manual page of accp, or of one of its commands
 

@@ -5,6 +5,7 @@ mod aacp;
 mod aacp_fallback;
 mod bench;
 mod check;
+mod collab;
 mod conduct;
 mod convert;
 mod demo;

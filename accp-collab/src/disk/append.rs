@@ -16,7 +16,7 @@ use crate::protocol::PROTOCOL_FILE;
 use crate::state::State;
 
 /// The copy of `protocol.json` that is about to replace it.
-const NEW_PROTOCOL: &str = ".acp.protocol.json";
+pub(super) const NEW_PROTOCOL: &str = ".acp.protocol.json";
 
 /// Where a last line that was cut is put.
 const TORN_FILE: &str = "events.jsonl.torn";
@@ -77,7 +77,7 @@ impl<F: Files> Shared<F> {
     /// All that speaks against the event, [`Code::Busy`] if the lock is not free, and [`Code::Unwritable`]
     /// if the disk fails. The folder is as it was then.
     pub fn append(&self, draft: &Draft) -> Result<Appended, Vec<Finding>> {
-        let held = self.lock()?;
+        let held = self.lock_there()?;
         review::settle(&self.files, &self.path)?;
         let folder = self.read(Scope::All);
         let event = self.event(draft, &folder)?;
@@ -138,7 +138,7 @@ impl<F: Files> Shared<F> {
             wrong.extend(self.leads_out(doc));
         }
         let event = Event {
-            seq: folder.last().map_or(0, |event| event.seq) + 1,
+            seq: folder.last().map_or(0, |event| event.seq).saturating_add(1),
             from: draft.from.clone(),
             event: name,
             at: at(folder.last()),

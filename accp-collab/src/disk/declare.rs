@@ -2,17 +2,18 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use super::append::now;
+use super::append::{NEW_PROTOCOL, now};
 use super::files::Files;
 use super::{Shared, source, unwritable};
-use crate::begin::template;
+use crate::begin::{name_reserved, reserved, template};
 use crate::finding::{Code, Finding};
 use crate::folder::{Folder, Scope};
 use crate::kind::Kind;
-use crate::protocol::Protocol;
+use crate::protocol::{Mode, Protocol};
 
 /// What is to be declared. The file is relative to the directory of deliverables.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,9 +39,9 @@ impl<F: Files> Shared<F> {
     /// What is wrong with the declaration, with the codes of the folder; [`Code::Phase`] when the collaboration
     /// is over; [`Code::Busy`] and [`Code::Unwritable`]. The folder is as it was then.
     pub fn declare(&self, declaration: &Declaration) -> Result<Folder, Vec<Finding>> {
-        let held = self.lock()?;
+        let held = self.lock_there()?;
         let folder = self.read(Scope::All);
-        let (protocol, state) = folder.standing()?;
+        let (protocol, state) = folder.begun()?;
         if state.phase().is_over() {
             let text = format!(
                 "the collaboration is {}, and takes no declaration; begin a new round in a new folder",
@@ -82,53 +83,71 @@ impl<F: Files> Shared<F> {
         }
         let declared = Protocol::from_json(json.to_string().as_bytes())?;
         let path = declared.path_of(file);
+        if declared.mode == Mode::Internal
+            && let Some(name) = reserved(&path)
+        {
+            return Err(vec![name_reserved(name)]);
+        }
         let root = match declared.root() {
             Some(root) => source::root_of(&self.files, &self.path, root)
                 .map_err(|why| vec![Finding::new(Code::RepoRoot, why)])?,
             None => self.path.clone(),
         };
         let path = root.join(path);
+        source::refuse_link(&self.files, &root, &path, file)?;
         let is_there = match self.files.resolve(&path) {
-            Ok(found) => {
-                let root = self.files.resolve(&root).unwrap_or_default();
-                if !found.starts_with(&root) {
-                    let text = "the file is a link that leads out of its folder; put the file itself there";
-                    return Err(vec![
-                        Finding::new(Code::PathEscape, text).within(file, None),
-                    ]);
-                }
-                true
-            }
+            Ok(_) => true,
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(vec![unwritable(&path, &error)]),
         };
-        let of = |error: io::Error| vec![unwritable(&path, &error)];
-        match declaration {
-            Declaration::Attachment(_) if !is_there => {
-                let text = "the attachment is not there; write the file first";
-                return Err(vec![
-                    Finding::new(Code::AttachmentMissing, text).within(file, None),
-                ]);
-            }
-            Declaration::Supporting { kind, .. } if !is_there => {
-                let sections = kind.map(Kind::sections).unwrap_or_default();
-                let sections: Vec<String> = sections.iter().map(|one| (*one).to_owned()).collect();
-                let title = kind.map_or("Custom Deliverable", Kind::title);
-                let name = kind.map_or("custom", Kind::as_str);
-                if let Some(parent) = path.parent() {
-                    fs::create_dir_all(parent).map_err(of)?;
-                }
-                let text = template(title, name, &sections);
-                self.files.create(&path, text.as_bytes()).map_err(of)?;
-                self.files.sync(&path).map_err(of)?;
-            }
-            _ => {}
+        if matches!(declaration, Declaration::Attachment(_)) && !is_there {
+            let text = "the attachment is not there; write the file first";
+            return Err(vec![
+                Finding::new(Code::AttachmentMissing, text).within(file, None),
+            ]);
         }
         held.check()?;
         let text = declared.to_text(state, &now());
         self.prepare(text.as_bytes())
-            .and_then(|()| self.publish())
             .map_err(|finding| vec![finding])?;
+        let new_protocol = self.path.join(NEW_PROTOCOL);
+        let is_made = !is_there;
+        if let Declaration::Supporting { kind, .. } = declaration
+            && is_made
+            && let Err(finding) = self.make_supporting(&path, *kind)
+        {
+            // It is of no use, and the next writer replaces it if it stays.
+            let _ = self.files.remove(&new_protocol);
+            return Err(vec![finding]);
+        }
+        if let Err(finding) = self.publish() {
+            // If protocol.json is the new one already, the file stays with its declaration.
+            if self.files.remove(&new_protocol).is_ok() && is_made {
+                let _ = self.files.remove(&path);
+            }
+            return Err(vec![finding]);
+        }
         Ok(self.read(Scope::All))
+    }
+
+    /// Makes a supporting deliverable from the template of its type.
+    fn make_supporting(&self, path: &Path, kind: Option<Kind>) -> Result<(), Finding> {
+        let of = |error| unwritable(path, &error);
+        let sections = kind.map(Kind::sections).unwrap_or_default();
+        let sections: Vec<String> = sections.iter().map(|one| (*one).to_owned()).collect();
+        let title = kind.map_or("Custom Deliverable", Kind::title);
+        let name = kind.map_or("custom", Kind::as_str);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(of)?;
+        }
+        let text = template(title, name, &sections);
+        let made = self.files.create(path, text.as_bytes());
+        if let Err(error) = made.and_then(|()| self.files.sync(path)) {
+            if error.kind() != io::ErrorKind::AlreadyExists {
+                let _ = self.files.remove(path);
+            }
+            return Err(of(error));
+        }
+        Ok(())
     }
 }

@@ -105,6 +105,10 @@ impl<F: Files> Shared<F> {
                 files
             }
         };
+        for file in files.iter().filter(|file| file.is_deliverable) {
+            let path = file.below(&self.path, &root);
+            source::refuse_link(&self.files, &root, &path, &file.path)?;
+        }
         for file in &files {
             let path = file.below(&self.path, &root);
             if let Some(parent) = path.parent() {
@@ -155,17 +159,12 @@ impl<F: Files> Shared<F> {
             ];
             codes.contains(&one.code)
         };
-        let mut wrong: Vec<Finding> = validate(&folder)
-            .into_iter()
-            .filter(is_missing)
-            .map(|one| {
-                let code = Code::HalfMade;
-                Finding { code, ..one }
-            })
-            .collect();
-        if wrong.is_empty() && (folder.standing().is_err() || folder.last().is_none()) {
-            let text = "the folder is not whole; `accp collab validate` says what is wrong";
-            wrong.push(Finding::new(Code::HalfMade, text));
+        let mut wrong: Vec<Finding> = validate(&folder).into_iter().filter(is_missing).collect();
+        if let (true, Err(findings)) = (wrong.is_empty(), folder.begun()) {
+            wrong = findings;
+        }
+        for one in &mut wrong {
+            one.code = Code::HalfMade;
         }
         if wrong.is_empty() {
             let _ = fs::remove_file(self.path.join(BEGUN_FILE));

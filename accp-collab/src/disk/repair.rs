@@ -26,10 +26,10 @@ impl<F: Files> Shared<F> {
     /// What forbids to go by the folder ([`Folder::standing`]), [`Code::Busy`](crate::Code::Busy) and
     /// [`Code::Unwritable`](crate::Code::Unwritable).
     pub fn repair(&self) -> Result<Repaired, Vec<Finding>> {
-        let held = self.lock()?;
+        let held = self.lock_there()?;
         review::settle(&self.files, &self.path)?;
         let folder = self.read(Scope::Log);
-        let (protocol, state) = folder.standing()?;
+        let (protocol, state) = folder.begun()?;
         held.check()?;
         let mut files = Vec::new();
         if folder.log().torn().is_some() {
@@ -37,7 +37,7 @@ impl<F: Files> Shared<F> {
                 .map_err(|finding| vec![finding])?;
             files.push(LOG_FILE);
         }
-        if state.last() > 0 && protocol.compare(state).is_some() {
+        if protocol.compare(state).is_some() {
             let text = protocol.to_text(state, &now());
             self.prepare(text.as_bytes())
                 .and_then(|()| self.publish())

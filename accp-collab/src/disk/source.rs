@@ -4,8 +4,12 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::files::Files;
-use crate::finding::Code;
+use super::unwritable;
+use crate::finding::{Code, Finding};
 use crate::folder::{Content, Place, Source};
+
+const LEADS_OUT: &str =
+    "the file is a link that leads out of its folder; put the file itself there";
 
 /// The files of a folder.
 pub(super) struct OfFolder<'f, F> {
@@ -29,8 +33,7 @@ impl<'f, F: Files> OfFolder<'f, F> {
         if path.starts_with(&root) {
             Ok(path)
         } else {
-            let why = "the file is a link that leads out of its folder; put the file itself there";
-            Err(Content::Refused(Code::PathEscape, why.to_owned()))
+            Err(Content::Refused(Code::PathEscape, LEADS_OUT.to_owned()))
         }
     }
 }
@@ -83,6 +86,22 @@ pub(super) fn root_of(files: &impl Files, folder: &Path, root: &str) -> Result<P
     } else {
         Ok(path)
     }
+}
+
+/// Refuses a path that a link leads out of its root, also where only its directories are there.
+pub(super) fn refuse_link(
+    files: &impl Files,
+    root: &Path,
+    path: &Path,
+    name: &str,
+) -> Result<(), Vec<Finding>> {
+    let of = |error: io::Error| vec![unwritable(path, &error)];
+    let root = existing(files, root).map_err(of)?;
+    if existing(files, path).map_err(of)?.starts_with(&root) {
+        return Ok(());
+    }
+    let finding = Finding::new(Code::PathEscape, LEADS_OUT);
+    Err(vec![finding.within(name, None)])
 }
 
 /// Resolves a path of which the last parts need not be there.

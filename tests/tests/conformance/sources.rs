@@ -25,6 +25,7 @@ impl Tests {
             "accp-build",
             "accp-frame",
             "accp-aacp",
+            "accp-collab",
             "accp-context",
             "accp-session",
             "accp-runtime",

@@ -6,7 +6,7 @@ use accp_collab::{Event, Finding, Folder, Next};
 use serde_json::{Map, Value as Json, json};
 
 use crate::choices::Format;
-use crate::outcome::{Outcome, Verdict};
+use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
 
 /// Says why something was refused.
@@ -25,11 +25,17 @@ pub(super) fn refuse(findings: &[Finding], format: Format) -> Outcome {
     Ok(Verdict::Refused)
 }
 
-/// Prints a line on stdout.
-pub(super) fn print(text: &str) -> Result<(), crate::outcome::Failure> {
+/// Prints a line on stdout. If nobody reads it, the exit code says the verdict all the same.
+pub(super) fn print(text: &str) -> Result<(), Failure> {
     let mut out = Output::stdout();
-    out.line(text)?;
-    out.finish()
+    let printed = out.line(text).and_then(|()| out.finish());
+    printed.or_else(|failure| {
+        if failure.is_broken_pipe() {
+            Ok(())
+        } else {
+            Err(failure)
+        }
+    })
 }
 
 /// Returns a finding as an object. Members without a value are left out.
