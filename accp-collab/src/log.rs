@@ -30,13 +30,18 @@ pub struct Log {
     findings: Vec<Finding>,
     torn: Option<usize>,
     lacks_feed: bool,
+    /// The bytes of the file.
+    length: usize,
 }
 
 impl Log {
     /// Reads the lines. The last one may lack its line feed: it counts if it is whole, and is torn
     /// otherwise.
     pub fn read(bytes: &[u8]) -> Self {
-        let mut log = Self::default();
+        let mut log = Self {
+            length: bytes.len(),
+            ..Self::default()
+        };
         let mut end = 0;
         let mut is_after_fault = false;
         for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -99,6 +104,11 @@ impl Log {
     /// Returns where the last line begins if it was cut; it is no event.
     pub fn torn(&self) -> Option<usize> {
         self.torn
+    }
+
+    /// Returns the number of bytes of the file.
+    pub(crate) fn length(&self) -> usize {
+        self.length
     }
 
     /// Returns whether the last line is whole but for its line feed.

@@ -140,7 +140,8 @@ pub(crate) fn status(text: &str) -> Option<&str> {
 pub(crate) fn line_of_word(text: &str, word: &str) -> Option<usize> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     lines(text).find_map(|line| {
-        let folded = line.text.to_ascii_lowercase();
+        // The long s is an s, for Python as well.
+        let folded = line.text.replace('ſ', "s").to_ascii_lowercase();
         let word = word.to_ascii_lowercase();
         let mut all = folded.match_indices(&word);
         let is_alone = |(at, found): (usize, &str)| {
@@ -201,6 +202,7 @@ mod tests {
     #[test]
     fn a_word_stands_alone() {
         assert_eq!(line_of_word("a\nTodo: b", "TODO"), Some(2));
+        assert_eq!(line_of_word("unre\u{17f}olved", "unresolved"), Some(1));
         assert_eq!(line_of_word("todos tbd_ \u{e9}tbd", "tbd"), None);
     }
 }

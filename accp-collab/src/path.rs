@@ -28,7 +28,11 @@ pub(crate) fn markdown_fault(path: &str) -> Option<&'static str> {
 
 /// Joins a directory and a file, without the parts that name nothing (`.` and empty ones).
 pub(crate) fn joined(dir: &str, file: &str) -> String {
+    parts(dir, file).collect::<Vec<_>>().join("/")
+}
+
+/// Returns the parts of a directory and a file that name something.
+pub(crate) fn parts<'p>(dir: &'p str, file: &'p str) -> impl Iterator<Item = &'p str> {
     let parts = dir.split('/').chain(file.split('/'));
-    let parts: Vec<&str> = parts.filter(|part| !matches!(*part, "" | ".")).collect();
-    parts.join("/")
+    parts.filter(|part| !matches!(*part, "" | "."))
 }

@@ -139,6 +139,14 @@ impl Protocol {
         }
     }
 
+    /// Returns whether a document is the reference of a deliverable.
+    pub(crate) fn is_reference(&self, doc: &str, file: &str) -> bool {
+        match self.mode {
+            Mode::Internal => path::parts(&self.dir, file).eq(doc.split('/')),
+            Mode::External => doc.strip_prefix("external:") == Some(file),
+        }
+    }
+
     /// Returns the path of a deliverable below its root: the folder, or the repository.
     pub fn path_of(&self, file: &str) -> String {
         path::joined(&self.dir, file)

@@ -101,7 +101,7 @@ pub(crate) fn escape(event: &Event) -> Option<Finding> {
 
 /// Returns the file of the deliverable that a document of an event names, relative to the directory.
 pub(crate) fn file_of<'p>(protocol: &'p Protocol, doc: &str, role: Role) -> Option<&'p str> {
-    let names = |file: &&str| protocol.reference(file) == doc;
+    let names = |file: &&str| protocol.is_reference(doc, file);
     match role {
         Role::Primary => Some(&protocol.primary.file[..]).filter(names),
         Role::Supporting => {

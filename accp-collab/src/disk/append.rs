@@ -193,10 +193,10 @@ impl<F: Files> Shared<F> {
     pub(super) fn put_torn_aside(&self, folder: &Folder) -> Result<u64, Finding> {
         let path = self.path.join(LOG_FILE);
         let of = |error| unwritable(Path::new(LOG_FILE), &error);
-        let bytes = self.files.read(&path).map_err(of)?;
         let Some(start) = folder.log().torn() else {
-            return Ok(bytes.len() as u64);
+            return Ok(folder.log().length() as u64);
         };
+        let bytes = self.files.read(&path).map_err(of)?;
         let mut torn = bytes.get(start..).unwrap_or_default().to_vec();
         torn.push(b'\n');
         let aside = self.path.join(TORN_FILE);

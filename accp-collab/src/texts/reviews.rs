@@ -143,7 +143,7 @@ fn headings(text: &str) -> Vec<Heading<'_>> {
 fn named(line: &str) -> Option<(&str, u64)> {
     let rest = line.strip_prefix("##")?;
     let rest = rest.strip_prefix(is_space).map(trim)?;
-    let head = rest.trim_end_matches(|c: char| c.is_ascii_digit());
+    let head = rest.trim_end_matches(char::is_numeric);
     let seq = rest.get(head.len()..).filter(|digits| !digits.is_empty())?;
     let head = before_gap(head)?.strip_suffix("seq")?;
     let head = before_gap(before_gap(head)?.strip_suffix('-')?)?;

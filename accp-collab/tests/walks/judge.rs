@@ -148,6 +148,10 @@ impl<'w> Judge<'w> {
         let name = &event.event[..];
         let is_last = name == "readiness_passed" || name == "completed";
         let readiness = self.readiness();
+        // Nobody knows what is open in a file that cannot be read.
+        if !self.world.is_utf8("readiness.md") {
+            codes.insert("unreadable");
+        }
         // The original looks at the questions again with each event after an acceptance.
         if is_last || name == "decision_accepted" || self.has_event(&["decision_accepted"]) {
             codes.extend(texts::questions(&readiness));
@@ -162,7 +166,7 @@ impl<'w> Judge<'w> {
             }
             codes.extend(texts::decisions(&text, declared));
             codes.remove("decision-rationale");
-            if !self.world.is_utf8("decisions.md") || !self.world.is_utf8("readiness.md") {
+            if !self.world.is_utf8("decisions.md") {
                 codes.insert("unreadable");
             }
         }

@@ -262,11 +262,29 @@ pub(crate) fn receipt(text: &str, declared: &Declared, sha256: Option<&str>) -> 
         .iter()
         .find(|(title, _)| *title == "Deliverable Receipt");
     let body = body.map_or("", |(_, body)| &body[..]);
+    // Each sign that cannot be a part of a name becomes the same sign.
+    let plain = |text: &str| -> String {
+        let is_of_name = |c: char| c.is_alphanumeric() || ['/', '_', '-', '.', ':'].contains(&c);
+        text.chars()
+            .map(|c| if is_of_name(c) { c } else { '|' })
+            .collect()
+    };
+    let body = format!("|{}|", plain(body));
+    let is_named = |name: &str| {
+        let name = plain(name);
+        [("|", "|"), ("|", ".|"), (":", "|"), (":", ".|")]
+            .iter()
+            .any(|(before, after)| body.contains(&format!("{before}{name}{after}")))
+    };
     let supporting = declared.supporting.iter().map(|one| &one.reference[..]);
     let attachments = declared.attachments.iter().map(|(file, _)| &file[..]);
-    let mut needed = sha256.into_iter().chain([&declared.kind[..]]);
-    let names_all = needed.all(|one| body.contains(one))
-        && supporting.chain(attachments).all(|one| body.contains(one));
+    let primary = [&declared.primary.reference[..], &declared.kind[..]];
+    let mut needed = sha256
+        .into_iter()
+        .chain(primary)
+        .chain(supporting)
+        .chain(attachments);
+    let names_all = needed.all(is_named);
     if names_all {
         Codes::new()
     } else {

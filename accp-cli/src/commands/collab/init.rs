@@ -23,21 +23,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     place: Place,
     /// A participant; the first is the owner. Repeat it
-    #[arg(
-        long = "participant",
-        value_name = "ID",
-        required_unless_present = "from"
-    )]
+    #[arg(long = "participant", value_name = "ID")]
     participants: Vec<String>,
     /// What is to be decided or made
     #[arg(long, value_name = "TEXT")]
     objective: Option<String>,
     /// When the objective is reached. Repeat it
-    #[arg(
-        long = "completion",
-        value_name = "TEXT",
-        required_unless_present = "from"
-    )]
+    #[arg(long = "completion", value_name = "TEXT")]
     completions: Vec<String>,
     /// adr, design-spec, implementation-plan, decision-memo, review-report, test-plan or custom
     #[arg(long, value_name = "TYPE")]
