@@ -1,17 +1,17 @@
 //! A folder that agents share, on a disk that loses power or fails.
 
-use std::cell::RefCell;
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::path::Path;
 
-use accp_collab::disk::{Draft, Files, Locking, Os, Shared};
+use accp_collab::disk::{Draft, Files, Locking, Shared};
 use accp_collab::{Folder, Kind, LOG_FILE, Mode, Plan, Role, Scope, validate};
+
+mod recorded;
 
 use crate::disk::Disk;
 use crate::random::Random;
 use crate::shim::Event;
+use recorded::{Fault, Recorded};
 
 /// So many cuts fall in the middle of everything.
 const MANY: usize = 200;
@@ -149,165 +149,6 @@ fn begin(folder: &Path) {
 /// Opens a folder on files that sync nothing in truth, which costs no time.
 fn open(files: &Recorded) -> Shared<Recorded> {
     Shared::on(files.clone(), &files.root).with_locking(Locking::None)
-}
-
-/// A failure of the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
-    /// A write finds no room, once.
-    Full,
-    /// Every later write finds no room.
-    StaysFull,
-    /// A write stops half-way because there is no room.
-    ShortWrite,
-    /// A sync fails, once.
-    Sync,
-    /// Every later sync fails.
-    StaysUnsynced,
-    /// A rename fails.
-    Rename,
-}
-
-/// What is told of the files.
-#[derive(Default)]
-struct Told {
-    events: Vec<Event>,
-    fault: Option<(Fault, usize)>,
-    broke: bool,
-}
-
-/// Files that tell what happens to them, and fail when they are asked to.
-#[derive(Clone)]
-struct Recorded {
-    root: PathBuf,
-    told: Rc<RefCell<Told>>,
-}
-
-impl Recorded {
-    fn new(root: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
-            told: Rc::default(),
-        }
-    }
-
-    fn name(&self, path: &Path) -> String {
-        let below = path.strip_prefix(&self.root).unwrap_or(path);
-        below.to_string_lossy().into_owned()
-    }
-
-    fn tell(&self, event: Event) {
-        self.told.borrow_mut().events.push(event);
-    }
-
-    /// Returns the fault if it is due for such an operation.
-    fn fault(&self, hit: &[Fault]) -> Option<Fault> {
-        let mut told = self.told.borrow_mut();
-        let (fault, place) = told.fault.as_mut()?;
-        if !hit.contains(fault) {
-            return None;
-        }
-        let fault = *fault;
-        if *place > 0 {
-            *place -= 1;
-            return None;
-        }
-        let stays = matches!(fault, Fault::StaysFull | Fault::StaysUnsynced);
-        told.fault = told.fault.filter(|_| stays);
-        told.broke = true;
-        Some(fault)
-    }
-
-    /// Writes bytes at the end of a file, or a part of them.
-    fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let fault = self.fault(&[Fault::Full, Fault::StaysFull, Fault::ShortWrite]);
-        let length = match fault {
-            Some(Fault::ShortWrite) => bytes.len() / 2,
-            Some(_) => 0,
-            None => bytes.len(),
-        };
-        let at = fs::metadata(path)?.len();
-        let part = &bytes[..length];
-        Os.append(path, part)?;
-        self.tell(Event::Write {
-            file: self.name(path),
-            at,
-            bytes: part.to_vec(),
-        });
-        fault.map_or(Ok(()), |_| Err(io::ErrorKind::StorageFull.into()))
-    }
-
-    fn make(&self, path: &Path) -> io::Result<()> {
-        if path.exists() {
-            return Ok(());
-        }
-        Os.write(path, b"")?;
-        self.tell(Event::Create(self.name(path)));
-        Ok(())
-    }
-}
-
-impl Files for Recorded {
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        Os.read(path)
-    }
-
-    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
-        Os.resolve(path)
-    }
-
-    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.make(path)?;
-        self.put(path, bytes)
-    }
-
-    fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        if path.exists() {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        self.append(path, bytes)
-    }
-
-    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.make(path)?;
-        self.cut(path, 0)?;
-        self.put(path, bytes)
-    }
-
-    fn cut(&self, path: &Path, length: u64) -> io::Result<()> {
-        Os.cut(path, length)?;
-        let file = self.name(path);
-        self.tell(Event::Truncate { file, size: length });
-        Ok(())
-    }
-
-    fn sync(&self, path: &Path) -> io::Result<()> {
-        if self.fault(&[Fault::Sync, Fault::StaysUnsynced]).is_some() {
-            return Err(io::Error::other("the sync failed"));
-        }
-        self.tell(if path == self.root {
-            Event::SyncFolder
-        } else {
-            Event::Sync(self.name(path))
-        });
-        Ok(())
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        if self.fault(&[Fault::Rename]).is_some() {
-            return Err(io::Error::other("the rename failed"));
-        }
-        Os.rename(from, to)?;
-        let (from, to) = (self.name(from), self.name(to));
-        self.tell(Event::Rename { from, to });
-        Ok(())
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        Os.remove(path)?;
-        self.tell(Event::Delete(self.name(path)));
-        Ok(())
-    }
 }
 
 fn edit(files: &impl Files, folder: &Path, step: &Step) {

@@ -53,7 +53,7 @@ const BUDGETS: [Budget; 4] = [
     Budget {
         of: "the command for shared folders",
         counts: |file| file.starts_with(FOLDERS),
-        goal: 1_200,
+        goal: 1_250,
         until_then: 0,
     },
     Budget {
