@@ -49,9 +49,18 @@ fn steps() -> Vec<Step> {
     };
     let memo = |status: &str| {
         let sections = Kind::DecisionMemo.sections().iter();
-        let sections: String = sections
-            .map(|title| format!("## {title}\n\nText.\n\n"))
+        let sections: Vec<String> = sections
+            .map(|title| {
+                format!(
+                    "## {title}
+
+Text.
+
+"
+                )
+            })
             .collect();
+        let sections = sections.concat();
         format!("# Memo\n\nStatus: {status}\n\n{sections}")
     };
     let readiness = |sha256: &str| {
