@@ -1,7 +1,7 @@
 //! Cuts the power under a store, and breaks the disk under it.
 //!
 //! ```console
-//! $ cargo run --manifest-path tests/power_loss/Cargo.toml -- [cuts] [seed]
+//! $ cargo run --manifest-path tests/power_loss/Cargo.toml -- [cuts] [seed] [folder]
 //! ```
 //!
 //! A shim below SQLite records every write and every sync. For each cut, the bench builds the files
@@ -41,9 +41,11 @@ fn main() {
             .map_or(default, |arg| arg.parse().expect("a number"))
     };
     let (cuts, seed) = (number(2400) as usize, number(1));
-    shim::register();
-    cuts::run(cuts, seed);
-    faults::run(seed);
+    if args.next().is_none_or(|part| part != "folder") {
+        shim::register();
+        cuts::run(cuts, seed);
+        faults::run(seed);
+    }
     folder::run(cuts.div_ceil(4), seed);
     println!("all is well");
 }
