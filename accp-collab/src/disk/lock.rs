@@ -15,7 +15,10 @@ use crate::finding::{Code, Finding};
 const LOCK_FILE: &str = ".acp.lock";
 
 /// How long a lock in a file holds, unless its owner gives it back before.
-const LEASE: Duration = Duration::from_secs(30);
+const LEASE: Duration = Duration::from_secs(10);
+
+/// How long such a lock holds at most, also if its owner's clock is far ahead.
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(3);
@@ -26,7 +29,7 @@ pub enum Locking {
     /// A lock of the operating system on `.acp.lock`. It ends with its process.
     System,
     /// Files `.acp.lock.1`, `.acp.lock.2` and so on, for file systems without locks. The one with the
-    /// highest number holds until its owner renames it, or until 30 seconds are over. Who makes the file of
+    /// highest number holds until its owner renames it, or until 10 seconds are over. Who makes the file of
     /// the next number, has the lock.
     File,
     /// None, for a folder that no other process has.
@@ -49,7 +52,7 @@ impl Held {
     pub(super) fn check(&self) -> Result<(), Vec<Finding>> {
         match self {
             Self::File(lease) if !lease.is_mine() => Err(vec![busy(
-                "the lock was held for more than 30 seconds, and another participant has it; try again",
+                "the lock was held for more than 10 seconds, and another participant has it; try again",
             )]),
             _ => Ok(()),
         }
@@ -127,44 +130,44 @@ pub(super) struct Lease {
 impl Lease {
     /// Takes the lock; `None` if another has it.
     fn take(folder: &Path) -> io::Result<Option<Self>> {
-        let (number, is_free) = newest(folder)?;
-        let name = |number: u64| folder.join(format!("{LOCK_FILE}.{number}"));
-        if number > 0 && !is_free && !is_over(&name(number)) {
+        let row = Row::read(folder)?;
+        if row.highest > 0 && !row.is_free && !is_over(&numbered(folder, row.highest)) {
             return Ok(None);
         }
-        let next = number + 1;
+        let number = row.highest + 1;
+        let path = numbered(folder, number);
         let until = SystemTime::now() + LEASE;
-        let until = until
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default()
-            .as_secs();
-        let text = json!({ "owner": std::process::id(), "until": until }).to_string();
-        match super::Os.create(&name(next), text.as_bytes()) {
+        let until = until.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let text = json!({ "owner": std::process::id(), "until": until.as_secs() }).to_string();
+        match super::Os.create(&path, text.as_bytes()) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
             Err(error) => return Err(error),
         }
-        for old in 1..=number {
-            // Another may have removed it.
-            let _ = std::fs::remove_file(name(old));
-            let _ = std::fs::remove_file(freed(&name(old)));
+        // Since the first look, others may have had this number and given it back, or even later ones.
+        let row = Row::read(folder)?;
+        if (row.highest, row.is_free) != (number, false) {
+            let _ = std::fs::remove_file(&path);
+            return Ok(None);
         }
-        let lease = Self {
-            folder: folder.to_owned(),
-            number: next,
-        };
-        Ok(Some(lease))
+        for old in row.others {
+            // Another may have removed it.
+            let _ = std::fs::remove_file(old);
+        }
+        let folder = folder.to_owned();
+        Ok(Some(Self { folder, number }))
     }
 
     /// Returns whether nobody has taken the lock over.
     fn is_mine(&self) -> bool {
-        newest(&self.folder).is_ok_and(|newest| newest == (self.number, false))
+        let row = Row::read(&self.folder);
+        row.is_ok_and(|row| (row.highest, row.is_free) == (self.number, false))
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let path = self.folder.join(format!("{LOCK_FILE}.{}", self.number));
+        let path = numbered(&self.folder, self.number);
         // If that fails, the lease ends by itself.
         let _ = std::fs::rename(&path, freed(&path));
     }
@@ -177,38 +180,64 @@ fn freed(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Returns the highest number of a lock, and whether it was given back.
-fn newest(folder: &Path) -> io::Result<(u64, bool)> {
-    let mut found = (0, true);
-    for entry in std::fs::read_dir(folder)? {
-        let name = entry?.file_name();
-        let name = name.to_str().and_then(|name| name.strip_prefix(LOCK_FILE));
-        let Some(rest) = name.and_then(|name| name.strip_prefix('.')) else {
-            continue;
-        };
-        let number = rest.strip_suffix(".free");
-        let is_free = number.is_some();
-        if let Ok(number) = number.unwrap_or(rest).parse::<u64>()
-            && number > found.0
-        {
-            found = (number, is_free);
-        }
-    }
-    Ok(found)
+fn numbered(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{LOCK_FILE}.{number}"))
 }
 
-/// Returns whether the time of a lock is over. A lock whose text is not there yet holds from the time at which
-/// its file was made.
+/// The locks of a folder.
+struct Row {
+    /// The highest number; 0 if there is no lock.
+    highest: u64,
+    /// Whether it was given back.
+    is_free: bool,
+    /// The files of lower numbers.
+    others: Vec<PathBuf>,
+}
+
+impl Row {
+    fn read(folder: &Path) -> io::Result<Self> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let name = name.to_str().and_then(|name| name.strip_prefix(LOCK_FILE));
+            let Some(rest) = name.and_then(|name| name.strip_prefix('.')) else {
+                continue;
+            };
+            let number = rest.strip_suffix(".free");
+            let is_free = number.is_some();
+            // Nobody takes so many locks; such a file is not ours.
+            let number = number.unwrap_or(rest).parse::<u32>();
+            found.extend(number.map(|number| (u64::from(number), is_free, entry.path())));
+        }
+        let highest = found.iter().map(|(number, ..)| *number).max().unwrap_or(0);
+        let is_free = found
+            .iter()
+            .any(|(number, is_free, _)| *number == highest && *is_free);
+        let others = found.into_iter().filter(|(number, ..)| *number < highest);
+        Ok(Self {
+            highest,
+            is_free,
+            others: others.map(|(_, _, path)| path).collect(),
+        })
+    }
+}
+
+/// Returns whether the time of a lock is over. It is over in any case [`LONGEST`] after its file was made, whatever
+/// a clock that goes wrong has written into it.
 fn is_over(path: &Path) -> bool {
     let text = std::fs::read(path).unwrap_or_default();
     let json: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     let until = json.get("until").and_then(serde_json::Value::as_u64);
-    let until = until.map_or_else(
-        || {
-            let made = std::fs::metadata(path).and_then(|about| about.modified());
-            made.unwrap_or(UNIX_EPOCH) + LEASE
-        },
-        |until| UNIX_EPOCH + Duration::from_secs(until.min(u64::from(u32::MAX) * 4)),
-    );
-    SystemTime::now() > until
+    let made = std::fs::metadata(path).and_then(|about| about.modified());
+    let made = made.unwrap_or(UNIX_EPOCH);
+    let longest = made + LONGEST;
+    let until = match until {
+        Some(until) => UNIX_EPOCH
+            .checked_add(Duration::from_secs(until))
+            .unwrap_or(longest),
+        // Its text is not there yet.
+        None => made + LEASE,
+    };
+    SystemTime::now() > until.min(longest)
 }
