@@ -109,7 +109,9 @@ pub(crate) fn receipt(text: &str, protocol: &Protocol, sha256: Option<&str>) -> 
     let supporting = protocol.supporting.iter();
     needed
         .extend(supporting.map(|one| ("a supporting deliverable", protocol.reference(&one.file))));
+    // An attachment is named by its file or by its reference.
     let attachments = protocol.attachments.iter();
+    let attachments = attachments.filter(|file| !is_named(body, &protocol.reference(file)));
     needed.extend(attachments.map(|file| ("an attachment", file.clone())));
     let missing = needed.into_iter().filter(|(_, text)| !is_named(body, text));
     let missing = missing.map(|(what, text)| {
