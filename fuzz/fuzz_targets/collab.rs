@@ -74,8 +74,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let again = again.expect("what was written is read");
     assert_eq!(again.to_text(state, "2026-01-01T00:00:00Z"), text);
     for who in &protocol.participants {
-        let next = next(&folder, who).expect("one can go by the folder");
-        assert!(next.text("folder").starts_with("next action: "));
+        match next(&folder, who) {
+            Ok(next) => assert!(next.text("folder").starts_with("next action: ")),
+            // A log without events has nobody who could go on.
+            Err(_) => assert_eq!(state.last(), 0),
+        }
         for name in EventName::ALL {
             let event = Event {
                 seq: state.last() + 1,
