@@ -42,7 +42,7 @@ async fn ws_02_refuses_a_silent_peer() {
 async fn ws_02_accepts_a_peer_that_answers_pings() {
     let config = Config {
         // A machine that is busy must not make the peer silent.
-        heartbeat: 4,
+        heartbeat: 8,
         ..Config::default()
     };
     let hub = Running::start(config).await;
