@@ -86,6 +86,28 @@ impl Kind {
         }
     }
 
+    /// Reads the name of a type; `None` is `custom`.
+    ///
+    /// # Errors
+    /// The names that are known, for a message.
+    ///
+    /// ```
+    /// use accp_collab::Kind;
+    ///
+    /// assert_eq!(Kind::read("adr"), Ok(Some(Kind::Adr)));
+    /// assert_eq!(Kind::read("custom"), Ok(None));
+    /// assert!(Kind::read("memo").is_err_and(|known| known.ends_with("test-plan, custom")));
+    /// ```
+    pub fn read(name: &str) -> Result<Option<Self>, String> {
+        match Self::named(name) {
+            None if name != "custom" => {
+                let names = Self::ALL.iter().map(|kind| kind.as_str());
+                Err(names.chain(["custom"]).collect::<Vec<_>>().join(", "))
+            }
+            kind => Ok(kind),
+        }
+    }
+
     /// Returns the title of the template.
     pub const fn title(self) -> &'static str {
         match self {

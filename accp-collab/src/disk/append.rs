@@ -6,11 +6,12 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::files::Files;
+use super::source::OfFolder;
 use super::{Shared, review, unwritable};
 use crate::check::check;
 use crate::event::{Event, EventName, Role};
 use crate::finding::{Code, Finding};
-use crate::folder::{Folder, Scope};
+use crate::folder::{Content, Folder, Place, Scope, Source as _};
 use crate::log::LOG_FILE;
 use crate::protocol::PROTOCOL_FILE;
 use crate::state::State;
@@ -135,7 +136,7 @@ impl<F: Files> Shared<F> {
             wrong.push(Finding::new(Code::EventUnknown, text));
         }
         if let Some(doc) = &doc {
-            wrong.extend(self.leads_out(doc));
+            wrong.extend(self.leads_out(doc, folder));
         }
         let event = Event {
             seq: folder.last().map_or(0, |event| event.seq).saturating_add(1),
@@ -155,16 +156,22 @@ impl<F: Files> Shared<F> {
         Err(wrong)
     }
 
-    /// Says whether a document of the folder is a link that leads out of it.
-    fn leads_out(&self, doc: &str) -> Option<Finding> {
-        if doc.starts_with("external:") || crate::path::fault(doc).is_some() {
+    /// Says whether a document is a link that leads out of the folder, or of the repository.
+    fn leads_out(&self, doc: &str, folder: &Folder) -> Option<Finding> {
+        let protocol = folder.protocol()?;
+        let file = doc.strip_prefix("external:");
+        let path = file.map_or_else(|| doc.to_owned(), |file| protocol.path_of(file));
+        if crate::path::fault(&path).is_some() {
             return None;
         }
-        let root = self.files.resolve(&self.path).ok()?;
-        let path = self.files.resolve(&root.join(doc)).ok()?;
-        let text = "the document is a link that leads out of the folder; put the file itself there";
-        (!path.starts_with(&root))
-            .then(|| Finding::new(Code::PathEscape, text).within(&crate::shape::shown(doc), None))
+        let root = file.and_then(|_| protocol.root());
+        let place = Place { root, path: &path };
+        match OfFolder::new(&self.files, &self.path).look(place) {
+            Content::Refused(code @ Code::PathEscape, why) => {
+                Some(Finding::new(code, why).within(&crate::shape::shown(doc), None))
+            }
+            _ => None,
+        }
     }
 
     /// Writes the copy that will replace `protocol.json`.

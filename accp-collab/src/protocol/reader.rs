@@ -195,16 +195,12 @@ impl Reader {
 
     fn kind(&mut self, json: Option<&Json>, code: Code) -> Option<Kind> {
         let name = json.and_then(Json::as_str).unwrap_or_default();
-        let kind = Kind::named(name);
-        if kind.is_none() && name != "custom" {
-            let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
-            let message = format!(
-                "the type of a deliverable is not one of {}, custom; write one of them",
-                names.join(", ")
-            );
+        Kind::read(name).unwrap_or_else(|known| {
+            let message =
+                format!("the type of a deliverable is not one of {known}; write one of them");
             self.wrong(code, message);
-        }
-        kind
+            None
+        })
     }
 
     fn primary(&mut self, json: &Json) -> Primary {

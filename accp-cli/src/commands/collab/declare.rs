@@ -46,15 +46,10 @@ impl Args {
             ));
         };
         let name = self.r#type.as_deref().unwrap_or("custom");
-        let kind = Kind::named(name);
-        if kind.is_none() && name != "custom" {
-            let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
-            let text = format!(
-                "--type is unknown; write one of {}, custom",
-                names.join(", ")
-            );
-            return Err(vec![Finding::new(Code::SupportingType, text)]);
-        }
+        let kind = Kind::read(name).map_err(|known| {
+            let text = format!("--type is unknown; write one of {known}");
+            vec![Finding::new(Code::SupportingType, text)]
+        })?;
         Ok(Declaration::Supporting {
             file: file.clone(),
             kind,

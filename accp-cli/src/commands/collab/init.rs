@@ -74,16 +74,11 @@ impl Args {
             wrong.push(Finding::new(Code::PrimaryType, text));
         }
         let kind = named.map(|name| {
-            let kind = Kind::named(name);
-            if kind.is_none() && name != "custom" {
-                let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
-                let text = format!(
-                    "--primary-deliverable-type is unknown; write one of {}, custom",
-                    known.join(", ")
-                );
+            Kind::read(name).unwrap_or_else(|known| {
+                let text = format!("--primary-deliverable-type is unknown; write one of {known}");
                 wrong.push(Finding::new(Code::PrimaryType, text));
-            }
-            kind
+                None
+            })
         });
         let mode = self.deliverables_mode.as_deref().map(|name| {
             Mode::named(name).unwrap_or_else(|| {
