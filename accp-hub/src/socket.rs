@@ -345,10 +345,14 @@ impl Peer<'_> {
                         Err(crate::Denied::Unavailable) => {}
                         Err(denied) => return End::Refused(denied.into()),
                     }
-                    if now.duration_since(heard) >= heartbeat {
+                    // Each ping leaves the peer a whole heartbeat for its answer.
+                    let next = if now.duration_since(heard) >= heartbeat {
                         link.ping();
-                    }
-                    beat.as_mut().reset(now + heartbeat);
+                        now + heartbeat
+                    } else {
+                        heard + heartbeat
+                    };
+                    beat.as_mut().reset(next);
                 }
                 () = ends.as_mut() => return End::Restart,
             }

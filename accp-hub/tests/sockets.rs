@@ -42,14 +42,14 @@ async fn ws_02_refuses_a_silent_peer() {
 async fn ws_02_accepts_a_peer_that_answers_pings() {
     let config = Config {
         // A machine that is busy must not make the peer silent.
-        heartbeat: 8,
+        heartbeat: 4,
         ..Config::default()
     };
     let hub = Running::start(config).await;
     let mut peer = hub.socket("?session=lunch").await;
     peer.say("@dev>sync:registry{v:1|hash:abc123|pos:0|ext:[]}[mid:1,seq:0]")
         .await;
-    for answered in 0..2 {
+    for answered in 0..3 {
         let said = loop {
             let said = peer.hear().await.expect("it is open");
             if !said.contains(">sync:") {

@@ -116,6 +116,25 @@ fn model(json: &Json, format: Format) -> Result<Model, Fault> {
     Ok(model)
 }
 
+/// Returns one message of a list as messages of the model: one for each result that it has, and one for the rest.
+/// Empty if the JSON is not a message of this format.
+///
+/// ```
+/// use accp_recordings::{Format, message};
+/// use serde_json::json;
+///
+/// let turn = json!({ "role": "user", "content": [
+///     { "type": "tool_result", "tool_use_id": "t1", "content": "4" },
+///     { "type": "text", "text": "And wheat?" }] });
+/// let read = message(turn, Format::Anthropic);
+/// assert_eq!(read[0]["tool_call_id"], "t1");
+/// assert_eq!(read[1]["content"], "And wheat?");
+/// ```
+pub fn message(json: Json, format: Format) -> Vec<Json> {
+    let list = Json::Array(vec![json]);
+    model(&list, format).map_or_else(|_| Vec::new(), |model| model.messages)
+}
+
 /// The keys of documents that tell the formats apart.
 const SIGNS: [&str; 24] = [
     "messages",

@@ -55,6 +55,7 @@ pub use conversation::{Conversation, Half, NotConversation};
 pub use convert::{ConvertOptions, Converter, VerifyError};
 pub use form::HOST;
 pub use format::Format;
+pub use formats::message;
 pub use read::{Document, Documents, ReadError, conversations};
 pub use record::Recorder;
 pub use resolve::{Unresolved, resolve};

@@ -1,0 +1,88 @@
+//! The rules of the three forms.
+
+mod anthropic;
+mod chat;
+mod responses;
+
+use crate::finding::{Code, Finding};
+use crate::form::Form;
+use crate::list::MessageList;
+
+/// Returns all faults of a list, in the order of its messages; none if a provider takes the list (CTX-66 to
+/// CTX-71).
+///
+/// A call without its result at the end of the list is not a fault: the call is in flight.
+///
+/// ```
+/// use accp_ctx::{Form, MessageList, check};
+///
+/// let list = r#"[{"role":"user","content":"Rye?"},
+///     {"role":"assistant","content":null,"tool_calls":[
+///         {"id":"c1","type":"function","function":{"name":"stock","arguments":"{}"}}]}"#;
+/// let in_flight = MessageList::read(&format!("{list}]"), None)?;
+/// assert_eq!(check(&in_flight), []);
+///
+/// let list = format!(r#"{list},{{"role":"user","content":"Well?"}}]"#);
+/// let broken = MessageList::read(&list, None)?;
+/// assert_eq!(check(&broken)[0].to_string(), "result-missing: message 1: the call `c1` of `stock` has no \
+///     result before message 2; put its result there, or run `accp context repair`");
+/// # Ok::<(), accp_ctx::Finding>(())
+/// ```
+pub fn check(list: &MessageList) -> Vec<Finding> {
+    let mut found = match list.form() {
+        Form::OpenAi => chat::check(list),
+        Form::Anthropic => anthropic::check(list),
+        Form::Responses => responses::check(list),
+    };
+    found.sort_by_key(|finding| finding.message);
+    found
+}
+
+/// What all forms say of calls and results, in the same words.
+fn missing(at: usize, id: &str, tool: &str, before: usize) -> Finding {
+    let text = format!(
+        "the call `{id}` of `{tool}` has no result before message {before}; put its result there, or run \
+         `accp context repair`"
+    );
+    Finding::at(Code::ResultMissing, at, text).with_id(id)
+}
+
+fn orphan(at: usize, id: &str) -> Finding {
+    let text = format!(
+        "the result answers `{id}`, which no call before it has as its id; drop the result, or run `accp \
+         context repair`"
+    );
+    Finding::at(Code::ResultOrphan, at, text).with_id(id)
+}
+
+fn misplaced(at: usize, id: &str, place: &str) -> Finding {
+    let text = format!("the result of `{id}` has to stand {place}; move it there");
+    Finding::at(Code::ResultMisplaced, at, text).with_id(id)
+}
+
+fn repeated(at: usize, id: &str) -> Finding {
+    let text = format!("`{id}` has a result already; drop this one, or run `accp context repair`");
+    Finding::at(Code::ResultRepeated, at, text).with_id(id)
+}
+
+fn without_id(at: usize, what: &str) -> Finding {
+    Finding::at(
+        Code::IdMissing,
+        at,
+        format!("{what} has no id; give the id that joins call and result"),
+    )
+}
+
+fn same_id(at: usize, id: &str, place: &str) -> Finding {
+    let text = format!("`{id}` is the id of another call {place}; give each call an id of its own");
+    Finding::at(Code::IdRepeated, at, text).with_id(id)
+}
+
+fn role(at: usize, role: Option<&str>, expected: &str) -> Finding {
+    let found = role.map_or_else(|| "none".to_owned(), |role| format!("`{role}`"));
+    Finding::at(
+        Code::Role,
+        at,
+        format!("expected one of the roles {expected}, found {found}"),
+    )
+}

@@ -1,0 +1,15 @@
+//! CTX-001 on lists of messages: keeps a conversation inside the window of its model, forgets nothing, and breaks
+//! no list.
+
+mod check;
+mod finding;
+mod form;
+mod list;
+mod message;
+mod raw;
+
+pub use check::check;
+pub use finding::{Code, Finding};
+pub use form::Form;
+pub use list::MessageList;
+pub use message::Message;

@@ -1,0 +1,192 @@
+//! A list of messages, as a program holds it for the API of a provider.
+
+use std::ops::Range;
+
+use accp_frame::TokenCounter;
+use accp_recordings::Conversation;
+use serde_json::Value as Json;
+use serde_json::value::RawValue;
+
+use crate::finding::{Code, Finding};
+use crate::form::Form;
+use crate::message::Message;
+use crate::raw::{Place, compact};
+
+/// A list of messages in one of three forms, alone or in the body of a request.
+///
+/// A message keeps its text: what is written again is what was read, to the byte. So do the other members of a
+/// request.
+///
+/// ```
+/// use accp_ctx::{Form, MessageList};
+///
+/// let body = r#"{ "model": "m", "messages": [ {"role": "user", "content": "Rye?"} ] }"#;
+/// let list = MessageList::read(body, None)?;
+/// assert_eq!((list.form(), list.messages().len()), (Form::OpenAi, 1));
+/// assert_eq!(list.to_string(), r#"{ "model": "m", "messages": [{"role": "user", "content": "Rye?"}] }"#);
+///
+/// let refused = MessageList::read(r#"{ "model": "m" }"#, None).unwrap_err();
+/// assert_eq!(refused.code.as_str(), "not-a-list");
+/// # Ok::<(), accp_ctx::Finding>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct MessageList {
+    form: Form,
+    messages: Vec<Message>,
+    body: Option<Body>,
+}
+
+/// The body of a request, and where its list stands.
+#[derive(Debug, Clone)]
+struct Body {
+    text: String,
+    list: Range<usize>,
+    /// What a model reads beside the list, each as a line of compact JSON.
+    beside: Vec<String>,
+    /// Whether the provider has items before these.
+    goes_on: bool,
+}
+
+impl MessageList {
+    /// Reads a list, or the body of a request with a list. The form is recognised by the content unless it is
+    /// given.
+    ///
+    /// # Errors
+    /// `not-a-list`, with the place.
+    pub fn read(text: &str, form: Option<Form>) -> Result<Self, Finding> {
+        let json: Json = serde_json::from_str(text).map_err(|error| {
+            let cure = "give a JSON array of messages, or a request that has one";
+            Finding::of_list(Code::NotAList, format!("expected JSON: {error}; {cure}"))
+        })?;
+        let form = match form {
+            Some(form) => form,
+            None => recognised(&json)?,
+        };
+        let keys = form.keys();
+        let (place, is_body) = match &json {
+            Json::Array(_) => (Place::default(), false),
+            Json::Object(map) => {
+                let key = keys
+                    .iter()
+                    .find(|key| map.get(**key).is_some_and(Json::is_array));
+                let key = key.ok_or_else(|| {
+                    let text =
+                        format!("expected a request with an array `{}`", keys.join("` or `"));
+                    Finding::of_list(Code::NotAList, text)
+                })?;
+                (Place::of([(*key).into()]), true)
+            }
+            other => {
+                let found = crate::message::kind(other);
+                let text = format!("expected an array of messages or a request, found {found}");
+                return Err(Finding::of_list(Code::NotAList, text));
+            }
+        };
+        let unreadable =
+            || Finding::of_list(Code::NotAList, "the list cannot be found in its text");
+        let list = place.range(text).ok_or_else(unreadable)?;
+        let raws: Vec<&RawValue> =
+            serde_json::from_str(&text[list.clone()]).map_err(|_| unreadable())?;
+        let messages = raws.iter().enumerate();
+        let messages = messages.map(|(index, raw)| Message::read(form, index, raw.get()));
+        let messages = messages.collect::<Result<_, _>>()?;
+        let beside = |key: &&'static str| {
+            let place = Place::of([(*key).into()]);
+            let value = json.get(*key).filter(|value| !value.is_null());
+            let range = value.and_then(|_| place.range(text))?;
+            Some(format!("{}\n", compact(&text[range])))
+        };
+        let body = is_body.then(|| Body {
+            beside: form.beside().iter().filter_map(|key| beside(key)).collect(),
+            goes_on: ["previous_response_id", "conversation"]
+                .iter()
+                .any(|key| json.get(*key).is_some_and(|value| !value.is_null())),
+            text: text.to_owned(),
+            list,
+        });
+        Ok(Self {
+            form,
+            messages,
+            body,
+        })
+    }
+
+    /// Makes a list of the texts of messages.
+    ///
+    /// # Errors
+    /// `not-a-list`, when a text is not a JSON object.
+    pub fn of<'r>(form: Form, raws: impl IntoIterator<Item = &'r str>) -> Result<Self, Finding> {
+        let messages = raws.into_iter().enumerate();
+        let messages = messages.map(|(index, raw)| Message::read(form, index, raw));
+        Ok(Self {
+            form,
+            messages: messages.collect::<Result<_, _>>()?,
+            body: None,
+        })
+    }
+
+    /// Returns the form.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Returns the messages.
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// Returns the list with other messages, and the rest of the request as it is.
+    pub(crate) fn with(&self, messages: Vec<Message>) -> Self {
+        Self {
+            messages,
+            ..self.clone()
+        }
+    }
+
+    /// Returns whether the provider has earlier items, which the list does not show.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.body.as_ref().is_some_and(|body| body.goes_on)
+    }
+
+    /// Returns the number of tokens of what a model reads beside the list: system prompt and schemas of tools,
+    /// each a line of compact JSON.
+    pub(crate) fn beside(&self, counter: &dyn TokenCounter) -> u64 {
+        let lines = self.body.iter().flat_map(|body| &body.beside);
+        lines.map(|line| counter.count(line) as u64).sum()
+    }
+}
+
+/// Recognises the form of a document.
+fn recognised(json: &Json) -> Result<Form, Finding> {
+    let conversation = Conversation::new(json.clone());
+    let conversation =
+        conversation.map_err(|error| Finding::of_list(Code::NotAList, error.to_string()))?;
+    let format = conversation.format();
+    Form::of(format).ok_or_else(|| {
+        let text = format!(
+            "found a recording in the format {format}; expected the list of a request: openai, \
+             anthropic or responses (`accp convert` writes recordings in these)"
+        );
+        Finding::of_list(Code::NotAList, text)
+    })
+}
+
+impl std::fmt::Display for MessageList {
+    /// Writes the list, or the request with the list.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (before, after) = match &self.body {
+            Some(body) => (&body.text[..body.list.start], &body.text[body.list.end..]),
+            None => ("", ""),
+        };
+        f.write_str(before)?;
+        f.write_str("[")?;
+        for (index, message) in self.messages.iter().enumerate() {
+            if index > 0 {
+                f.write_str(",")?;
+            }
+            f.write_str(message.raw())?;
+        }
+        f.write_str("]")?;
+        f.write_str(after)
+    }
+}

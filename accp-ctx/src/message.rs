@@ -1,0 +1,338 @@
+//! A message of a list: its text as it was given, and what stands where in it.
+
+use std::sync::Arc;
+
+use accp_context::Recorded;
+use accp_registry::Hash;
+use serde_json::{Map, Value as Json};
+
+use crate::finding::{Code, Finding};
+use crate::form::Form;
+use crate::raw::{Place, Step, compact};
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    System,
+    User,
+    Assistant,
+    /// A result by itself. In Anthropic's form results are in turns of the user.
+    Tool,
+    /// An item of the provider's, such as a reference or a summary, or a role that the form does not know.
+    Other,
+}
+
+/// A call of a tool that the program has to answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Call {
+    /// The id; the name of the function for calls without ids. Empty where it is missing.
+    pub(crate) id: String,
+    pub(crate) tool: String,
+    pub(crate) arguments: Place,
+}
+
+/// The result of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Answer {
+    /// The id of the call; empty where it is missing.
+    pub(crate) id: String,
+    pub(crate) content: Place,
+    /// Whether the program says that the call failed.
+    pub(crate) failed: bool,
+}
+
+/// One message of a list.
+#[derive(Debug, Clone)]
+pub struct Message {
+    raw: Arc<str>,
+    json: Json,
+    digest: Hash,
+    pub(crate) role: Role,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) answers: Vec<Answer>,
+}
+
+/// The calls of Responses that a program answers, and the member that has what they ask for.
+const CALLS: [(&str, &str); 6] = [
+    ("function_call", "arguments"),
+    ("custom_tool_call", "input"),
+    ("computer_call", "action"),
+    ("local_shell_call", "action"),
+    ("shell_call", "action"),
+    ("apply_patch_call", "operation"),
+];
+/// The end of the name of an item with a result.
+const OUTPUT: &str = "_output";
+
+impl Message {
+    /// Reads the text of a message.
+    ///
+    /// # Errors
+    /// When the text is not a JSON object.
+    pub(crate) fn read(form: Form, index: usize, raw: &str) -> Result<Self, Finding> {
+        let fault = |what: &str| {
+            let text = format!("expected an object with a role or a type, found {what}");
+            Finding::at(Code::NotAList, index, text)
+        };
+        let json: Json = serde_json::from_str(raw).map_err(|error| fault(&error.to_string()))?;
+        let Json::Object(map) = &json else {
+            return Err(fault(kind(&json)));
+        };
+        let (role, calls, answers) = match form {
+            Form::OpenAi => chat(map),
+            Form::Anthropic => anthropic(map),
+            Form::Responses => responses(map),
+        };
+        Ok(Self {
+            raw: Arc::from(raw),
+            digest: digest(&json),
+            json,
+            role,
+            calls,
+            answers,
+        })
+    }
+
+    /// Returns the message as it was given.
+    pub fn raw(&self) -> &str {
+        &self.raw
+    }
+
+    /// Returns the message as a value.
+    pub fn json(&self) -> &Json {
+        &self.json
+    }
+
+    /// Returns the message as one line of compact JSON and a line feed. Tokens are counted in this form.
+    pub(crate) fn line(&self) -> String {
+        let mut line = compact(&self.raw).into_owned();
+        line.push('\n');
+        line
+    }
+
+    /// Returns what tells the message from others: spelling, the order of keys and marks for a provider's cache
+    /// do not count.
+    pub(crate) fn digest(&self) -> Hash {
+        self.digest
+    }
+
+    /// Returns whether the message or a part of it is of this type.
+    pub(crate) fn is_kind(&self, kind: &str) -> bool {
+        self.json["type"] == kind
+    }
+
+    /// Returns the blocks of the content.
+    pub(crate) fn blocks(&self) -> &[Json] {
+        self.json["content"].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the message in the one model of recorded conversations. It has one message of the model for each
+    /// result.
+    pub(crate) fn model(&self, form: Form) -> Vec<Json> {
+        accp_recordings::message(self.json.clone(), form.format())
+    }
+
+    /// Returns the words of the speaker, without results.
+    pub(crate) fn words(&self, form: Form) -> String {
+        let model = self.model(form);
+        let said = model.iter().map(Recorded::of);
+        let texts: Vec<_> = said
+            .filter(|said| !said.is_result())
+            .flat_map(Recorded::texts)
+            .collect();
+        texts.join("\n")
+    }
+
+    /// Returns the text of a result: its content, or the texts of its parts. Parts that are not texts are JSON.
+    pub(crate) fn text_of(&self, answer: &Answer) -> String {
+        match answer.content.value(&self.json) {
+            Some(Json::String(text)) => text.clone(),
+            Some(Json::Array(parts)) => {
+                let text = |part: &Json| match part["text"].as_str() {
+                    Some(text) => text.to_owned(),
+                    None => part.to_string(),
+                };
+                parts.iter().map(text).collect::<Vec<_>>().join("\n")
+            }
+            Some(other) => other.to_string(),
+            None => String::new(),
+        }
+    }
+
+    /// Returns the arguments of a call; a text is read as JSON if it is an object.
+    pub(crate) fn arguments(&self, call: &Call) -> Option<Json> {
+        match call.arguments.value(&self.json)? {
+            Json::String(text) => {
+                let read = serde_json::from_str::<Json>(text).ok();
+                Some(
+                    read.filter(Json::is_object)
+                        .unwrap_or_else(|| text.as_str().into()),
+                )
+            }
+            value => Some(value.clone()),
+        }
+    }
+}
+
+/// Returns the word for a kind of JSON.
+pub(crate) fn kind(json: &Json) -> &'static str {
+    match json {
+        Json::Null => "null",
+        Json::Bool(_) => "a boolean",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a text",
+        Json::Array(_) => "an array",
+        Json::Object(_) => "an object",
+    }
+}
+
+fn text(json: Option<&Json>) -> String {
+    json.and_then(Json::as_str).unwrap_or_default().to_owned()
+}
+
+fn chat(map: &Map<String, Json>) -> (Role, Vec<Call>, Vec<Answer>) {
+    let mut calls = Vec::new();
+    let mut answers = Vec::new();
+    let role = match map.get("role").and_then(Json::as_str) {
+        Some("system" | "developer") => Role::System,
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some(role @ ("tool" | "function")) => {
+            let key = if role == "tool" {
+                "tool_call_id"
+            } else {
+                "name"
+            };
+            answers.push(Answer {
+                id: text(map.get(key)),
+                content: Place::of(["content".into()]),
+                failed: map.get("is_error") == Some(&Json::Bool(true)),
+            });
+            Role::Tool
+        }
+        _ => Role::Other,
+    };
+    let all = map.get("tool_calls").and_then(Json::as_array);
+    for (index, call) in all.into_iter().flatten().enumerate() {
+        let at = Place::of(["tool_calls".into(), index.into()]);
+        let (inside, at, key) = match (call.get("function"), call.get("custom")) {
+            (Some(function), _) => (function, at.inside("function"), "arguments"),
+            (None, Some(custom)) => (custom, at.inside("custom"), "input"),
+            (None, None) => (call, at, "arguments"),
+        };
+        calls.push(Call {
+            id: text(call.get("id")),
+            tool: text(inside.get("name")),
+            arguments: at.inside(key),
+        });
+    }
+    if let Some(call) = map.get("function_call").filter(|call| call.is_object()) {
+        calls.push(Call {
+            id: text(call.get("name")),
+            tool: text(call.get("name")),
+            arguments: Place::of(["function_call".into(), "arguments".into()]),
+        });
+    }
+    (role, calls, answers)
+}
+
+fn anthropic(map: &Map<String, Json>) -> (Role, Vec<Call>, Vec<Answer>) {
+    let role = match map.get("role").and_then(Json::as_str) {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("system") => Role::System,
+        _ => Role::Other,
+    };
+    let mut calls = Vec::new();
+    let mut answers = Vec::new();
+    let blocks = map.get("content").and_then(Json::as_array);
+    for (index, block) in blocks.into_iter().flatten().enumerate() {
+        let at = Place::of(["content".into(), index.into()]);
+        match block["type"].as_str() {
+            Some("tool_use") => calls.push(Call {
+                id: text(block.get("id")),
+                tool: text(block.get("name")),
+                arguments: at.inside("input"),
+            }),
+            Some("tool_result") => answers.push(Answer {
+                id: text(block.get("tool_use_id")),
+                content: at.inside("content"),
+                failed: block["is_error"] == true,
+            }),
+            _ => {}
+        }
+    }
+    (role, calls, answers)
+}
+
+fn responses(map: &Map<String, Json>) -> (Role, Vec<Call>, Vec<Answer>) {
+    let kind = map.get("type").and_then(Json::as_str);
+    let id = |map: &Map<String, Json>| text(map.get("call_id").or_else(|| map.get("id")));
+    let role = match (kind, map.get("role").and_then(Json::as_str)) {
+        (None | Some("message"), Some("user")) => Role::User,
+        (None | Some("message"), Some("system" | "developer")) => Role::System,
+        (None | Some("message"), Some("assistant")) => Role::Assistant,
+        (Some("reasoning"), _) => Role::Assistant,
+        (Some("item_reference" | "compaction"), _) => Role::Other,
+        (Some(kind), _) if kind.ends_with(OUTPUT) => Role::Tool,
+        (Some(kind), _) if kind.ends_with("_call") => Role::Assistant,
+        _ => Role::Other,
+    };
+    let mut calls = Vec::new();
+    let mut answers = Vec::new();
+    let known = CALLS.iter().find(|(call, _)| Some(*call) == kind);
+    if let Some(&(call, member)) = known {
+        let tool = map.get("name").and_then(Json::as_str);
+        calls.push(Call {
+            id: id(map),
+            tool: tool.unwrap_or(call.trim_end_matches("_call")).to_owned(),
+            arguments: Place::of([Step::from(member)]),
+        });
+    }
+    let answered = kind.and_then(|kind| kind.strip_suffix(OUTPUT));
+    if answered.is_some_and(|call| CALLS.iter().any(|(known, _)| *known == call)) {
+        answers.push(Answer {
+            id: id(map),
+            content: Place::of(["output".into()]),
+            failed: map.get("is_error") == Some(&Json::Bool(true)),
+        });
+    }
+    (role, calls, answers)
+}
+
+/// Returns the digest of a message in a form that does not depend on its spelling.
+fn digest(json: &Json) -> Hash {
+    let mut text = String::new();
+    canonical(json, &mut text);
+    Hash::of(text.as_bytes())
+}
+
+/// Writes JSON with sorted keys, and without the marks for a provider's cache, which move as a list grows.
+fn canonical(json: &Json, out: &mut String) {
+    match json {
+        Json::Array(items) => {
+            out.push('[');
+            for item in items {
+                canonical(item, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Json::Object(map) => {
+            let mut members: Vec<_> = map
+                .iter()
+                .filter(|(key, _)| *key != "cache_control")
+                .collect();
+            members.sort_by_key(|(key, _)| *key);
+            out.push('{');
+            for (key, value) in members {
+                out.push_str(&Json::from(key.as_str()).to_string());
+                out.push(':');
+                canonical(value, out);
+                out.push(',');
+            }
+            out.push('}');
+        }
+        scalar => out.push_str(&scalar.to_string()),
+    }
+}
