@@ -7,6 +7,7 @@ mod form;
 mod list;
 mod message;
 mod raw;
+mod said;
 
 pub use check::check;
 pub use finding::{Code, Finding};
