@@ -8,9 +8,12 @@ mod list;
 mod message;
 mod raw;
 mod said;
+mod unit;
+mod window;
 
 pub use check::check;
 pub use finding::{Code, Finding};
 pub use form::Form;
 pub use list::MessageList;
 pub use message::Message;
+pub use window::{Limits, State, Window, WindowError};

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::finding::{Code, Finding};
 use crate::form::Form;
-use crate::raw::{Place, Step, compact};
+use crate::raw::{Place, Step, compact, replaced};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +91,34 @@ impl Message {
             calls,
             answers,
         })
+    }
+
+    /// Makes a message of the user.
+    pub(crate) fn user(form: Form, text: &str) -> Self {
+        let mut json = Map::new();
+        if form == Form::Responses {
+            json.insert("type".to_owned(), "message".into());
+        }
+        json.insert("role".to_owned(), "user".into());
+        json.insert("content".to_owned(), text.into());
+        let json = Json::Object(json);
+        Self {
+            raw: Arc::from(json.to_string()),
+            digest: digest(&json),
+            json,
+            role: Role::User,
+            calls: Vec::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    /// Returns the message with other values in these places; `None` if a place is not there.
+    pub(crate) fn with(&self, form: Form, values: &[(Place, Json)]) -> Option<Self> {
+        let texts: Vec<_> = values
+            .iter()
+            .map(|(place, value)| (place.clone(), value.to_string()))
+            .collect();
+        Self::read(form, 0, &replaced(&self.raw, &texts)?).ok()
     }
 
     /// Returns the message as it was given.
