@@ -8,9 +8,11 @@ mod list;
 mod message;
 mod raw;
 mod said;
+mod writes;
 
 pub use check::check;
 pub use finding::{Code, Finding};
 pub use form::Form;
 pub use list::MessageList;
 pub use message::Message;
+pub use writes::{Writes, WritesError};
