@@ -2,18 +2,28 @@
 //! no list.
 
 mod check;
+mod event;
 mod finding;
 mod form;
 mod list;
 mod message;
+mod names;
+mod offload;
+mod plan;
 mod raw;
 mod said;
+mod session;
+mod truncate;
 mod unit;
 mod window;
+mod writes;
 
 pub use check::check;
+pub use event::{Event, Intent, Tier};
 pub use finding::{Code, Finding};
 pub use form::Form;
 pub use list::MessageList;
 pub use message::Message;
+pub use names::{SessionId, SessionIdError};
 pub use window::{Limits, State, Window, WindowError};
+pub use writes::{Writes, WritesError};

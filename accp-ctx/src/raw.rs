@@ -57,6 +57,17 @@ impl Place {
         })
     }
 
+    /// Returns the value here, to change it.
+    pub(crate) fn value_mut<'j>(
+        &self,
+        json: &'j mut serde_json::Value,
+    ) -> Option<&'j mut serde_json::Value> {
+        self.0.iter().try_fold(json, |json, step| match step {
+            Step::Key(key) => json.get_mut(&**key),
+            Step::Index(index) => json.get_mut(index),
+        })
+    }
+
     /// Returns the bytes of the value here. `None` if there is no such value, or the text is not JSON.
     pub(crate) fn range(&self, text: &str) -> Option<Range<usize>> {
         let mut value = text;

@@ -1,0 +1,203 @@
+//! A conversation and its list: what was said, and what of it the list shows.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+
+use accp_registry::Hash;
+
+use crate::event::Event;
+use crate::form::Form;
+use crate::list::MessageList;
+use crate::message::Message;
+use crate::names::SessionId;
+
+/// A message of the list as it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Slot {
+    pub(crate) message: Message,
+    /// The messages of the conversation that it shows or stands for.
+    pub(crate) covers: Covers,
+    pub(crate) kind: Kind,
+}
+
+/// What a message of the list is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// A message as it was said.
+    Said,
+    /// A message whose result or input was cut.
+    Cut,
+    /// The summary.
+    Summary,
+    /// What was recovered from the archive.
+    Recovered,
+}
+
+/// What a list says, to one who knows the session.
+pub(crate) struct Taken {
+    /// The list as it stands.
+    pub(crate) slots: Vec<Slot>,
+    /// What was said since.
+    pub(crate) new: Vec<Message>,
+}
+
+/// Ranges of messages of the conversation, by index, ascending.
+pub(crate) type Covers = Vec<Range<usize>>;
+
+/// A conversation, and the list that a model gets of it.
+///
+/// A session knows each message by its digest. So a program may give the whole conversation each time, or the
+/// last list that it got, both with what was said since.
+#[derive(Debug, Clone)]
+pub struct Session {
+    pub(crate) id: SessionId,
+    pub(crate) form: Form,
+    /// The conversation, as it was said.
+    pub(crate) originals: Vec<Message>,
+    /// The list.
+    pub(crate) slots: Vec<Slot>,
+    /// What each message stands for that a list ever had and nobody said.
+    pub(crate) made: BTreeMap<Hash, Covers>,
+    /// The messages that the caller has marked as critical.
+    pub(crate) marks: BTreeSet<usize>,
+    /// The checkpoints taken.
+    pub(crate) checkpoints: u64,
+    /// The log.
+    pub(crate) events: Vec<Event>,
+}
+
+/// A list that does not belong to the session.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Stranger {
+    /// A message is not the one that was said there.
+    #[error(
+        "message {message} is not message {known} of session {session}, and no message of a list that it gave; give \
+         the conversation as it was, with what was said since, or begin another session"
+    )]
+    Other {
+        /// The id of the session.
+        session: String,
+        /// The index in the list.
+        message: usize,
+        /// The index in the conversation.
+        known: usize,
+    },
+    /// The list ends before the conversation does.
+    #[error(
+        "the list ends before message {known} of session {session}, which was there before; give the conversation as \
+         it was, with what was said since, or begin another session"
+    )]
+    Short {
+        /// The id of the session.
+        session: String,
+        /// The index in the conversation of the first message that is not there.
+        known: usize,
+    },
+    /// The list has another form.
+    #[error("the list of session {session} has the form {expected}, and this one has the form {found}; go on with {expected}")]
+    Form {
+        /// The id of the session.
+        session: String,
+        /// The form of the session.
+        expected: Form,
+        /// The form of the list.
+        found: Form,
+    },
+}
+
+impl Session {
+    /// Begins a session.
+    pub fn new(id: SessionId, form: Form) -> Self {
+        Self {
+            id,
+            form,
+            originals: Vec::new(),
+            slots: Vec::new(),
+            made: BTreeMap::new(),
+            marks: BTreeSet::new(),
+            checkpoints: 0,
+            events: Vec::new(),
+        }
+    }
+
+    /// Returns the id.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Returns the conversation as it was said.
+    pub fn originals(&self) -> &[Message] {
+        &self.originals
+    }
+
+    /// Returns the log, the oldest event first.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Finds out what is new in a list, and returns the list as it stands with that.
+    ///
+    /// # Errors
+    /// When the list is neither the conversation nor a list of this session, grown.
+    pub(crate) fn take(&self, list: &MessageList) -> Result<Taken, Stranger> {
+        if list.form() != self.form {
+            return Err(Stranger::Form {
+                session: self.id.as_str().to_owned(),
+                expected: self.form,
+                found: list.form(),
+            });
+        }
+        let mut given: BTreeMap<Hash, VecDeque<&Message>> = BTreeMap::new();
+        let mut shown = vec![false; self.originals.len()];
+        for message in list.messages() {
+            given.entry(message.digest()).or_default().push_back(message);
+            for range in self.made.get(&message.digest()).into_iter().flatten() {
+                shown[range.clone()].fill(true);
+            }
+        }
+        let mut known = (0..self.originals.len()).filter(|at| !shown[*at]).peekable();
+        let mut new = Vec::new();
+        for (at, message) in list.messages().iter().enumerate() {
+            if self.made.contains_key(&message.digest()) {
+                continue;
+            }
+            match known.next() {
+                Some(next) if self.originals[next].digest() == message.digest() => {}
+                Some(next) => {
+                    return Err(Stranger::Other {
+                        session: self.id.as_str().to_owned(),
+                        message: at,
+                        known: next,
+                    });
+                }
+                None => new.push(message),
+            }
+        }
+        if let Some(&known) = known.peek() {
+            return Err(Stranger::Short {
+                session: self.id.as_str().to_owned(),
+                known,
+            });
+        }
+        let mut slots = self.slots.clone();
+        for slot in &mut slots {
+            // The caller's spelling stays, where the caller has the message.
+            if let Some(message) = given.get_mut(&slot.message.digest()).and_then(VecDeque::pop_front) {
+                slot.message = message.clone();
+            }
+        }
+        let first = self.originals.len();
+        slots.extend(new.iter().enumerate().map(|(index, message)| {
+            let at = first + index;
+            Slot {
+                message: (*message).clone(),
+                covers: std::iter::once(at..at + 1).collect(),
+                kind: Kind::Said,
+            }
+        }));
+        let new = new.into_iter().cloned().collect();
+        Ok(Taken { slots, new })
+    }
+}

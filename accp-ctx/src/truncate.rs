@@ -1,0 +1,119 @@
+//! Tier 2: the input of a call that wrote a file is cut, because the file has it (CTX-17 to CTX-21).
+
+use accp_frame::TokenCounter;
+use serde_json::Value as Json;
+
+use crate::form::Form;
+use crate::message::{Call, Message};
+use crate::raw::Place;
+use crate::window::Window;
+use crate::writes::Write;
+
+/// The line that a cut input begins with.
+pub(crate) const HEADING: &str = "## Truncated Tool Call";
+/// A text with fewer tokens stays: what stands for it would not be shorter.
+const SHORT: u64 = 120;
+/// The most characters of the first line in a summary.
+const BEGINNING: usize = 80;
+
+/// A message whose call has lost its long texts.
+pub(crate) struct Truncated {
+    pub(crate) message: Message,
+    pub(crate) saved: u64,
+}
+
+/// Cuts the long texts of a call. `None` if that saves nothing.
+pub(crate) fn truncate(
+    form: Form,
+    message: &Message,
+    call: &Call,
+    write: &Write,
+    window: &Window,
+    counter: &dyn TokenCounter,
+) -> Option<Truncated> {
+    let recorded = call.arguments.value(message.json())?;
+    let arguments = message.arguments(call)?;
+    let long = |place: &&Place| {
+        let text = place.value(&arguments).and_then(Json::as_str);
+        text.is_some_and(|text| counter.count(text) as u64 >= SHORT)
+    };
+    let mut places: Vec<_> = write.texts.iter().filter(long).collect();
+    // The longest text says what was written.
+    let length = |place: &Place| place.value(&arguments).and_then(Json::as_str).map_or(0, str::len);
+    places.sort_by_key(|place| std::cmp::Reverse(length(place)));
+    let mut new = arguments.clone();
+    for (index, place) in places.iter().enumerate() {
+        let text = place.value(&arguments)?.as_str()?;
+        let said = match index {
+            0 => told(&call.tool, write, text),
+            _ => format!("Content persisted to disk ({} lines)", text.lines().count()),
+        };
+        *place.value_mut(&mut new)? = said.into();
+    }
+    // An API that takes arguments as a text gets them as a text again.
+    let new = match (recorded, &new) {
+        (Json::String(_), Json::Object(_)) => Json::from(new.to_string()),
+        _ => new,
+    };
+    let cut = message.with(form, &[(call.arguments.clone(), new)])?;
+    let saved = window.tokens(message, counter).checked_sub(window.tokens(&cut, counter))?;
+    (saved > 0 && !places.is_empty()).then_some(Truncated { message: cut, saved })
+}
+
+/// Returns the text that stays: the form of the specification.
+fn told(tool: &str, write: &Write, text: &str) -> String {
+    let lines = text.lines().count();
+    let lines = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
+    let path = match write.paths.as_slice() {
+        [] => "not named".to_owned(),
+        paths => paths.join(", "),
+    };
+    let verb = if write.edits { "Changed" } else { "Wrote" };
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let mut begins: String = first.chars().take(BEGINNING).collect();
+    if begins.len() < first.len() {
+        begins.push_str("...");
+    }
+    format!(
+        "{HEADING}\n\
+         **Original:** {tool} with {lines}\n\
+         **Path:** {path}\n\
+         **Summary:** {verb} {path}; the text begins: {begins}\n\
+         **Status:** Content persisted to disk"
+    )
+}
+
+/// Returns whether the content of a call is on disk (CTX-18). `said` is what its result reports; `read` gives the
+/// text of a file that can be read.
+pub(crate) fn persisted(
+    write: &Write,
+    arguments: &Json,
+    said: Option<bool>,
+    read: &dyn Fn(&str) -> Option<String>,
+) -> Option<Persisted> {
+    if said == Some(false) {
+        return None;
+    }
+    let files: Vec<_> = write.paths.iter().filter_map(|path| read(path)).collect();
+    if files.is_empty() {
+        return said.and_then(|said| said.then_some(Persisted::Reported));
+    }
+    let has = |text: &str| files.iter().any(|file| file == text || write.edits && file.contains(text));
+    let holds = match &write.whole {
+        Some(whole) => files.iter().any(|file| file == whole),
+        None => {
+            let mut texts = write.texts.iter().filter_map(|place| place.value(arguments)?.as_str());
+            texts.any(has)
+        }
+    };
+    holds.then_some(Persisted::Seen)
+}
+
+/// How it is known that a content is on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Persisted {
+    /// The file was read, and has the content.
+    Seen,
+    /// The tool has reported success, and the file cannot be read from here.
+    Reported,
+}

@@ -1,0 +1,331 @@
+//! Whether the result of a call says that the call succeeded.
+
+use serde_json::{Map, Value as Json};
+
+use crate::said::SaidResult;
+
+/// Members of a JSON result that are true when the call succeeded.
+const SUCCESS: [&str; 4] = ["ok", "success", "succeeded", "successful"];
+/// Members with an error; nothing, an empty text or 0 means none.
+const ERRORS: [&str; 7] = [
+    "error",
+    "errors",
+    "is_error",
+    "isError",
+    "failed",
+    "failure",
+    "exception",
+];
+/// Members with the code of a process.
+const CODES: [&str; 6] = [
+    "exit_code",
+    "exitCode",
+    "exit_status",
+    "exitStatus",
+    "returncode",
+    "return_code",
+];
+/// Members with a state.
+const STATES: [&str; 3] = ["status", "state", "outcome"];
+/// Members with words or with a result inside.
+const INSIDE: [&str; 8] = [
+    "message", "msg", "result", "output", "detail", "stderr", "reason", "content",
+];
+/// Marks of an echo of the file. What follows is not said by the tool.
+const ECHOES: [&str; 6] = [
+    "cat -n",
+    "```",
+    "<content>",
+    "\n@@ ",
+    "diff --git",
+    "a snippet of",
+];
+/// Phrases of failure.
+const FAILURES: [&str; 44] = [
+    "traceback (most recent call last)",
+    "permission denied",
+    "no such file",
+    "not found",
+    "did not match",
+    "does not match",
+    "didn't match",
+    "no match",
+    "not match",
+    "did not appear",
+    "does not exist",
+    "doesn't exist",
+    "could not",
+    "couldn't",
+    "cannot",
+    "can't",
+    "unable to",
+    "not permitted",
+    "not allowed",
+    "read-only",
+    "no space left",
+    "already exists",
+    "is a directory",
+    "not a directory",
+    "nothing was",
+    "no changes",
+    "no change was",
+    "no replacement",
+    "was not",
+    "were not",
+    "not been",
+    "is not",
+    "wasn't",
+    "did not",
+    "didn't",
+    "not written",
+    "not applied",
+    "not saved",
+    "not updated",
+    "dry run",
+    "dry-run",
+    "timed out",
+    "only partially",
+    "rolled back",
+];
+/// Words of failure, with their forms.
+const FAILING: [&str; 23] = [
+    "error",
+    "errors",
+    "failed",
+    "fails",
+    "fail",
+    "failing",
+    "failure",
+    "failures",
+    "denied",
+    "permission",
+    "exception",
+    "invalid",
+    "refused",
+    "rejected",
+    "aborted",
+    "cancelled",
+    "canceled",
+    "fatal",
+    "partially",
+    "partial",
+    "skipped",
+    "unchanged",
+    "unsuccessful",
+];
+/// Words of success.
+const DONE: [&str; 22] = [
+    "created",
+    "updated",
+    "written",
+    "wrote",
+    "edited",
+    "saved",
+    "replaced",
+    "applied",
+    "inserted",
+    "modified",
+    "overwritten",
+    "overwrote",
+    "appended",
+    "deleted",
+    "removed",
+    "renamed",
+    "added",
+    "patched",
+    "persisted",
+    "success",
+    "successfully",
+    "successful",
+];
+/// Results that are nothing but a word of success.
+const BARE: [&str; 5] = ["ok", "done", "success", "true", "completed"];
+/// Words before a word of success that take its meaning: it is a plan, a question or a time.
+const PLANNED: [&str; 12] = [
+    "be", "if", "when", "once", "last", "not", "never", "without", "would", "should", "until",
+    "before",
+];
+/// Words that turn a word of failure into its opposite, when they stand before it.
+const NONE: [&str; 4] = ["no", "without", "zero", "any"];
+
+/// Returns whether a result says that its call succeeded: `None` if it says neither.
+///
+/// What says both is a failure: success is never assumed.
+pub(crate) fn reported(result: &SaidResult) -> Option<bool> {
+    if result.failed {
+        return Some(false);
+    }
+    match serde_json::from_str(result.text.trim()) {
+        Ok(Json::Object(map)) => of_map(&map, 3),
+        Ok(Json::Bool(is_success)) => Some(is_success),
+        Ok(Json::String(text)) => of_text(&text),
+        _ => of_text(&result.text),
+    }
+}
+
+fn of_map(map: &Map<String, Json>, depth: usize) -> Option<bool> {
+    let one = |keys: &[&str], read: &dyn Fn(&Json) -> Option<bool>| {
+        let said = keys.iter().filter_map(|key| map.get(*key)).filter_map(read);
+        said.min()
+    };
+    let inside = |value: &Json| match value {
+        Json::Object(map) => of_map(map, depth.checked_sub(1)?),
+        Json::String(text) => of_text(text),
+        _ => None,
+    };
+    let all = [
+        one(&SUCCESS, &|value| value.as_bool()),
+        one(&ERRORS, &of_error),
+        one(&CODES, &|value| Some(value.as_i64()? == 0)),
+        one(&STATES, &of_state),
+        one(&INSIDE, &inside),
+    ];
+    // A failure counts before a success.
+    all.into_iter().flatten().min()
+}
+
+fn of_error(value: &Json) -> Option<bool> {
+    let is_none = match value {
+        Json::Null => true,
+        Json::Bool(is_error) => !is_error,
+        Json::Number(number) => number.as_f64() == Some(0.0),
+        Json::String(text) => ["", "none", "null", "no"].contains(&&*text.to_lowercase()),
+        Json::Array(items) => items.is_empty(),
+        Json::Object(map) => map.is_empty(),
+    };
+    // That there is no error does not say what was done.
+    (!is_none).then_some(false)
+}
+
+fn of_state(value: &Json) -> Option<bool> {
+    match value {
+        Json::Number(number) => match number.as_u64()? {
+            200..=299 => Some(true),
+            400..=599 => Some(false),
+            _ => None,
+        },
+        Json::String(text) => of_text(text),
+        Json::Bool(is_success) => Some(*is_success),
+        _ => None,
+    }
+}
+
+fn of_text(text: &str) -> Option<bool> {
+    let text = text.replace('\u{2019}', "'").to_lowercase();
+    let codes = exit_codes(&text);
+    if codes.iter().any(|code| *code != 0) || text.contains("traceback (most recent call last)") {
+        return Some(false);
+    }
+    let echo = ECHOES.iter().filter_map(|mark| text.find(mark)).min();
+    let said = text.get(..echo.unwrap_or(text.len())).unwrap_or(&text);
+    if fails(said) || incomplete(said) {
+        return Some(false);
+    }
+    let is_done = BARE.contains(&said.trim().trim_matches(['.', '!', '"']))
+        || parts(said).any(done)
+        || codes.contains(&0);
+    is_done.then_some(true)
+}
+
+/// Returns the parts of a text that end with a mark of a sentence or a line.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive(['\n', '!', '?', ';'])
+        .flat_map(|line| line.split_inclusive(". "))
+}
+
+/// Returns the words of a text, without the paths and names of files in it.
+fn words_of(text: &str) -> Vec<&str> {
+    let words = text.split(|letter: char| letter.is_whitespace() || ",;()[]\"".contains(letter));
+    let words = words.filter(|word| !word.contains('/') && !is_file(word));
+    let words = words.flat_map(|word| word.split(|c: char| !c.is_alphanumeric() && c != '\''));
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+/// Returns whether a word is the name of a file, such as `error.rs`.
+fn is_file(word: &str) -> bool {
+    let word = word.trim_matches(['\'', '`', ':', '.', '!', '?']);
+    let end = word.rsplit_once('.').map(|(_, end)| end);
+    end.is_some_and(|end| !end.is_empty() && end.chars().all(char::is_alphanumeric))
+        || word.contains('_')
+}
+
+fn fails(text: &str) -> bool {
+    parts(text).any(|part| {
+        FAILURES.iter().any(|phrase| part.contains(phrase)) || {
+            let words = words_of(part);
+            let failing = (0..words.len()).filter(|at| FAILING.contains(&words[*at]));
+            failing.into_iter().any(|at| !is_denied(&words, at))
+        }
+    })
+}
+
+/// Returns whether a word of failure says that there was none: `no errors`, `0 failed`, `errors: 0`.
+fn is_denied(words: &[&str], at: usize) -> bool {
+    let is_none = |word: &&str| NONE.contains(word) || *word == "0";
+    let before = words.get(at.saturating_sub(2)..at).unwrap_or_default();
+    let after = words.get(at + 1);
+    before.iter().any(|word| is_none(word))
+        || after.is_some_and(|word| ["0", "none", "null", "free"].contains(word))
+}
+
+/// Returns whether a text counts something that was not done, or not all of it: `0 files updated`, `2 of 3`.
+fn incomplete(text: &str) -> bool {
+    parts(text).any(|part| {
+        let words: Vec<_> = part.split(|c: char| !c.is_alphanumeric()).collect();
+        let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        let number = |at: usize| {
+            words
+                .get(at)
+                .and_then(|word: &&str| word.parse::<u64>().ok())
+        };
+        (0..words.len()).any(|at| {
+            let some = number(at);
+            let of = words.get(at + 1) == Some(&"of") || words.get(at + 1) == Some(&"out");
+            let all = number(at + 2).or_else(|| number(at + 3));
+            let less = of && some.zip(all).is_some_and(|(some, all)| some < all);
+            let near = words.get(at.saturating_sub(2)..(at + 4).min(words.len()));
+            let acts = near.is_some_and(|near| near.iter().any(|word| DONE.contains(word)));
+            let fails = near.is_some_and(|near| near.iter().any(|word| FAILING.contains(word)));
+            less || some == Some(0) && acts && !fails
+        })
+    })
+}
+
+/// Returns whether a sentence says that something was done.
+fn done(part: &str) -> bool {
+    if part.trim_end().ends_with('?') {
+        return false;
+    }
+    let words = words_of(part);
+    (0..words.len()).any(|at| {
+        let before = words.get(at.saturating_sub(3)..at).unwrap_or_default();
+        DONE.contains(&words[at]) && !before.iter().any(|word| PLANNED.contains(word))
+    })
+}
+
+/// Returns the codes of processes that a text tells: `exit code: 1`, `exited with 2`, `exit status 0`.
+fn exit_codes(text: &str) -> Vec<i64> {
+    let words: Vec<_> = text
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '-')
+        .filter(|word| !word.is_empty())
+        .collect();
+    let mut codes = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        if !["exit", "exited", "exitcode", "returncode", "returned"].contains(word) {
+            continue;
+        }
+        let rest = words.get(at + 1..).unwrap_or_default().iter().take(4);
+        for word in rest {
+            match word.parse() {
+                Ok(code) => {
+                    codes.push(code);
+                    break;
+                }
+                Err(_) if ["non-zero", "nonzero"].contains(word) => codes.push(1),
+                Err(_) if ["code", "status", "with", "exit", "a", "was"].contains(word) => {}
+                Err(_) => break,
+            }
+        }
+    }
+    codes
+}
