@@ -87,6 +87,19 @@ pub enum ArchiveError {
     },
 }
 
+impl ArchiveError {
+    /// Returns the error of a text that stands below so many lines of a file.
+    pub(crate) fn below(self, above: usize) -> Self {
+        match self {
+            Self::Torn { line } => Self::Torn { line: line + above },
+            Self::Stray { line, found } => Self::Stray {
+                line: line + above,
+                found,
+            },
+        }
+    }
+}
+
 /// The form of the archive of a conversation.
 ///
 /// ```
