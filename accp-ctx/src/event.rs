@@ -131,7 +131,12 @@ mod tests {
 
     #[test]
     fn thousands_are_separated() {
-        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
             assert_eq!(Thousands(number).to_string(), text);
         }
     }

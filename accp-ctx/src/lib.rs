@@ -1,10 +1,13 @@
 //! CTX-001 on lists of messages: keeps a conversation inside the window of its model, forgets nothing, and breaks
 //! no list.
 
+mod archive;
 mod check;
+pub mod disk;
 mod event;
 mod finding;
 mod form;
+mod hooks;
 mod list;
 mod message;
 mod names;
@@ -13,17 +16,22 @@ mod plan;
 mod raw;
 mod said;
 mod session;
+mod summary;
 mod truncate;
 mod unit;
 mod window;
 mod writes;
 
+pub use archive::{Archive, ArchiveError, Archived, Section, Sections};
 pub use check::check;
 pub use event::{Event, Intent, Tier};
 pub use finding::{Code, Finding};
 pub use form::Form;
+pub use hooks::{Hooks, Verdict};
 pub use list::MessageList;
 pub use message::Message;
 pub use names::{SessionId, SessionIdError};
+pub use plan::{Means, NewFile, Plan, PlanError, World};
+pub use session::{Session, Stranger};
 pub use window::{Limits, State, Window, WindowError};
 pub use writes::{Writes, WritesError};

@@ -45,7 +45,7 @@ pub(crate) struct Answer {
 #[derive(Debug, Clone)]
 pub struct Message {
     raw: Arc<str>,
-    json: Json,
+    json: Arc<Json>,
     digest: Hash,
     pub(crate) role: Role,
     pub(crate) calls: Vec<Call>,
@@ -86,7 +86,7 @@ impl Message {
         Ok(Self {
             raw: Arc::from(raw),
             digest: digest(&json),
-            json,
+            json: Arc::new(json),
             role,
             calls,
             answers,
@@ -105,7 +105,7 @@ impl Message {
         Self {
             raw: Arc::from(json.to_string()),
             digest: digest(&json),
-            json,
+            json: Arc::new(json),
             role: Role::User,
             calls: Vec::new(),
             answers: Vec::new(),
@@ -157,7 +157,7 @@ impl Message {
     /// Returns the message in the one model of recorded conversations. It has one message of the model for each
     /// result.
     pub(crate) fn model(&self, form: Form) -> Vec<Json> {
-        accp_recordings::message(self.json.clone(), form.format())
+        accp_recordings::message(Json::clone(&self.json), form.format())
     }
 
     /// Returns the words of the speaker, without results.

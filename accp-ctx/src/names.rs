@@ -72,7 +72,10 @@ pub(crate) fn offloaded(stamp: &str, tool: &str, is_taken: impl Fn(&str) -> bool
         1 => format!("{OFFLOADED}/{stamp}_{tool}.md"),
         number => format!("{OFFLOADED}/{stamp}_{tool}_{number}.md"),
     };
-    (1..).map(name).find(|path| !is_taken(path)).unwrap_or_default()
+    (1..)
+        .map(name)
+        .find(|path| !is_taken(path))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -83,8 +86,14 @@ mod tests {
     fn a_name_of_a_tool_cannot_lead_out() {
         let taken = ["cache/offloaded/20260129_142530_etcpasswd.md"];
         let path = |tool: &str| offloaded("20260129_142530", tool, |path| taken.contains(&path));
-        assert_eq!(path("web_search"), "cache/offloaded/20260129_142530_web_search.md");
-        assert_eq!(path("../etc/passwd"), "cache/offloaded/20260129_142530_etcpasswd_2.md");
+        assert_eq!(
+            path("web_search"),
+            "cache/offloaded/20260129_142530_web_search.md"
+        );
+        assert_eq!(
+            path("../etc/passwd"),
+            "cache/offloaded/20260129_142530_etcpasswd_2.md"
+        );
         assert_eq!(path("\0é"), "cache/offloaded/20260129_142530_tool.md");
         assert!(path(&"x".repeat(500)).len() < 110);
     }

@@ -7,6 +7,8 @@ use crate::form::Form;
 use crate::message::{Answer, Message};
 use crate::window::Window;
 
+/// The line that a reference begins with.
+pub(crate) const HEADING: &str = "## Offloaded Content Reference";
 /// The most lines of a preview.
 const LINES: usize = 10;
 /// The most tokens of a preview.
@@ -44,7 +46,9 @@ pub(crate) fn offload(
     for _ in 0..8 {
         let reference = reference(path, saved, &preview, lines);
         let new = message.with(form, &[(answer.content.clone(), reference.into())])?;
-        let now = before.checked_sub(window.tokens(&new, counter)).filter(|saved| *saved > 0)?;
+        let now = before
+            .checked_sub(window.tokens(&new, counter))
+            .filter(|saved| *saved > 0)?;
         best = Some((new, now));
         if now == saved {
             break;
@@ -62,7 +66,7 @@ pub(crate) fn offload(
 fn reference(path: &str, saved: u64, preview: &str, lines: usize) -> String {
     let saved = Thousands(saved);
     format!(
-        "## Offloaded Content Reference\n\
+        "{HEADING}\n\
          **File:** {path}\n\
          **Tokens Saved:** {saved}\n\
          **Preview:**\n\
@@ -107,9 +111,12 @@ mod tests {
 
     #[test]
     fn a_reference_has_the_form_of_the_specification() {
-        let rows: Vec<_> = (1..=400).map(|row| format!("row {row}: rye, {row} bags")).collect();
+        let rows: Vec<_> = (1..=400)
+            .map(|row| format!("row {row}: rye, {row} bags"))
+            .collect();
         let text = serde_json::Value::from(rows.join("\n"));
-        let raw = format!(r#"{{ "role": "tool", "tool_call_id": "c1", "x": 1.50, "content": {text} }}"#);
+        let raw =
+            format!(r#"{{ "role": "tool", "tool_call_id": "c1", "x": 1.50, "content": {text} }}"#);
         let message = Message::read(Form::OpenAi, 0, &raw).unwrap();
         let window = Window::of(4_000).unwrap();
         let counter = Bpe::o200k_base();
@@ -124,18 +131,35 @@ mod tests {
         .unwrap();
         assert_eq!(moved.text, rows.join("\n"));
         let before = window.tokens(&message, &counter);
-        assert_eq!(before - window.tokens(&moved.message, &counter), moved.saved);
+        assert_eq!(
+            before - window.tokens(&moved.message, &counter),
+            moved.saved
+        );
         let said = moved.message.json()["content"].as_str().unwrap();
         let lines: Vec<_> = said.lines().collect();
         assert_eq!(lines[0], "## Offloaded Content Reference");
-        assert_eq!(lines[1], "**File:** cache/offloaded/20260129_142530_stock.md");
-        assert_eq!(lines[2], format!("**Tokens Saved:** {}", Thousands(moved.saved)));
+        assert_eq!(
+            lines[1],
+            "**File:** cache/offloaded/20260129_142530_stock.md"
+        );
+        assert_eq!(
+            lines[2],
+            format!("**Tokens Saved:** {}", Thousands(moved.saved))
+        );
         assert_eq!(lines[4], "> row 1: rye, 1 bags");
         assert_eq!(lines[13], "> row 10: rye, 10 bags");
         assert_eq!(lines[14], "");
-        assert_eq!(lines.last(), Some(&"*Full content available via file read*"));
+        assert_eq!(
+            lines.last(),
+            Some(&"*Full content available via file read*")
+        );
         // What does not change is as it was, to the byte.
-        assert!(moved.message.raw().starts_with(r#"{ "role": "tool", "tool_call_id": "c1", "x": 1.50, "content": "#));
+        assert!(
+            moved
+                .message
+                .raw()
+                .starts_with(r#"{ "role": "tool", "tool_call_id": "c1", "x": 1.50, "content": "#)
+        );
     }
 
     #[test]

@@ -1,33 +1,24 @@
 //! What has to happen to a list, tier by tier.
 
-use std::cell::RefCell;
+mod planner;
+mod tier1;
+mod tier2;
+mod tier3;
 
 use accp_frame::TokenCounter;
+use time::OffsetDateTime;
 
 use crate::check::check;
-use crate::event::{Event, Intent, Tier};
-use crate::finding::{Code, Finding};
-use crate::hooks::{Hooks, Verdict};
+use crate::event::Event;
+use crate::finding::Finding;
+use crate::hooks::Hooks;
 use crate::list::MessageList;
 use crate::message::Message;
-use crate::names;
-use crate::offload::{self, offload};
-use crate::said::{Said, said};
 use crate::session::{Covers, Kind, Session, Slot, Stranger};
-use crate::summary::{Summarizer, SummaryError, Wanted};
-use crate::truncate::{self, Persisted, persisted, truncate};
-use crate::unit::{Unit, last, units};
+use crate::summary::{Summarizer, SummaryError};
 use crate::window::{State, Window};
-use crate::writes::{Writes, reported};
-
-/// From half a window on, a result with more tokens leaves too.
-const RESULT: u64 = 1_000;
-/// An input with more tokens is large.
-const INPUT: u64 = 1_000;
-/// A tier acts in steps of at least this share of the window, in percent, so that it seldom breaks a cache.
-const STEP: u64 = 10;
-/// The most of a window that a summary takes, in percent.
-const SUMMARY: u64 = 20;
+use crate::writes::Writes;
+use planner::Planner;
 
 /// A file to write before the list leaves.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -63,8 +54,8 @@ pub struct Means<'m> {
     pub summarizer: &'m dyn Summarizer,
     /// Whether tiers 1 and 2 act under their limit too.
     pub force: bool,
-    /// The time, in words with its zone, and as `YYYYMMDD_HHMMSS`.
-    pub now: (&'m str, &'m str),
+    /// The time, in the zone that logs have.
+    pub now: OffsetDateTime,
 }
 
 /// Why there is no list.
@@ -81,8 +72,8 @@ pub enum PlanError {
     #[error("{0}")]
     OverWindow(Finding),
     /// What is marked as critical has no room.
-    #[error("{0}")]
-    NoRoom(String),
+    #[error(transparent)]
+    NoRoom(#[from] SummaryError),
 }
 
 /// What happens to a list, and why.
@@ -98,6 +89,10 @@ pub struct Plan {
     pub events: Vec<Event>,
     /// The files to write before the list leaves.
     pub files: Vec<NewFile>,
+    /// How many messages the archive has then.
+    pub(crate) archived: usize,
+    /// How many checkpoints there are then.
+    pub(crate) checkpoints: u64,
     /// Tokens of the list that was given.
     pub before: u64,
     /// Tokens of the list that leaves.
@@ -124,27 +119,9 @@ impl Session {
             return Err(PlanError::Invalid(faults));
         }
         let taken = self.take(list)?;
-        let messages = self.originals.iter().chain(&taken.new);
-        let mut all = said(self.form, messages);
-        for said in &mut all {
-            said.marked = self.marks.contains(&said.index);
-        }
-        let beside = list.beside(means.counter);
-        let tokens = |slot: &Slot| means.window.tokens(&slot.message, means.counter);
-        let mut planner = Planner {
-            session: self,
-            means,
-            all,
-            tokens: taken.slots.iter().map(tokens).collect(),
-            slots: taken.slots,
-            beside,
-            plan: Drafted::default(),
-            names: RefCell::default(),
-            given: list,
-        };
-        let before = planner.total();
+        let mut planner = Planner::new(self, means, list, &taken);
         planner.run(hooks)?;
-        planner.finish(taken.new, before)
+        planner.finish(taken.new)
     }
 
     /// Returns what has happened, once the files of a plan are written.
@@ -154,36 +131,8 @@ impl Session {
             self.made.insert(message.digest(), covers.clone());
         }
         self.slots.clone_from(&plan.slots);
+        self.archived = plan.archived;
+        self.checkpoints = plan.checkpoints;
         self.events.extend(plan.events.iter().cloned());
     }
-}
-
-#[derive(Default)]
-struct Drafted {
-    made: Vec<(Message, Covers, Kind)>,
-    events: Vec<Event>,
-    files: Vec<NewFile>,
-}
-
-struct Planner<'p> {
-    session: &'p Session,
-    means: &'p Means<'p>,
-    /// The whole conversation.
-    all: Vec<Said>,
-    slots: Vec<Slot>,
-    tokens: Vec<u64>,
-    /// Tokens beside the list.
-    beside: u64,
-    plan: Drafted,
-    /// The paths that the plan takes.
-    names: RefCell<Vec<String>>,
-    given: &'p MessageList,
-}
-
-/// A result of a message of the list.
-#[derive(Clone, Copy)]
-struct Result_ {
-    slot: usize,
-    answer: usize,
-    tokens: u64,
 }

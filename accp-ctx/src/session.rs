@@ -61,6 +61,8 @@ pub struct Session {
     pub(crate) made: BTreeMap<Hash, Covers>,
     /// The messages that the caller has marked as critical.
     pub(crate) marks: BTreeSet<usize>,
+    /// How many messages the archive has.
+    pub(crate) archived: usize,
     /// The checkpoints taken.
     pub(crate) checkpoints: u64,
     /// The log.
@@ -96,7 +98,9 @@ pub enum Stranger {
         known: usize,
     },
     /// The list has another form.
-    #[error("the list of session {session} has the form {expected}, and this one has the form {found}; go on with {expected}")]
+    #[error(
+        "the list of session {session} has the form {expected}, and this one has the form {found}; go on with {expected}"
+    )]
     Form {
         /// The id of the session.
         session: String,
@@ -117,6 +121,7 @@ impl Session {
             slots: Vec::new(),
             made: BTreeMap::new(),
             marks: BTreeSet::new(),
+            archived: 0,
             checkpoints: 0,
             events: Vec::new(),
         }
@@ -152,12 +157,17 @@ impl Session {
         let mut given: BTreeMap<Hash, VecDeque<&Message>> = BTreeMap::new();
         let mut shown = vec![false; self.originals.len()];
         for message in list.messages() {
-            given.entry(message.digest()).or_default().push_back(message);
+            given
+                .entry(message.digest())
+                .or_default()
+                .push_back(message);
             for range in self.made.get(&message.digest()).into_iter().flatten() {
                 shown[range.clone()].fill(true);
             }
         }
-        let mut known = (0..self.originals.len()).filter(|at| !shown[*at]).peekable();
+        let mut known = (0..self.originals.len())
+            .filter(|at| !shown[*at])
+            .peekable();
         let mut new = Vec::new();
         for (at, message) in list.messages().iter().enumerate() {
             if self.made.contains_key(&message.digest()) {
@@ -184,7 +194,10 @@ impl Session {
         let mut slots = self.slots.clone();
         for slot in &mut slots {
             // The caller's spelling stays, where the caller has the message.
-            if let Some(message) = given.get_mut(&slot.message.digest()).and_then(VecDeque::pop_front) {
+            if let Some(message) = given
+                .get_mut(&slot.message.digest())
+                .and_then(VecDeque::pop_front)
+            {
                 slot.message = message.clone();
             }
         }

@@ -39,7 +39,12 @@ pub(crate) fn truncate(
     };
     let mut places: Vec<_> = write.texts.iter().filter(long).collect();
     // The longest text says what was written.
-    let length = |place: &Place| place.value(&arguments).and_then(Json::as_str).map_or(0, str::len);
+    let length = |place: &Place| {
+        place
+            .value(&arguments)
+            .and_then(Json::as_str)
+            .map_or(0, str::len)
+    };
     places.sort_by_key(|place| std::cmp::Reverse(length(place)));
     let mut new = arguments.clone();
     for (index, place) in places.iter().enumerate() {
@@ -56,20 +61,33 @@ pub(crate) fn truncate(
         _ => new,
     };
     let cut = message.with(form, &[(call.arguments.clone(), new)])?;
-    let saved = window.tokens(message, counter).checked_sub(window.tokens(&cut, counter))?;
-    (saved > 0 && !places.is_empty()).then_some(Truncated { message: cut, saved })
+    let saved = window
+        .tokens(message, counter)
+        .checked_sub(window.tokens(&cut, counter))?;
+    (saved > 0 && !places.is_empty()).then_some(Truncated {
+        message: cut,
+        saved,
+    })
 }
 
 /// Returns the text that stays: the form of the specification.
 fn told(tool: &str, write: &Write, text: &str) -> String {
     let lines = text.lines().count();
-    let lines = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
+    let lines = if lines == 1 {
+        "1 line".to_owned()
+    } else {
+        format!("{lines} lines")
+    };
     let path = match write.paths.as_slice() {
         [] => "not named".to_owned(),
         paths => paths.join(", "),
     };
     let verb = if write.edits { "Changed" } else { "Wrote" };
-    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let first = text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default();
     let mut begins: String = first.chars().take(BEGINNING).collect();
     if begins.len() < first.len() {
         begins.push_str("...");
@@ -98,11 +116,18 @@ pub(crate) fn persisted(
     if files.is_empty() {
         return said.and_then(|said| said.then_some(Persisted::Reported));
     }
-    let has = |text: &str| files.iter().any(|file| file == text || write.edits && file.contains(text));
+    let has = |text: &str| {
+        files
+            .iter()
+            .any(|file| file == text || write.edits && file.contains(text))
+    };
     let holds = match &write.whole {
         Some(whole) => files.iter().any(|file| file == whole),
         None => {
-            let mut texts = write.texts.iter().filter_map(|place| place.value(arguments)?.as_str());
+            let mut texts = write
+                .texts
+                .iter()
+                .filter_map(|place| place.value(arguments)?.as_str());
             texts.any(has)
         }
     };

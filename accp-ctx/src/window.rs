@@ -179,12 +179,20 @@ impl Window {
 
     /// Returns the share, in percent, from which tiers 1 and 2 act.
     pub(crate) fn acts_at(&self) -> u64 {
-        if self.stress { self.limits.watch } else { self.limits.act }
+        if self.stress {
+            self.limits.watch
+        } else {
+            self.limits.act
+        }
     }
 
     /// Returns the share, in percent, from which tier 3 acts.
     pub(crate) fn summarises_at(&self) -> u64 {
-        if self.stress { self.limits.watch } else { self.limits.summarise }
+        if self.stress {
+            self.limits.watch
+        } else {
+            self.limits.summarise
+        }
     }
 
     fn checked(self) -> Result<Self, WindowError> {

@@ -1,0 +1,4 @@
+//! What reads and writes files.
+
+pub mod index;
+pub mod read;

@@ -1,0 +1,31 @@
+//! What a caller's program says before and after each tier.
+
+use crate::event::{Event, Tier};
+
+/// What a program says to a tier that is about to act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The tier acts.
+    Act,
+    /// The tier waits for the next list. The log says so. A tier that keeps the list inside the window acts
+    /// nevertheless.
+    Defer,
+}
+
+/// Hears of each tier, and may put it off.
+///
+/// `()` lets every tier act.
+pub trait Hooks {
+    /// Is asked before a tier acts. The event has the tokens before and after, and the files that would be made.
+    fn before(&mut self, event: &Event) -> Verdict {
+        let _: Tier = event.tier;
+        Verdict::Act
+    }
+
+    /// Is told once the list that the tier gave is the list of the session.
+    fn after(&mut self, event: &Event) {
+        let _: Tier = event.tier;
+    }
+}
+
+impl Hooks for () {}

@@ -1,0 +1,398 @@
+//! The list while tiers act on it.
+
+use std::collections::BTreeSet;
+
+use time::format_description::well_known::Rfc3339;
+
+use super::{Means, NewFile, Plan, PlanError};
+use crate::archive::{Archive, Archived};
+use crate::check::check;
+use crate::event::{Event, Intent, Tier};
+use crate::finding::{Code, Finding};
+use crate::hooks::{Hooks, Verdict};
+use crate::list::MessageList;
+use crate::message::{Message, Role};
+use crate::names;
+use crate::said::{Said, said};
+use crate::session::{Covers, Kind, Session, Slot, Taken};
+use crate::unit::{Unit, last, units};
+use crate::window::State;
+
+/// A tier acts in steps of at least this share of the window, in percent, so that it seldom breaks a cache.
+const STEP: u64 = 10;
+
+/// The list while tiers act on it, and what they have decided.
+pub(super) struct Planner<'p> {
+    pub(super) session: &'p Session,
+    pub(super) means: &'p Means<'p>,
+    given: &'p MessageList,
+    /// The whole conversation.
+    pub(super) all: Vec<Said>,
+    pub(super) draft: Draft,
+    /// Tokens beside the list.
+    beside: u64,
+    before: u64,
+    events: Vec<Event>,
+}
+
+/// What can be taken back, if a tier is put off or does not help.
+#[derive(Clone, Default)]
+pub(super) struct Draft {
+    pub(super) slots: Vec<Slot>,
+    /// The tokens of each slot.
+    pub(super) tokens: Vec<u64>,
+    made: Vec<(Message, Covers, Kind)>,
+    pub(super) files: Vec<NewFile>,
+    taken: BTreeSet<String>,
+    /// How many messages the archive has.
+    archived: usize,
+    checkpoints: u64,
+}
+
+/// A tier that is about to act.
+pub(super) struct Act {
+    tier: Tier,
+    trigger: String,
+    before: u64,
+    saved: Draft,
+}
+
+impl Act {
+    pub(super) fn before(&self) -> u64 {
+        self.before
+    }
+}
+
+impl<'p> Planner<'p> {
+    pub(super) fn new(
+        session: &'p Session,
+        means: &'p Means<'p>,
+        given: &'p MessageList,
+        taken: &Taken,
+    ) -> Self {
+        let mut all = said(session.form, session.originals.iter().chain(&taken.new));
+        for said in &mut all {
+            said.marked = session.marks.contains(&said.index);
+        }
+        let mut planner = Self {
+            session,
+            means,
+            given,
+            all,
+            beside: given.beside(means.counter),
+            before: 0,
+            events: Vec::new(),
+            draft: Draft {
+                archived: session.archived,
+                checkpoints: session.checkpoints,
+                ..Draft::default()
+            },
+        };
+        for slot in &taken.slots {
+            planner.push(slot.clone());
+        }
+        planner.before = means.window.count(given, means.counter);
+        planner
+    }
+
+    pub(super) fn push(&mut self, slot: Slot) {
+        let tokens = self.means.window.tokens(&slot.message, self.means.counter);
+        self.draft.tokens.push(tokens);
+        self.draft.slots.push(slot);
+    }
+
+    /// Returns the tokens of the list.
+    pub(super) fn total(&self) -> u64 {
+        self.draft.tokens.iter().sum::<u64>() + self.beside
+    }
+
+    /// Returns the least number of tokens that a step saves.
+    pub(super) fn step(&self) -> u64 {
+        self.means.window.tokens_at(STEP)
+    }
+
+    pub(super) fn list(&self) -> MessageList {
+        let slots = self.draft.slots.iter();
+        self.given
+            .with(slots.map(|slot| slot.message.clone()).collect())
+    }
+
+    pub(super) fn units(&self) -> Vec<Unit> {
+        units(&self.list())
+    }
+
+    /// Returns the index of the first message that belongs to the newest `turns` turns.
+    pub(super) fn newest(&self, turns: usize) -> usize {
+        let units = self.units();
+        let unit = (last(&units) + 1).saturating_sub(turns);
+        units.get(unit).map_or(0, |unit| unit.messages.start)
+    }
+
+    /// Lets all tiers act, in order.
+    pub(super) fn run(&mut self, hooks: &mut dyn Hooks) -> Result<(), PlanError> {
+        self.large_results(hooks);
+        self.results(hooks);
+        self.inputs(hooks);
+        self.summarise(hooks)?;
+        self.fit()
+    }
+
+    /// Begins the act of a tier.
+    pub(super) fn begin(&self, tier: Tier, trigger: String) -> Act {
+        Act {
+            tier,
+            trigger,
+            before: self.total(),
+            saved: self.draft.clone(),
+        }
+    }
+
+    /// Keeps what a tier has done if it reaches the goal or saves a whole step.
+    pub(super) fn keep_if(&mut self, act: Act, goal: u64, hooks: &mut dyn Hooks) {
+        let saved = act.before.saturating_sub(self.total());
+        let helps = self.total() < goal || saved >= self.step() || self.means.force;
+        if saved > 0 && helps {
+            self.end(act, hooks)
+        } else {
+            self.undo(act)
+        }
+    }
+
+    /// Returns why a tier acts at this number of tokens.
+    pub(super) fn over(&self, tokens: u64) -> String {
+        let room = self.means.window.room();
+        let share = tokens.saturating_mul(100) / room;
+        let forced = if self.means.force { ", forced" } else { "" };
+        format!("{tokens} of {room} tokens, {share} %{forced}")
+    }
+
+    /// Takes back what a tier has done.
+    pub(super) fn undo(&mut self, act: Act) {
+        self.draft = act.saved;
+    }
+
+    /// Ends the act of a tier: the caller's program may put it off.
+    pub(super) fn end(&mut self, act: Act, hooks: &mut dyn Hooks) {
+        let known: BTreeSet<_> = act.saved.files.iter().map(|file| &file.path).collect();
+        let files = self.draft.files.iter().map(|file| &file.path);
+        let after = self.total();
+        let mut event = Event {
+            at: self.means.now.format(&Rfc3339).unwrap_or_default(),
+            tier: act.tier,
+            trigger: act.trigger,
+            before: act.before,
+            after,
+            saved: act.before.saturating_sub(after),
+            files: files
+                .filter(|path| !known.contains(path))
+                .cloned()
+                .collect(),
+            intent: self.intent(),
+            deferred: false,
+        };
+        let must = act.before > self.means.window.room();
+        if hooks.before(&event) == Verdict::Defer && !must {
+            self.draft = act.saved;
+            event = Event {
+                after: event.before,
+                saved: 0,
+                files: Vec::new(),
+                intent: self.intent(),
+                deferred: true,
+                ..event
+            };
+        }
+        self.events.push(event);
+    }
+
+    /// Replaces a message of the list by one that shows less.
+    pub(super) fn replace(&mut self, slot: usize, message: Message) {
+        let tokens = self.means.window.tokens(&message, self.means.counter);
+        let place = &mut self.draft.slots[slot];
+        place.message = message.clone();
+        if place.kind == Kind::Said {
+            place.kind = Kind::Cut;
+        }
+        self.draft.tokens[slot] = tokens;
+        self.draft
+            .made
+            .push((message, place.covers.clone(), place.kind));
+    }
+
+    /// Puts other messages in the place of all, of which those that nobody said are new.
+    pub(super) fn rearrange(&mut self, slots: Vec<Slot>, made: &Slot) {
+        self.draft.slots.clear();
+        self.draft.tokens.clear();
+        for slot in slots {
+            self.push(slot);
+        }
+        self.draft
+            .made
+            .push((made.message.clone(), made.covers.clone(), made.kind));
+    }
+
+    /// Returns a path for a result that is moved out now.
+    pub(super) fn path(&mut self, tool: &str) -> String {
+        let now = self.means.now;
+        let stamp = format!(
+            "{:04}{:02}{:02}_{:02}{:02}{:02}",
+            now.year(),
+            u8::from(now.month()),
+            now.day(),
+            now.hour(),
+            now.minute(),
+            now.second()
+        );
+        let taken = &self.draft.taken;
+        let is_taken = |path: &str| taken.contains(path) || self.means.world.is_taken(path);
+        let path = names::offloaded(&stamp, tool, is_taken);
+        self.draft.taken.insert(path.clone());
+        path
+    }
+
+    /// Appends to the archive what it lacks of the conversation.
+    pub(super) fn archive(&mut self) {
+        let new: Vec<_> = self.all[self.draft.archived..]
+            .iter()
+            .map(|said| Archived::said(said, Some(self.means.now)))
+            .collect();
+        if !new.is_empty() {
+            self.draft.files.push(NewFile {
+                path: self.session.id.archive(),
+                text: Archive::text(&new),
+                grows: true,
+            });
+        }
+        self.draft.archived = self.all.len();
+    }
+
+    /// Keeps the list as it stands in a checkpoint.
+    pub(super) fn checkpoint(&mut self) {
+        self.draft.checkpoints += 1;
+        let number = self.draft.checkpoints;
+        let list: Vec<_> = self
+            .draft
+            .slots
+            .iter()
+            .map(|slot| slot.message.json())
+            .collect();
+        let text = serde_json::json!({
+            "session": self.session.id.as_str(),
+            "checkpoint": number,
+            "at": self.means.now.format(&Rfc3339).unwrap_or_default(),
+            "on": [accp_context::Trigger::Hot.as_str()],
+            "form": self.session.form.name(),
+            "window": self.means.window.size(),
+            "tokens": self.total(),
+            "said": self.all.len(),
+            "archive": self.session.id.archive(),
+            "list": list,
+        });
+        self.draft.files.push(NewFile {
+            path: self.session.id.checkpoint(number),
+            text: format!("{text}\n"),
+            grows: false,
+        });
+    }
+
+    /// Returns whether the intent stands in the list. It is looked for.
+    fn intent(&self) -> Intent {
+        let first = self
+            .all
+            .iter()
+            .find(|said| said.role == Role::User && !said.text.trim().is_empty());
+        let Some(first) = first else {
+            return Intent::Verbatim;
+        };
+        let shows = |slot: &Slot| match slot.kind {
+            Kind::Said | Kind::Cut => slot.covers.iter().any(|range| range.contains(&first.index)),
+            Kind::Summary => shown(&slot.message, &first.text),
+            Kind::Recovered => false,
+        };
+        if self.draft.slots.iter().any(shows) {
+            Intent::Verbatim
+        } else {
+            Intent::Referenced
+        }
+    }
+
+    /// Refuses a list that is over the window, or that breaks a rule.
+    fn fit(&mut self) -> Result<(), PlanError> {
+        let room = self.means.window.room();
+        let total = self.total();
+        if total > room {
+            return Err(PlanError::OverWindow(self.too_large(total, room)));
+        }
+        let faults = check(&self.list());
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(PlanError::Invalid(faults))
+        }
+    }
+
+    fn too_large(&self, total: u64, room: u64) -> Finding {
+        let newest = self.newest(1);
+        let mut what: Vec<_> = Vec::new();
+        if self.beside > 0 {
+            what.push(format!("{} tokens beside the list", self.beside));
+        }
+        for (at, slot) in self.draft.slots.iter().enumerate() {
+            let part = match slot.message.role {
+                Role::System => "system message",
+                _ if slot.kind == Kind::Summary => "summary",
+                _ if at >= newest => "newest turn",
+                _ => continue,
+            };
+            let place = match (slot.covers.as_slice(), slot.kind) {
+                ([range], Kind::Said | Kind::Cut) => format!(" (message {})", range.start),
+                _ => String::new(),
+            };
+            what.push(format!("{} of the {part}{place}", self.draft.tokens[at]));
+        }
+        let text = format!(
+            "the list has {total} tokens at least, and the window has room for {room}: {}; give a larger window, or \
+             shorten one of these",
+            what.join(", ")
+        );
+        Finding::of_list(Code::OverWindow, text)
+    }
+
+    pub(super) fn finish(mut self, new: Vec<Message>) -> Result<Plan, PlanError> {
+        let after = self.total();
+        let state = self
+            .means
+            .window
+            .state(self.before.min(self.means.window.room()).max(after));
+        let mut advice = None;
+        if self.means.window.state(after) == State::Critical {
+            self.archive();
+            self.checkpoint();
+            let number = self.draft.checkpoints;
+            advice = Some(format!(
+                "begin a fresh session: `accp context resume --session {} --checkpoint {number}` gives its list",
+                self.session.id.as_str()
+            ));
+        }
+        Ok(Plan {
+            slots: self.draft.slots,
+            new,
+            made: self.draft.made,
+            events: self.events,
+            files: self.draft.files,
+            archived: self.draft.archived,
+            checkpoints: self.draft.checkpoints,
+            before: self.before,
+            after,
+            state,
+            advice,
+        })
+    }
+}
+
+/// Returns whether a message shows a text, whole or quoted.
+fn shown(message: &Message, text: &str) -> bool {
+    let content = message.json()["content"].as_str().unwrap_or_default();
+    let quoted: Vec<_> = text.lines().map(|line| format!("> {line}")).collect();
+    content.contains(text) || content.contains(&quoted.join("\n"))
+}

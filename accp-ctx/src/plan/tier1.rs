@@ -1,0 +1,130 @@
+//! Tier 1: large results.
+
+use super::planner::Planner;
+use crate::event::Tier;
+use crate::hooks::Hooks;
+use crate::offload::{self, offload};
+use crate::plan::NewFile;
+
+/// From half a window on, a result with more tokens leaves too.
+const RESULT: u64 = 1_000;
+
+/// A result in the list.
+struct Found {
+    slot: usize,
+    answer: usize,
+    tokens: u64,
+}
+
+impl Planner<'_> {
+    /// Moves each result out that is too large by itself, whatever the state is (CTX-12).
+    pub(super) fn large_results(&mut self, hooks: &mut dyn Hooks) {
+        let limit = self.means.window.large_result();
+        for found in self.found(limit, self.draft.slots.len()) {
+            let trigger = format!("a result of {} tokens, over {limit}", found.tokens);
+            let act = self.begin(Tier::One, trigger);
+            if self.offload(&found) {
+                self.end(act, hooks)
+            } else {
+                self.undo(act)
+            }
+        }
+    }
+
+    /// Moves results out, the oldest first, until the list is under the limit (CTX-08).
+    pub(super) fn results(&mut self, hooks: &mut dyn Hooks) {
+        let window = self.means.window;
+        let limit = window.tokens_at(window.acts_at());
+        let before = self.total();
+        if before < limit && !self.means.force {
+            return;
+        }
+        let goal = if self.means.force { 0 } else { limit };
+        let act = self.begin(Tier::One, self.over(before));
+        for found in self.found(RESULT.min(window.large_result()), self.newest(1)) {
+            let now = self.total();
+            if now < goal && before - now >= self.step() {
+                break;
+            }
+            self.offload(&found);
+        }
+        self.keep_if(act, goal, hooks);
+    }
+
+    /// Moves results of the newest turns out as well, the largest first, until the list fits.
+    pub(super) fn results_that_do_not_fit(&mut self, hooks: &mut dyn Hooks) {
+        let room = self.means.window.room();
+        let act = self.begin(
+            Tier::One,
+            format!("{} tokens, over the window of {room}", self.total()),
+        );
+        let mut all = self.found(0, self.draft.slots.len());
+        all.sort_by_key(|found| std::cmp::Reverse(found.tokens));
+        for found in all {
+            if self.total() <= room {
+                break;
+            }
+            self.offload(&found);
+        }
+        if self.total() < act.before() {
+            self.end(act, hooks)
+        } else {
+            self.undo(act)
+        }
+    }
+
+    /// Returns the results over so many tokens before a message, the oldest first, without those that are out.
+    fn found(&self, over: u64, before: usize) -> Vec<Found> {
+        let mut all = Vec::new();
+        for (slot, place) in self.draft.slots[..before].iter().enumerate() {
+            // A message has at least as many tokens as its results.
+            if self.draft.tokens[slot] <= over {
+                continue;
+            }
+            for (answer, of) in place.message.answers.iter().enumerate() {
+                let text = place.message.text_of(of);
+                let tokens = self.means.counter.count(&text) as u64;
+                if tokens > over && !text.starts_with(offload::HEADING) {
+                    all.push(Found {
+                        slot,
+                        answer,
+                        tokens,
+                    });
+                }
+            }
+        }
+        all
+    }
+
+    /// Moves a result out. Returns false if that saves nothing.
+    fn offload(&mut self, found: &Found) -> bool {
+        let place = &self.draft.slots[found.slot];
+        let message = place.message.clone();
+        let answer = &message.answers[found.answer];
+        let tool = place
+            .covers
+            .iter()
+            .flat_map(Clone::clone)
+            .find_map(|index| {
+                let results = &self.all.get(index)?.results;
+                results
+                    .iter()
+                    .find(|result| result.id == answer.id)?
+                    .tool
+                    .clone()
+            });
+        let path = self.path(tool.as_deref().unwrap_or_default());
+        let (window, counter) = (self.means.window, self.means.counter);
+        let moved = offload(self.session.form, &message, answer, &path, window, counter);
+        let Some(moved) = moved else {
+            return false;
+        };
+        self.draft.files.push(NewFile {
+            path,
+            text: moved.text,
+            grows: false,
+        });
+        self.replace(found.slot, moved.message);
+        true
+    }
+}

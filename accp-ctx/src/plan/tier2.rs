@@ -1,0 +1,113 @@
+//! Tier 2: large inputs of calls that wrote files.
+
+use std::cmp::Reverse;
+
+use super::planner::Planner;
+use crate::event::Tier;
+use crate::hooks::Hooks;
+use crate::truncate::{HEADING, Persisted, persisted, truncate};
+use crate::writes::{Write, reported};
+
+/// An input with more tokens is large.
+const INPUT: u64 = 1_000;
+/// Inputs of the newest turns stay.
+const NEWEST: usize = 2;
+
+/// A call whose input is on disk.
+struct Found {
+    slot: usize,
+    call: usize,
+    tokens: u64,
+    write: Write,
+    persisted: Persisted,
+}
+
+impl Planner<'_> {
+    /// Cuts inputs that are on disk, the oldest first, then the largest, until the list is under the limit (CTX-17,
+    /// CTX-20).
+    pub(super) fn inputs(&mut self, hooks: &mut dyn Hooks) {
+        let window = self.means.window;
+        let limit = window.tokens_at(window.acts_at());
+        let before = self.total();
+        if before < limit && !self.means.force {
+            return;
+        }
+        let goal = if self.means.force { 0 } else { limit };
+        let act = self.begin(Tier::Two, self.over(before));
+        let mut all = self.written();
+        all.sort_by_key(|found| (found.slot, Reverse(found.tokens), found.persisted));
+        for found in &all {
+            let now = self.total();
+            if now < goal && before - now >= self.step() {
+                break;
+            }
+            let message = self.draft.slots[found.slot].message.clone();
+            let call = &message.calls[found.call];
+            let (window, counter) = (self.means.window, self.means.counter);
+            let cut = truncate(
+                self.session.form,
+                &message,
+                call,
+                &found.write,
+                window,
+                counter,
+            );
+            if let Some(cut) = cut {
+                self.replace(found.slot, cut.message);
+            }
+        }
+        self.keep_if(act, goal, hooks);
+    }
+
+    /// Returns the calls with large inputs that are on disk.
+    fn written(&self) -> Vec<Found> {
+        let least = INPUT.min(self.means.window.large_result());
+        let mut all = Vec::new();
+        for (slot, place) in self.draft.slots[..self.newest(NEWEST)].iter().enumerate() {
+            if self.draft.tokens[slot] <= least {
+                continue;
+            }
+            let message = &place.message;
+            for (index, call) in message.calls.iter().enumerate() {
+                let Some(arguments) = message.arguments(call) else {
+                    continue;
+                };
+                let tokens = self.means.counter.count(&arguments.to_string()) as u64;
+                let write = self.means.writes.of(&call.tool, &arguments);
+                let Some(write) = write.filter(|_| tokens > least) else {
+                    continue;
+                };
+                let is_cut = |place: &crate::raw::Place| {
+                    let text = place.value(&arguments).and_then(|text| text.as_str());
+                    text.is_some_and(|text| text.starts_with(HEADING))
+                };
+                if write.texts.iter().any(is_cut) {
+                    continue;
+                }
+                let said = self.result(slot, &call.id).and_then(reported);
+                let read = |path: &str| self.means.world.written(path);
+                if let Some(persisted) = persisted(&write, &arguments, said, &read) {
+                    all.push(Found {
+                        slot,
+                        call: index,
+                        tokens,
+                        write,
+                        persisted,
+                    });
+                }
+            }
+        }
+        all
+    }
+
+    /// Returns the result of a call, as it was said.
+    fn result(&self, slot: usize, id: &str) -> Option<&crate::said::SaidResult> {
+        let said = self.draft.slots[slot].covers.first()?.start;
+        let later = self
+            .all
+            .get(said + 1..)?
+            .iter()
+            .flat_map(|said| &said.results);
+        later.into_iter().find(|result| result.id == id)
+    }
+}

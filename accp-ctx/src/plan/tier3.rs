@@ -1,0 +1,183 @@
+//! Tier 3: the conversation becomes a summary.
+
+use super::PlanError;
+use super::planner::Planner;
+use crate::event::Tier;
+use crate::hooks::Hooks;
+use crate::message::Message;
+use crate::session::{Covers, Kind, Slot};
+use crate::summary::Wanted;
+use crate::unit::{Unit, last};
+
+/// The most of a window that a summary takes, in percent.
+const SUMMARY: u64 = 20;
+/// The most of a window that an intent takes that is shown whole, in thousandths.
+const INTENT: u64 = 125;
+
+impl Planner<'_> {
+    /// Sums up all but the newest turns, if tiers 1 and 2 were not enough (CTX-22 to CTX-33).
+    pub(super) fn summarise(&mut self, hooks: &mut dyn Hooks) -> Result<(), PlanError> {
+        let window = self.means.window;
+        let limit = window.tokens_at(window.summarises_at());
+        let total = self.total();
+        if total < limit {
+            return Ok(());
+        }
+        let act = self.begin(Tier::Three, self.over(total));
+        if self.sum_up()? {
+            let saved = total.saturating_sub(self.total());
+            let must = total > window.room();
+            if saved >= self.step()
+                || must && saved > 0
+                || total >= window.tokens_at(window.limits().fresh) && saved > 0
+            {
+                self.checkpoint();
+                self.end(act, hooks);
+            } else {
+                self.undo(act);
+            }
+        } else {
+            self.undo(act);
+        }
+        if self.total() > window.room() {
+            self.results_that_do_not_fit(hooks);
+        }
+        Ok(())
+    }
+
+    /// Puts a summary in the place of the turns that leave. Returns false if nothing can leave.
+    fn sum_up(&mut self) -> Result<bool, PlanError> {
+        let window = self.means.window;
+        let units = self.units();
+        let most = window.tokens_at(SUMMARY);
+        // Room is left for the largest summary first, and then for the one that was written.
+        let first = self.first_kept(&units, most);
+        let Some((slots, made)) = self.with_summary(&units, first, most)? else {
+            return Ok(false);
+        };
+        let written = window.tokens(&made.message, self.means.counter);
+        let better = self.first_kept(&units, written + written / 8);
+        let second = if better < first {
+            self.with_summary(&units, better, most)?
+        } else {
+            None
+        };
+        let (slots, made) = match second {
+            Some((slots, made)) if self.tokens_of(&slots) <= self.goal() => (slots, made),
+            _ => (slots, made),
+        };
+        self.archive();
+        self.rearrange(slots, &made);
+        Ok(true)
+    }
+
+    /// Returns the tokens that the list should have after a summary.
+    fn goal(&self) -> u64 {
+        let window = self.means.window;
+        let below = window
+            .tokens_at(window.summarises_at())
+            .saturating_sub(self.step());
+        window.tokens_at(window.acts_at()).min(below)
+    }
+
+    fn tokens_of(&self, slots: &[Slot]) -> u64 {
+        let tokens = |slot: &Slot| self.means.window.tokens(&slot.message, self.means.counter);
+        slots.iter().map(tokens).sum::<u64>() + self.total() - self.draft.tokens.iter().sum::<u64>()
+    }
+
+    /// Returns the first unit that stays, if a summary has so many tokens.
+    fn first_kept(&self, units: &[Unit], summary: u64) -> usize {
+        let tokens = |unit: &Unit| self.draft.tokens[unit.messages.clone()].iter().sum::<u64>();
+        let system: u64 = units.iter().filter(|unit| unit.is_system).map(tokens).sum();
+        let beside = self.total() - self.draft.tokens.iter().sum::<u64>();
+        let mut used = beside + system + summary;
+        let must = last(units);
+        let mut first = units.len();
+        for (at, unit) in units.iter().enumerate().rev() {
+            let is_summary = self.draft.slots[unit.messages.clone()]
+                .iter()
+                .any(|slot| slot.kind == Kind::Summary);
+            if is_summary {
+                break;
+            }
+            if !unit.is_system {
+                used += tokens(unit);
+            }
+            if at < must && used > self.goal() {
+                break;
+            }
+            first = at;
+        }
+        first
+    }
+
+    /// Returns the list with a summary of all before a unit, and the summary. `None` if nothing would leave.
+    fn with_summary(
+        &self,
+        units: &[Unit],
+        first: usize,
+        most: u64,
+    ) -> Result<Option<(Vec<Slot>, Slot)>, PlanError> {
+        let mut slots = Vec::new();
+        let mut covers = Covers::new();
+        let mut left = 0;
+        for unit in &units[..first] {
+            for at in unit.messages.clone() {
+                let slot = &self.draft.slots[at];
+                if unit.is_system {
+                    slots.push(slot.clone());
+                } else {
+                    left += self.draft.tokens[at];
+                    covers.extend(slot.covers.iter().cloned());
+                }
+            }
+        }
+        if covers.is_empty() {
+            return Ok(None);
+        }
+        let covers = merged(covers);
+        let mut leaves = vec![false; self.all.len()];
+        for range in &covers {
+            leaves[range.clone()].fill(true);
+        }
+        let window = self.means.window;
+        let wanted = Wanted {
+            all: &self.all,
+            leaves: &leaves,
+            session: self.session.id.as_str(),
+            at: self.means.now,
+            saved: left,
+            room: most,
+            intent: window.room() * INTENT / 1_000,
+            archive: &self.session.id.archive(),
+        };
+        let summary = self
+            .means
+            .summarizer
+            .summarize(&wanted, self.means.counter)?;
+        let made = Slot {
+            message: Message::user(self.session.form, &summary.text),
+            covers,
+            kind: Kind::Summary,
+        };
+        slots.push(made.clone());
+        let kept = units
+            .get(first)
+            .map_or(self.draft.slots.len(), |unit| unit.messages.start);
+        slots.extend(self.draft.slots[kept..].iter().cloned());
+        Ok(Some((slots, made)))
+    }
+}
+
+/// Joins ranges that meet.
+fn merged(mut covers: Covers) -> Covers {
+    covers.sort_by_key(|range| range.start);
+    let mut merged = Covers::new();
+    for range in covers {
+        match merged.last_mut() {
+            Some(last) if last.end >= range.start => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
