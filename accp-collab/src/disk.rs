@@ -34,7 +34,6 @@
 
 mod append;
 mod declare;
-mod files;
 mod init;
 #[cfg(feature = "link")]
 mod link;
@@ -52,9 +51,9 @@ use crate::finding::{Code, Finding};
 use crate::folder::{Folder, Scope, missing};
 use crate::protocol::PROTOCOL_FILE;
 
+pub use accp_store::files::{Files, MOST_BYTES, Os};
 pub use append::{Appended, Draft};
 pub use declare::Declaration;
-pub use files::{Files, MOST_BYTES, Os};
 pub use init::Made;
 #[cfg(feature = "link")]
 pub use link::FolderLink;

@@ -103,6 +103,13 @@ pub struct Plan {
     pub advice: Option<String>,
 }
 
+impl Plan {
+    /// Returns whether there is nothing to keep: nothing was said, and nothing was done.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.new.is_empty() && self.made.is_empty() && self.files.is_empty()
+    }
+}
+
 impl Session {
     /// Plans what happens to a list. Nothing has changed then.
     ///

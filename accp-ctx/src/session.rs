@@ -20,6 +20,17 @@ pub(crate) struct Slot {
     pub(crate) kind: Kind,
 }
 
+impl Slot {
+    /// Returns the place of a message that stands in the list as it was said.
+    pub(crate) fn said(at: usize, message: Message) -> Self {
+        Self {
+            message,
+            covers: std::iter::once(at..at + 1).collect(),
+            kind: Kind::Said,
+        }
+    }
+}
+
 /// What a message of the list is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -202,14 +213,11 @@ impl Session {
             }
         }
         let first = self.originals.len();
-        slots.extend(new.iter().enumerate().map(|(index, message)| {
-            let at = first + index;
-            Slot {
-                message: (*message).clone(),
-                covers: std::iter::once(at..at + 1).collect(),
-                kind: Kind::Said,
-            }
-        }));
+        slots.extend(
+            new.iter()
+                .enumerate()
+                .map(|(index, message)| Slot::said(first + index, (*message).clone())),
+        );
         let new = new.into_iter().cloned().collect();
         Ok(Taken { slots, new })
     }

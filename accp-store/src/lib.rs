@@ -51,6 +51,7 @@ pub mod conformance;
 mod driver;
 mod erasing;
 mod error;
+pub mod files;
 mod log;
 mod memory;
 #[cfg(feature = "postgres")]

@@ -5,7 +5,6 @@ use std::path::Path;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::files::Files;
 use super::source::OfFolder;
 use super::{Shared, review, unwritable};
 use crate::check::check;
@@ -15,6 +14,7 @@ use crate::folder::{Content, Folder, Place, Scope, Source as _};
 use crate::log::LOG_FILE;
 use crate::protocol::PROTOCOL_FILE;
 use crate::state::State;
+use accp_store::files::Files;
 
 /// The copy of `protocol.json` that is about to replace it.
 pub(super) const NEW_PROTOCOL: &str = ".acp.protocol.json";

@@ -7,13 +7,13 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use super::append::{NEW_PROTOCOL, now};
-use super::files::Files;
 use super::{Shared, source, unwritable};
 use crate::begin::{name_reserved, reserved, template};
 use crate::finding::{Code, Finding};
 use crate::folder::{Folder, Scope};
 use crate::kind::Kind;
 use crate::protocol::{Mode, Protocol};
+use accp_store::files::Files;
 
 /// What is to be declared. The file is relative to the directory of deliverables.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value as Json, json};
 
 use super::append::now;
-use super::files::Files;
 use super::{Shared, source, unwritable};
 use crate::begin::{NewFile, Plan};
 use crate::finding::{Code, Finding};
 use crate::folder::{Folder, Scope};
 use crate::protocol::{Mode, PROTOCOL_FILE};
 use crate::validate::validate;
+use accp_store::files::Files;
 
 /// What a run that was cut has to finish: all files with their contents.
 const BEGUN_FILE: &str = ".acp.begun";

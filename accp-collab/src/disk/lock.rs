@@ -7,9 +7,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
-use super::files::Files;
 use super::unwritable;
 use crate::finding::{Code, Finding};
+use accp_store::files::Files;
 
 /// The file of the lock.
 const LOCK_FILE: &str = ".acp.lock";

@@ -2,12 +2,12 @@
 
 use super::Shared;
 use super::append::now;
-use super::files::Files;
 use super::review;
 use crate::finding::Finding;
 use crate::folder::{Folder, Scope};
 use crate::log::LOG_FILE;
 use crate::protocol::PROTOCOL_FILE;
+use accp_store::files::Files;
 
 /// What was mended.
 #[derive(Debug, Clone)]

@@ -8,12 +8,12 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use super::files::Files;
 use super::unwritable;
 use crate::event::Event;
 use crate::finding::Finding;
 use crate::log::{LOG_FILE, Log};
 use crate::texts::{REVIEW_FILE, reviews};
+use accp_store::files::Files;
 
 /// The review that waits.
 const WAITING: &str = ".acp.review.json";

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::files::Files;
 use super::unwritable;
 use crate::finding::{Code, Finding};
 use crate::folder::{Content, Place, Source};
+use accp_store::files::Files;
 
 const LEADS_OUT: &str =
     "the file is a link that leads out of its folder; put the file itself there";

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant, SystemTime};
 use notify::{RecursiveMode, Watcher as _};
 
 use super::Shared;
-use super::files::Os;
 use crate::finding::Finding;
 use crate::folder::{Folder, Scope};
 use crate::log::LOG_FILE;
@@ -16,6 +15,7 @@ use crate::next::{Action, Next, next};
 use crate::protocol::PROTOCOL_FILE;
 use crate::table::Phase;
 use crate::texts::READINESS_FILE;
+use accp_store::files::Os;
 
 /// The shortest pause between two looks.
 const SHORTEST: Duration = Duration::from_millis(50);

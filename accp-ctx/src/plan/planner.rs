@@ -366,8 +366,11 @@ impl<'p> Planner<'p> {
             .state(self.before.min(self.means.window.room()).max(after));
         let mut advice = None;
         if self.means.window.state(after) == State::Critical {
-            self.archive();
-            self.checkpoint();
+            let is_new = !new.is_empty() || !self.draft.made.is_empty();
+            if is_new && self.draft.checkpoints == self.session.checkpoints {
+                self.archive();
+                self.checkpoint();
+            }
             let number = self.draft.checkpoints;
             advice = Some(format!(
                 "begin a fresh session: `accp context resume --session {} --checkpoint {number}` gives its list",

@@ -1,4 +1,4 @@
-//! The files that a folder is made of.
+//! Files as a trait, so that tests can cut the power and fill the disk: for folders that people and programs read too.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};

@@ -1,0 +1,322 @@
+//! What a session keeps for ever: its messages as they were given, and each step of its list.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use accp_registry::Hash;
+use accp_session::{Batch, Cold as Value};
+use accp_store::{SideId, SqliteStore, Store as _, StoreError};
+use serde::{Deserialize, Serialize};
+
+use crate::event::Event;
+use crate::finding::Finding;
+use crate::form::Form;
+use crate::message::Message;
+use crate::names::SessionId;
+use crate::plan::Plan;
+use crate::session::{Covers, Kind, Session, Slot};
+
+/// The name of a session's side in the store.
+const SIDE: &str = "context";
+/// Keys of messages, steps and files begin so.
+const MESSAGE: &str = "message.";
+const STEP: &str = "step.";
+const FILE: &str = "file.";
+
+/// Why cold state is not what it has to be.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ColdError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A value is not there, or is not what it should be.
+    #[error(
+        "value `{key}` of session {session} {what}; take `cache/cold.accp` back from a copy, or begin another session"
+    )]
+    Damaged {
+        /// The id of the session.
+        session: String,
+        /// The key of the value.
+        key: String,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// One step of a session's list.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Step {
+    form: String,
+    at: String,
+    /// How many messages were said by then.
+    said: usize,
+    archived: usize,
+    checkpoints: u64,
+    /// The list, unless only what was said since stands behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    list: Option<Vec<Place>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    made: Vec<Made>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    events: Vec<Event>,
+    /// The files to write, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) files: Vec<KeptFile>,
+    /// Messages that the caller marked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    marks: Vec<usize>,
+}
+
+/// What stands in a place of the list.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Place {
+    /// The message of the conversation with this index.
+    Said(usize),
+    /// What a step made, by its digest.
+    Made(Hash),
+}
+
+/// A message that nobody said.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Made {
+    text: String,
+    kind: Kind,
+    covers: Covers,
+}
+
+/// A file of a step. Its text, or what it grows by, is a value of its own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct KeptFile {
+    pub(crate) path: String,
+    /// Where the text begins in the file: 0, unless the file grows.
+    pub(crate) from: u64,
+    pub(crate) bytes: u64,
+    pub(crate) digest: Hash,
+    key: String,
+}
+
+/// A session as it was kept.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) session: Session,
+    /// How many steps there are.
+    pub(crate) steps: u64,
+    /// All files of the session, in the order in which they were written.
+    pub(crate) files: Vec<KeptFile>,
+}
+
+/// The cold state of one session.
+#[derive(Debug)]
+pub(crate) struct Cold {
+    store: SqliteStore,
+    side: SideId,
+    id: SessionId,
+}
+
+impl Cold {
+    /// Opens the cold state of a session, and makes the file if there is none.
+    pub(crate) fn open(file: &Path, id: SessionId) -> Result<Self, ColdError> {
+        Ok(Self {
+            store: SqliteStore::open(file)?,
+            side: SideId::new(id.as_str(), SIDE),
+            id,
+        })
+    }
+
+    /// Returns what was kept; `None` if the session has not begun.
+    pub(crate) fn load(&mut self) -> Result<Option<Kept>, ColdError> {
+        let keys = self.store.cold_keys(&self.side)?;
+        let count = |start: &str| keys.iter().filter(|key| key.starts_with(start)).count();
+        let (messages, steps) = (count(MESSAGE), count(STEP));
+        let mut kept = None;
+        let mut made = BTreeMap::new();
+        let mut said: Vec<Message> = Vec::new();
+        for number in 0..steps {
+            let step = self.step(number)?;
+            let form = Form::named(&step.form)
+                .ok_or_else(|| self.damaged(&key(STEP, number), "has a form that is not known"))?;
+            for index in said.len()..step.said {
+                let raw = self.text(&key(MESSAGE, index))?;
+                let read = Message::read(form, index, &raw);
+                said.push(read.map_err(|fault| self.not_a_message(index, &fault))?);
+            }
+            let kept = kept.get_or_insert_with(|| Kept {
+                session: Session::new(self.id.clone(), form),
+                steps: 0,
+                files: Vec::new(),
+            });
+            for one in step.made {
+                let message = Message::read(form, 0, &one.text);
+                let message =
+                    message.map_err(|fault| self.damaged(&key(STEP, number), &fault.text))?;
+                kept.session
+                    .made
+                    .insert(message.digest(), one.covers.clone());
+                made.insert(message.digest(), (message, one.kind, one.covers));
+            }
+            let from = kept.session.originals.len();
+            kept.session.originals.extend(said[from..].iter().cloned());
+            match step.list {
+                Some(list) => {
+                    let slots = list.iter().map(|place| slot(*place, &said, &made));
+                    let slots: Option<Vec<_>> = slots.collect();
+                    kept.session.slots = slots.ok_or_else(|| {
+                        self.damaged(&key(STEP, number), "names a message that is not there")
+                    })?;
+                }
+                None => {
+                    let slots = (from..said.len()).map(|at| Slot::said(at, said[at].clone()));
+                    kept.session.slots.extend(slots);
+                }
+            }
+            kept.session.archived = step.archived;
+            kept.session.checkpoints = step.checkpoints;
+            kept.session.events.extend(step.events);
+            kept.session.marks.extend(step.marks);
+            kept.files.extend(step.files);
+            kept.steps += 1;
+        }
+        match kept {
+            Some(_) if said.len() != messages => {
+                Err(self.damaged(&key(MESSAGE, said.len()), "belongs to no step"))
+            }
+            kept => Ok(kept),
+        }
+    }
+
+    /// Keeps a step as a whole, and returns its files.
+    pub(crate) fn keep(
+        &mut self,
+        kept: Option<&Kept>,
+        form: Form,
+        plan: &Plan,
+        marks: Vec<usize>,
+        at: String,
+    ) -> Result<Vec<KeptFile>, ColdError> {
+        let number = kept.map_or(0, |kept| kept.steps);
+        let said = kept.map_or(0, |kept| kept.session.originals.len());
+        let mut batch = Batch {
+            host: true,
+            ..Batch::default()
+        };
+        for (index, message) in plan.new.iter().enumerate() {
+            let bytes = message.raw().as_bytes();
+            batch.cold.push(value(key(MESSAGE, said + index), bytes));
+        }
+        let mut files: Vec<KeptFile> = Vec::new();
+        for (index, file) in plan.files.iter().enumerate() {
+            let key = format!("{FILE}{number}.{index}");
+            batch.cold.push(value(key.clone(), file.text.as_bytes()));
+            let grown = || {
+                let known = kept.iter().flat_map(|kept| &kept.files).chain(&files);
+                known
+                    .filter(|known| known.path == file.path)
+                    .map(|known| known.bytes)
+                    .sum()
+            };
+            files.push(KeptFile {
+                path: file.path.clone(),
+                from: if file.grows { grown() } else { 0 },
+                bytes: file.text.len() as u64,
+                digest: Hash::of(file.text.as_bytes()),
+                key,
+            });
+        }
+        let place = |slot: &Slot| match (slot.kind, slot.covers.as_slice()) {
+            (Kind::Said, [range]) => Place::Said(range.start),
+            _ => Place::Made(slot.message.digest()),
+        };
+        let made = |(message, covers, kind): &(Message, Covers, Kind)| Made {
+            text: message.raw().to_owned(),
+            kind: *kind,
+            covers: covers.clone(),
+        };
+        let step = Step {
+            form: form.name().to_owned(),
+            at,
+            said: said + plan.new.len(),
+            archived: plan.archived,
+            checkpoints: plan.checkpoints,
+            list: (!plan.made.is_empty()).then(|| plan.slots.iter().map(place).collect()),
+            made: plan.made.iter().map(made).collect(),
+            events: plan.events.clone(),
+            files,
+            marks,
+        };
+        let text = serde_json::to_vec(&step).unwrap_or_default();
+        batch.cold.push(value(
+            key(STEP, usize::try_from(number).unwrap_or(usize::MAX)),
+            &text,
+        ));
+        self.store.commit(&[(&self.side, &batch)])?;
+        Ok(step.files)
+    }
+
+    /// Returns the text of a file, or what it grew by.
+    pub(crate) fn file(&mut self, file: &KeptFile) -> Result<String, ColdError> {
+        self.text(&file.key)
+    }
+
+    fn step(&mut self, number: usize) -> Result<Step, ColdError> {
+        let key = key(STEP, number);
+        let text = self.text(&key)?;
+        serde_json::from_str(&text)
+            .map_err(|error| self.damaged(&key, &format!("is not a step: {error}")))
+    }
+
+    fn text(&mut self, key: &str) -> Result<String, ColdError> {
+        let kept = self.store.cold(&self.side, key)?;
+        let bytes = kept.and_then(|kept| kept.value.bytes);
+        let bytes = bytes.ok_or_else(|| self.damaged(key, "is not there"))?;
+        let text = std::str::from_utf8(&bytes);
+        Ok(text
+            .map_err(|_| self.damaged(key, "is not UTF-8"))?
+            .to_owned())
+    }
+
+    fn not_a_message(&self, index: usize, fault: &Finding) -> ColdError {
+        self.damaged(&key(MESSAGE, index), &fault.text)
+    }
+
+    fn damaged(&self, key: &str, what: &str) -> ColdError {
+        ColdError::Damaged {
+            session: self.id.as_str().to_owned(),
+            key: key.to_owned(),
+            what: what.to_owned(),
+        }
+    }
+}
+
+fn key(start: &str, number: usize) -> String {
+    format!("{start}{number}")
+}
+
+fn value(key: String, bytes: &[u8]) -> Value {
+    Value {
+        key,
+        digest: Hash::of(bytes),
+        length: bytes.len() as u64,
+        bytes: Some(Arc::from(bytes)),
+    }
+}
+
+fn slot(
+    place: Place,
+    said: &[Message],
+    made: &BTreeMap<Hash, (Message, Kind, Covers)>,
+) -> Option<Slot> {
+    Some(match place {
+        Place::Said(at) => Slot::said(at, said.get(at)?.clone()),
+        Place::Made(digest) => {
+            let (message, kind, covers) = made.get(&digest)?.clone();
+            Slot {
+                message,
+                covers,
+                kind,
+            }
+        }
+    })
+}
