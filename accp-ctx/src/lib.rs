@@ -1,11 +1,13 @@
 //! CTX-001 on lists of messages: keeps a conversation inside the window of its model, forgets nothing, and breaks
 //! no list.
 
+mod brief;
 mod check;
 mod finding;
 mod form;
 mod list;
 mod message;
+mod prose;
 mod raw;
 mod said;
 mod writes;
