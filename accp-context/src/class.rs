@@ -4,12 +4,25 @@ use accp_frame::Value;
 use accp_registry::{identity_rank, words};
 
 /// The use of a fact; the class that is needed most comes first.
+///
+/// ```
+/// use accp_context::Class;
+/// use accp_runtime::Value;
+///
+/// assert_eq!(Class::of("flight", &Value::from("HAT170")), Class::Identifier);
+/// assert!(Class::of("price", &Value::from("high")) < Class::of("note", &Value::from("as agreed")));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Class {
+pub enum Class {
+    /// Tells a record from others.
     Identifier,
+    /// A number, a price, a quantity.
     Amount,
+    /// A day or a time.
     Date,
+    /// A state or a selection.
     Choice,
+    /// Anything else.
     Other,
 }
 
@@ -62,7 +75,7 @@ const WORDS: [(Class, &[&str]); 4] = [
 
 impl Class {
     /// Returns the class of a fact.
-    pub(crate) fn of(relationship: &str, value: &Value<'_>) -> Self {
+    pub fn of(relationship: &str, value: &Value<'_>) -> Self {
         let value = match value {
             Value::Array(items) => items.first().unwrap_or(&Value::Null),
             value => value,

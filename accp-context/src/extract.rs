@@ -74,6 +74,37 @@ pub(crate) fn candidates<'f>(
     found.into_values().collect()
 }
 
+/// Returns the facts in a value: scalars and lists of scalars, each about the record that has it. A record
+/// without an id is about `entity`; `name` is the name of the value, such as the tool that returned it.
+///
+/// ```
+/// use accp_context::facts_of;
+/// use accp_runtime::Value;
+/// use serde_json::json;
+///
+/// let result = json!({ "order_id": "W12", "total": 30, "items": [{ "item_id": "rye", "price": 4 }] });
+/// let facts = facts_of("shop", "get_order", &Value::from_json(&result));
+/// let facts: Vec<String> = facts.iter().map(ToString::to_string).collect();
+/// assert_eq!(facts, ["[W12,order_id,W12]", "[W12,total,30]", "[rye,item_id,rye]", "[rye,price,4]"]);
+/// ```
+pub fn facts_of(entity: &str, name: &str, value: &Value<'_>) -> Vec<Fact> {
+    let (mut found, mut otherwise) = (BTreeMap::new(), String::new());
+    lexical::write_untyped(&mut otherwise, entity);
+    let place = Place {
+        entity: &otherwise,
+        outer: "",
+    };
+    let mut source = Source {
+        found: &mut found,
+        sender: "",
+        position: 0,
+        leaves: true,
+    };
+    source.value(name, value, place, false);
+    let facts = found.into_values();
+    facts.map(|candidate| candidate.fact).collect()
+}
+
 /// Takes the facts of one frame.
 struct Source<'f> {
     /// By entity and relationship, in their wire text.

@@ -2,6 +2,7 @@
 //! no list.
 
 mod archive;
+mod brief;
 mod check;
 pub mod disk;
 mod event;
@@ -13,6 +14,7 @@ mod message;
 mod names;
 mod offload;
 mod plan;
+mod prose;
 mod raw;
 mod said;
 mod session;
@@ -33,5 +35,6 @@ pub use message::Message;
 pub use names::{SessionId, SessionIdError};
 pub use plan::{Means, NewFile, Plan, PlanError, World};
 pub use session::{Session, Stranger};
+pub use summary::{Summarizer, SummaryError, Wanted};
 pub use window::{Limits, State, Window, WindowError};
 pub use writes::{Writes, WritesError};

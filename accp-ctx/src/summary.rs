@@ -1,57 +1,81 @@
 //! The summary that takes the place of messages that leave (CTX-22 to CTX-33).
 
-use accp_frame::TokenCounter;
-use time::OffsetDateTime;
+use std::fmt;
 
-use crate::event::Intent;
-use crate::said::Said;
+use crate::brief::NoRoom;
+
+/// The sections of a summary, in order.
+const SECTIONS: [&str; 7] = [
+    "### Session Intent",
+    "### Artifacts Created",
+    "### Key Decisions",
+    "### Current Progress",
+    "### Critical Facts",
+    "### Next Steps",
+    "### Recovery References",
+];
 
 /// What a summary is asked for.
-#[derive(Debug)]
 pub struct Wanted<'w> {
-    /// The whole conversation.
-    pub(crate) all: &'w [Said],
-    /// Whether each message of the conversation leaves the list.
-    pub(crate) leaves: &'w [bool],
-    pub(crate) session: &'w str,
-    /// The time, with its zone.
-    pub(crate) at: OffsetDateTime,
-    /// The tokens that the list loses.
-    pub(crate) saved: u64,
+    /// The summary by rules: the head, and all seven sections in order.
+    pub rules: &'w str,
     /// The most tokens of the summary.
-    pub(crate) room: u64,
-    /// The most tokens of an intent that is shown whole.
-    pub(crate) intent: u64,
-    /// The path of the archive.
-    pub(crate) archive: &'w str,
+    pub room: u64,
+    /// The messages that leave, as the archive has them.
+    pub left: &'w dyn Fn() -> String,
+    /// Texts that have to stand in the summary: what the caller has marked as critical.
+    pub marked: &'w [String],
 }
 
-/// A summary, and whether it has the intent verbatim.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Summary {
-    pub(crate) text: String,
-    pub(crate) intent: Intent,
-}
-
-/// Why there is no summary.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SummaryError(pub(crate) String);
-
-/// Sums up messages that leave a list.
+/// Sums up messages that leave a list, better than rules do: a model, for example.
+///
+/// `()` leaves the summary to the rules.
 pub trait Summarizer {
-    /// Writes a summary.
-    ///
-    /// # Errors
-    /// When what is marked as critical does not fit. A summary by a model may fail for other reasons; the rules
-    /// write it then.
-    fn summarize(
-        &self,
-        wanted: &Wanted<'_>,
-        counter: &dyn TokenCounter,
-    ) -> Result<Summary, SummaryError>;
+    /// Returns a summary in the form of `wanted.rules`. With `None`, or a text that lacks a section, the intent or a
+    /// marked text, or has no room, the summary by rules stands.
+    fn summarize(&self, wanted: &Wanted<'_>) -> Option<String>;
 }
 
-/// Sums up by rules alone.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Rules;
+impl Summarizer for () {
+    fn summarize(&self, _: &Wanted<'_>) -> Option<String> {
+        None
+    }
+}
+
+impl Wanted<'_> {
+    /// Returns whether a summary has what it needs.
+    pub(crate) fn accepts(&self, text: &str, tokens: u64) -> bool {
+        let intent = self.rules.split_once(SECTIONS[0]);
+        let intent = intent.and_then(|(_, rest)| Some(rest.split_once(SECTIONS[1])?.0));
+        let mut rest = text;
+        let sections = SECTIONS.iter().all(|section| {
+            let found = rest.split_once(section);
+            rest = found.map_or("", |(_, behind)| behind);
+            found.is_some()
+        });
+        tokens <= self.room
+            && sections
+            && intent.is_some_and(|intent| text.contains(intent.trim()))
+            && self.marked.iter().all(|marked| text.contains(marked))
+    }
+}
+
+impl fmt::Debug for Wanted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wanted")
+            .field("rules", &self.rules)
+            .field("room", &self.room)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why there is no summary: what may not be dropped does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}; give a larger window, or mark less")]
+pub struct SummaryError(String);
+
+impl From<NoRoom> for SummaryError {
+    fn from(no_room: NoRoom) -> Self {
+        Self(no_room.to_string())
+    }
+}

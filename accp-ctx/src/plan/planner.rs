@@ -137,6 +137,11 @@ impl<'p> Planner<'p> {
         self.fit()
     }
 
+    /// Returns the time, with its zone.
+    pub(super) fn now(&self) -> String {
+        self.means.now.format(&Rfc3339).unwrap_or_default()
+    }
+
     /// Begins the act of a tier.
     pub(super) fn begin(&self, tier: Tier, trigger: String) -> Act {
         Act {
@@ -177,7 +182,7 @@ impl<'p> Planner<'p> {
         let files = self.draft.files.iter().map(|file| &file.path);
         let after = self.total();
         let mut event = Event {
-            at: self.means.now.format(&Rfc3339).unwrap_or_default(),
+            at: self.now(),
             tier: act.tier,
             trigger: act.trigger,
             before: act.before,
@@ -279,7 +284,7 @@ impl<'p> Planner<'p> {
         let text = serde_json::json!({
             "session": self.session.id.as_str(),
             "checkpoint": number,
-            "at": self.means.now.format(&Rfc3339).unwrap_or_default(),
+            "at": self.now(),
             "on": [accp_context::Trigger::Hot.as_str()],
             "form": self.session.form.name(),
             "window": self.means.window.size(),

@@ -2,11 +2,14 @@
 
 use super::PlanError;
 use super::planner::Planner;
+use crate::archive::{Archive, Archived};
+use crate::brief::{Brief, Head, Room};
 use crate::event::Tier;
 use crate::hooks::Hooks;
 use crate::message::Message;
+use crate::names::{CHECKPOINTS, OFFLOADED};
 use crate::session::{Covers, Kind, Slot};
-use crate::summary::Wanted;
+use crate::summary::{SummaryError, Wanted};
 use crate::unit::{Unit, last};
 
 /// The most of a window that a summary takes, in percent.
@@ -140,23 +143,9 @@ impl Planner<'_> {
         for range in &covers {
             leaves[range.clone()].fill(true);
         }
-        let window = self.means.window;
-        let wanted = Wanted {
-            all: &self.all,
-            leaves: &leaves,
-            session: self.session.id.as_str(),
-            at: self.means.now,
-            saved: left,
-            room: most,
-            intent: window.room() * INTENT / 1_000,
-            archive: &self.session.id.archive(),
-        };
-        let summary = self
-            .means
-            .summarizer
-            .summarize(&wanted, self.means.counter)?;
+        let text = self.summary(&leaves, left, most)?;
         let made = Slot {
-            message: Message::user(self.session.form, &summary.text),
+            message: Message::user(self.session.form, &text),
             covers,
             kind: Kind::Summary,
         };
@@ -166,6 +155,45 @@ impl Planner<'_> {
             .map_or(self.draft.slots.len(), |unit| unit.messages.start);
         slots.extend(self.draft.slots[kept..].iter().cloned());
         Ok(Some((slots, made)))
+    }
+
+    /// Writes the summary of what leaves, by rules unless the caller's program does better.
+    fn summary(&self, leaves: &[bool], saved: u64, most: u64) -> Result<String, SummaryError> {
+        let (means, window) = (self.means, self.means.window);
+        let stays = leaves.iter().enumerate().filter(|(_, leaves)| !**leaves);
+        let brief = Brief::of(&self.all, &stays.map(|(at, _)| at).collect(), means.writes);
+        let files = self.draft.files.iter().map(|file| &file.path);
+        let logged = self.session.events.iter().flat_map(|event| &event.files);
+        let has_moved = files.chain(logged).any(|path| path.starts_with(OFFLOADED));
+        let head = Head {
+            session: self.session.id.as_str().to_owned(),
+            generated: self.now(),
+            saved,
+            archive: self.session.id.archive(),
+            offloaded: has_moved.then(|| format!("{OFFLOADED}/")),
+            checkpoints: Some(format!("{CHECKPOINTS}/")),
+        };
+        let tokens = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
+        let room = Room {
+            total: tokens(most),
+            intent: tokens(window.room() * INTENT / 1_000),
+        };
+        let rules = brief.write(&head, room, means.counter)?;
+        let marked: Vec<_> = brief.marked.iter().map(|item| item.text.clone()).collect();
+        let left = || {
+            let left = self.all.iter().filter(|said| leaves[said.index]);
+            let left: Vec<_> = left.map(|said| Archived::said(said, None)).collect();
+            Archive::text(&left)
+        };
+        let wanted = Wanted {
+            rules: &rules,
+            room: most,
+            left: &left,
+            marked: &marked,
+        };
+        let better = means.summarizer.summarize(&wanted);
+        let better = better.filter(|text| wanted.accepts(text, means.counter.count(text) as u64));
+        Ok(better.unwrap_or(rules))
     }
 }
 

@@ -1,0 +1,82 @@
+//! What a summary of a conversation says, by rules and without a model.
+
+mod artifact;
+mod constraint;
+mod decision;
+mod fact;
+mod fit;
+mod form;
+mod intent;
+mod item;
+mod progress;
+
+use std::collections::BTreeSet;
+
+use accp_frame::TokenCounter;
+
+use crate::said::Said;
+use crate::writes::Writes;
+pub(crate) use artifact::Artifact;
+pub(crate) use constraint::{Constraint, Force, stands_in};
+pub(crate) use fact::Known;
+pub(crate) use fit::{NoRoom, Room};
+pub(crate) use form::Head;
+pub(crate) use item::Item;
+pub(crate) use progress::Progress;
+
+/// What a summary says of the messages that have left a list. Each item keeps the index of its message.
+///
+/// A brief is made of the original messages, from the first on, and never of a summary before it. So it loses
+/// nothing however often a conversation is summed up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Brief {
+    /// The first message of the user, and each later one that is marked as a new objective.
+    pub(crate) intent: Vec<Item>,
+    /// The last message of the user.
+    pub(crate) request: Option<Item>,
+    /// The messages that the caller has marked and that have left.
+    pub(crate) marked: Vec<Item>,
+    pub(crate) constraints: Vec<Constraint>,
+    pub(crate) decisions: Vec<Item>,
+    pub(crate) artifacts: Vec<Artifact>,
+    pub(crate) facts: Vec<Known>,
+    pub(crate) progress: Progress,
+}
+
+impl Brief {
+    /// Reads a conversation from its first message on. `stays` has the indices of the messages that stay in the
+    /// list.
+    pub(crate) fn of(said: &[Said], stays: &BTreeSet<usize>, writes: &Writes) -> Self {
+        let left = |index: usize| !stays.contains(&index);
+        let gone = || said.iter().filter(|message| left(message.index));
+        Self {
+            intent: intent::intent(said),
+            request: intent::request(said),
+            marked: gone()
+                .filter(|message| message.marked)
+                .map(Item::whole)
+                .collect(),
+            constraints: constraint::constraints(gone()),
+            decisions: decision::decisions(gone()),
+            artifacts: artifact::artifacts(said, left, writes),
+            facts: fact::facts(said, left),
+            progress: progress::progress(said, left),
+        }
+    }
+
+    /// Writes the summary in the form of the specification, in at most `room.total` tokens.
+    ///
+    /// # Errors
+    /// When the intent, or what is marked as critical, does not fit.
+    pub(crate) fn write(
+        &self,
+        head: &Head,
+        room: Room,
+        counter: &dyn TokenCounter,
+    ) -> Result<String, NoRoom> {
+        fit::write(self, head, room, counter)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Constraints that contradict: which is the newest.
+
+use std::collections::BTreeSet;
+
+use super::Constraint;
+use crate::prose::{Sentence, topics};
+
+/// A constraint is compared with at most this many before it.
+const NEAR: usize = 200;
+/// Words that turn a sentence into its opposite.
+const AGAINST: [&str; 21] = [
+    "not",
+    "never",
+    "no",
+    "don't",
+    "dont",
+    "do not",
+    "without",
+    "cannot",
+    "can't",
+    "avoid",
+    "mustn't",
+    "shouldn't",
+    "isn't",
+    "won't",
+    "except",
+    "nothing",
+    "none",
+    "forbidden",
+    "prohibited",
+    "skip",
+    "hate",
+];
+/// Words of a correction.
+const CORRECTS: [&str; 15] = [
+    "actually",
+    "instead",
+    "change",
+    "changed",
+    "correction",
+    "on second thought",
+    "sorry",
+    "now",
+    "rather",
+    "scratch that",
+    "i meant",
+    "make it",
+    "update",
+    "raise",
+    "no longer",
+];
+
+/// What a constraint is about, and what it says of it.
+struct Told {
+    topics: BTreeSet<String>,
+    numbers: BTreeSet<String>,
+    is_against: bool,
+    corrects: bool,
+}
+
+impl Told {
+    fn of(text: &str) -> Self {
+        let sentence = Sentence::of(text);
+        let words = sentence.plain.split_whitespace();
+        let numbers = words.filter(|word| word.contains(|c: char| c.is_ascii_digit()));
+        let mut topics = topics(text);
+        topics.retain(|word| !word.contains(|c: char| c.is_ascii_digit()));
+        for word in CORRECTS {
+            topics.remove(&crate::prose::stem(word));
+        }
+        Self {
+            numbers: numbers.map(str::to_owned).collect(),
+            topics,
+            is_against: sentence.has(&AGAINST),
+            corrects: sentence.has(&CORRECTS),
+        }
+    }
+
+    /// Returns whether this says the opposite of what `old` says, or another value.
+    fn contradicts(&self, old: &Self) -> bool {
+        let shared = self.topics.intersection(&old.topics).count();
+        let fewest = self.topics.len().min(old.topics.len());
+        let most = self.topics.len().max(old.topics.len());
+        if shared == 0 {
+            return false;
+        }
+        let both = !self.numbers.is_empty() && !old.numbers.is_empty();
+        let other_value = both && self.numbers.is_disjoint(&old.numbers);
+        let opposite = self.is_against != old.is_against;
+        let one_topic = shared * 2 >= fewest && (shared > 1 || most <= 4 || other_value);
+        let same_topic = shared * 3 >= most * 2;
+        other_value && (same_topic || one_topic && (self.corrects || shared * 2 >= most))
+            || opposite && (same_topic && shared > 1 || one_topic && self.corrects)
+    }
+}
+
+/// Marks the constraints that contradict older ones. Of several, the newest replaces the others.
+pub(super) fn mark(found: &mut [Constraint]) {
+    let told: Vec<_> = found.iter().map(|one| Told::of(&one.item.text)).collect();
+    for new in 1..found.len() {
+        for old in (new.saturating_sub(NEAR)..new).rev() {
+            let (Some(later), Some(earlier)) = (told.get(new), told.get(old)) else {
+                continue;
+            };
+            let messages =
+                |at: usize, found: &[Constraint]| found.get(at).map(|one| one.item.message);
+            let (now, before) = (messages(new, found), messages(old, found));
+            if now == before || !later.contradicts(earlier) {
+                continue;
+            }
+            if let Some(one) = found.get_mut(old) {
+                one.replaced = now;
+            }
+            if let Some(one) = found.get_mut(new) {
+                one.replaces = one.replaces.or(before);
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! What of a brief a summary shows: as much as its room holds, the most important first.
+
+mod piece;
+mod shorten;
+
+use std::fmt;
+
+use accp_frame::TokenCounter;
+
+use super::Brief;
+use super::form::{Head, More, Part, Shown, quoted, render};
+use super::item::{Item, clipped};
+use piece::{Piece, pieces};
+use shorten::shortened;
+
+/// How often a summary is made smaller until it fits. Tokens of pieces do not add up exactly.
+const TRIES: usize = 12;
+/// The number of pieces in a row without room that ends the search.
+const MISSES: usize = 24;
+/// With fewer tokens a shortened text says nothing.
+const LEAST: usize = 40;
+
+/// How many tokens a summary may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// For the whole summary: a fifth of the window.
+    pub(crate) total: usize,
+    /// For the intent verbatim: an eighth of the window.
+    pub(crate) intent: usize,
+}
+
+/// Why there is no summary: what may not be dropped does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NoRoom {
+    pub(crate) needed: usize,
+    pub(crate) room: usize,
+    /// The messages that are marked as critical and do not fit.
+    pub(crate) marked: Vec<Item>,
+}
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { needed, room, .. } = self;
+        write!(
+            f,
+            "the summary needs {needed} tokens and has room for {room}"
+        )?;
+        for (at, item) in self.marked.iter().enumerate() {
+            let before = if at == 0 {
+                "; marked as critical and without room: "
+            } else {
+                ", "
+            };
+            write!(
+                f,
+                "{before}message {} ({})",
+                item.message,
+                clipped(&item.text, 40)
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for NoRoom {}
+
+/// Writes the summary of a brief.
+pub(super) fn write(
+    brief: &Brief,
+    head: &Head,
+    room: Room,
+    counter: &dyn TokenCounter,
+) -> Result<String, NoRoom> {
+    let mut fit = Fit {
+        brief,
+        head,
+        room,
+        counter,
+        base: 0,
+    };
+    fit.base = fit.frame();
+    let mut limit = room.total;
+    let mut needed = room.total;
+    for _ in 0..TRIES {
+        let shown = fit.shown(limit)?;
+        let text = render(head, &brief.progress.phase, &shown);
+        needed = counter.count(&text);
+        if needed <= room.total {
+            return Ok(text);
+        }
+        limit = limit.saturating_sub((needed - room.total).max(1));
+    }
+    Err(fit.refused(needed))
+}
+
+struct Fit<'b> {
+    brief: &'b Brief,
+    head: &'b Head,
+    room: Room,
+    counter: &'b dyn TokenCounter,
+    /// The tokens of the form without any piece.
+    base: usize,
+}
+
+impl Fit<'_> {
+    /// Returns the tokens of the form when nothing but the number of the rest is shown.
+    fn frame(&self) -> usize {
+        let mut shown = Shown::default();
+        for part in [Part::Artifacts, Part::Decisions, Part::Facts, Part::Next] {
+            if pieces(self.brief, &[])
+                .iter()
+                .any(|piece| piece.part == part)
+            {
+                shown.more.insert(
+                    part,
+                    More {
+                        count: 99,
+                        first: 100,
+                        last: 200,
+                    },
+                );
+            }
+        }
+        self.counter
+            .count(&render(self.head, &self.brief.progress.phase, &shown))
+    }
+
+    fn refused(&self, needed: usize) -> NoRoom {
+        NoRoom {
+            needed,
+            room: self.room.total,
+            marked: self.brief.marked.clone(),
+        }
+    }
+
+    /// Chooses what a summary of at most this many tokens shows.
+    fn shown(&self, limit: usize) -> Result<Shown, NoRoom> {
+        let mut shown = Shown::default();
+        let critical = piece::critical(self.brief);
+        let cost: usize = critical.iter().map(|piece| self.cost(&piece.text)).sum();
+        let needed = self.base
+            + cost
+            + if self.brief.intent.is_empty() {
+                0
+            } else {
+                LEAST
+            };
+        let mut left = limit
+            .checked_sub(needed)
+            .ok_or_else(|| self.refused(needed))?;
+        if !self.brief.intent.is_empty() {
+            left += LEAST;
+        }
+        let verbatim = self.intent(&mut shown, &mut left);
+        let verbatim = self.request(&mut shown, &mut left, verbatim);
+        let mut chosen = critical;
+        // A marked message that stands as the intent or the request is not repeated.
+        chosen.retain(|piece| !verbatim.contains(&piece.message));
+        self.rest(&mut shown, left, &verbatim, &mut chosen);
+        chosen.sort_by_key(|piece| (piece.part, piece.message, piece.order));
+        for piece in chosen {
+            shown.parts.entry(piece.part).or_default().push(piece.text);
+        }
+        Ok(shown)
+    }
+
+    fn cost(&self, text: &str) -> usize {
+        // The mark of the line, and the line feed.
+        self.counter.count(text) + 3
+    }
+
+    /// Shows the objectives, and returns the messages that stand verbatim.
+    fn intent(&self, shown: &mut Shown, left: &mut usize) -> Vec<usize> {
+        let mut texts = Vec::new();
+        let mut verbatim = Vec::new();
+        let [first, later @ ..] = &*self.brief.intent else {
+            return verbatim;
+        };
+        // The first objective, and then the newest.
+        for (order, item) in std::iter::once(first).chain(later.iter().rev()).enumerate() {
+            let share = if order == 0 { *left } else { *left / 2 };
+            let limit = share.min(self.room.intent);
+            let heading = match order {
+                0 => String::new(),
+                _ => format!("New objective (message {}):\n", item.message),
+            };
+            let quotation = format!("{heading}{}", quoted(&item.text));
+            let cost = self.cost(&quotation);
+            // Only the words of the user count against an eighth of the window.
+            let is_short = self.counter.count(&item.text) <= self.room.intent && cost <= share;
+            if is_short {
+                *left = left.saturating_sub(cost);
+                texts.push((item.message, quotation));
+                verbatim.push(item.message);
+            } else if order == 0 || limit > 2 * LEAST {
+                let short = shortened(
+                    item,
+                    limit.saturating_sub(3),
+                    &self.head.archive,
+                    self.counter,
+                );
+                *left = left.saturating_sub(self.cost(&short));
+                texts.push((item.message, format!("{heading}{short}")));
+            } else {
+                count(shown, Part::Intent, item.message, 1);
+            }
+        }
+        texts.sort();
+        let texts = texts.into_iter().map(|(_, text)| text);
+        shown.parts.insert(Part::Intent, texts.collect());
+        verbatim
+    }
+
+    /// Shows the last message of the user.
+    fn request(&self, shown: &mut Shown, left: &mut usize, mut verbatim: Vec<usize>) -> Vec<usize> {
+        let Some(item) = &self.brief.request else {
+            return verbatim;
+        };
+        let text = if verbatim.contains(&item.message) {
+            "as the session intent says.".to_owned()
+        } else {
+            let quotation = quoted(&item.text);
+            let cost = self.cost(&quotation);
+            if cost <= self.room.intent.max(*left / 2).min(*left) {
+                verbatim.push(item.message);
+                quotation
+            } else {
+                let limit = self.room.intent.min(*left / 2);
+                match limit > 2 * LEAST {
+                    true => shortened(item, limit, &self.head.archive, self.counter),
+                    false => format!("message {}, see the archive.", item.message),
+                }
+            }
+        };
+        *left = left.saturating_sub(self.cost(&text));
+        shown.parts.insert(Part::Request, vec![text]);
+        verbatim
+    }
+
+    /// Chooses from everything else, the most important first, and counts what has no room.
+    fn rest(
+        &self,
+        shown: &mut Shown,
+        mut left: usize,
+        verbatim: &[usize],
+        chosen: &mut Vec<Piece>,
+    ) {
+        let mut misses = 0;
+        for piece in pieces(self.brief, verbatim) {
+            let cost = if misses < MISSES {
+                self.cost(&piece.text)
+            } else {
+                usize::MAX
+            };
+            if cost <= left {
+                left -= cost;
+                misses = 0;
+                chosen.push(piece);
+            } else {
+                misses += 1;
+                count(shown, piece.part, piece.message, piece.count);
+            }
+        }
+    }
+}
+
+/// Counts what has no room.
+fn count(shown: &mut Shown, part: Part, message: usize, count: usize) {
+    let more = shown.more.entry(part).or_insert(More {
+        count: 0,
+        first: message,
+        last: message,
+    });
+    more.count += count;
+    more.first = more.first.min(message);
+    more.last = more.last.max(message);
+}

@@ -1,0 +1,199 @@
+//! The pieces of a summary, and how much each matters.
+
+use std::collections::BTreeSet;
+
+use crate::brief::constraint::{Constraint, Force};
+use crate::brief::fact::Known;
+use crate::brief::form::{Part, cell, quoted};
+use crate::brief::item::Item;
+use crate::brief::{Artifact, Brief};
+use crate::prose::plain;
+
+/// A line has at most this many facts.
+const FACTS: usize = 8;
+
+/// A piece of a summary.
+#[derive(Debug, Clone)]
+pub(super) struct Piece {
+    pub(super) part: Part,
+    pub(super) message: usize,
+    /// The place among the pieces of one message.
+    pub(super) order: usize,
+    pub(super) text: String,
+    /// How many things the piece says.
+    pub(super) count: usize,
+    rank: Rank,
+}
+
+/// What a piece is worth; the most important first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Marked,
+    Rule,
+    Wish,
+    Decision,
+    Artifact,
+    Next,
+    Remaining,
+    Needed,
+    Completed,
+    Replaced,
+    Fact,
+}
+
+impl Rank {
+    /// Returns whether the newest come first. Constraints and decisions come in the order in which they were
+    /// said, so that those that stood in a summary stay in the next.
+    fn newest_first(self) -> bool {
+        matches!(
+            self,
+            Self::Artifact | Self::Needed | Self::Completed | Self::Replaced | Self::Fact
+        )
+    }
+}
+
+/// Returns the pieces that may not be dropped.
+pub(super) fn critical(brief: &Brief) -> Vec<Piece> {
+    let piece = |item: &Item| {
+        let quotation = quoted(&item.text).replace('\n', "\n  ");
+        Piece {
+            part: Part::Facts,
+            message: item.message,
+            order: 0,
+            text: format!(
+                "Marked as critical (message {}):\n  {quotation}",
+                item.message
+            ),
+            count: 1,
+            rank: Rank::Marked,
+        }
+    };
+    brief.marked.iter().map(piece).collect()
+}
+
+/// Returns all other pieces, the most important first. What stands in a message that is shown verbatim is not
+/// repeated.
+pub(super) fn pieces(brief: &Brief, verbatim: &[usize]) -> Vec<Piece> {
+    let mut out = Vec::new();
+    let marked = brief.marked.iter().map(|item| item.message);
+    let shown: BTreeSet<usize> = verbatim.iter().copied().chain(marked).collect();
+    let is_new = |message: usize| !shown.contains(&message);
+    let mut said = BTreeSet::new();
+    for one in &brief.constraints {
+        let is_plain = one.replaced.is_none() && one.replaces.is_none();
+        if is_new(one.item.message) || !is_plain {
+            said.insert(plain(&one.item.text));
+            out.push(of_constraint(one));
+        }
+    }
+    let decisions = brief.decisions.iter().filter(|item| is_new(item.message));
+    out.extend(
+        decisions
+            .filter(|item| said.insert(plain(&item.text)))
+            .map(|item| {
+                let text = format!("{} (message {})", item.text, item.message);
+                line(Part::Decisions, Rank::Decision, item.message, text)
+            }),
+    );
+    out.extend(brief.artifacts.iter().map(of_artifact));
+    let progress = &brief.progress;
+    for (part, rank, items) in [
+        (Part::Next, Rank::Next, &progress.next),
+        (Part::Remaining, Rank::Remaining, &progress.remaining),
+        (Part::Completed, Rank::Completed, &progress.completed),
+    ] {
+        let items = items.iter().filter(|item| said.insert(plain(&item.text)));
+        out.extend(items.map(|item| line(part, rank, item.message, item.text.clone())));
+    }
+    let facts: Vec<_> = brief
+        .facts
+        .iter()
+        .filter(|one| is_new(one.message))
+        .collect();
+    out.extend(of_facts(&facts, &mut said));
+    for (order, piece) in out.iter_mut().enumerate() {
+        piece.order = order;
+    }
+    out.sort_by_key(|piece| {
+        let newest = if piece.rank.newest_first() {
+            usize::MAX - piece.message
+        } else {
+            piece.message
+        };
+        (piece.rank, newest, piece.order)
+    });
+    out
+}
+
+fn line(part: Part, rank: Rank, message: usize, text: String) -> Piece {
+    Piece {
+        part,
+        message,
+        order: 0,
+        text,
+        count: 1,
+        rank,
+    }
+}
+
+fn of_constraint(one: &Constraint) -> Piece {
+    let Item { message, text } = &one.item;
+    let (rank, note) = match (one.replaced, one.replaces, one.force) {
+        (Some(by), ..) => (Rank::Replaced, format!("; replaced by message {by}")),
+        (None, Some(old), _) => (Rank::Rule, format!("; newest, instead of message {old}")),
+        (None, None, Force::Rule) => (Rank::Rule, String::new()),
+        (None, None, Force::Wish) => (Rank::Wish, String::new()),
+    };
+    line(
+        Part::Facts,
+        rank,
+        *message,
+        format!("{text} (message {message}{note})"),
+    )
+}
+
+fn of_artifact(one: &Artifact) -> Piece {
+    let status = if one.complete { "Complete" } else { "Partial" };
+    let text = format!("| {} | {} | {status} |", cell(one.name()), cell(&one.path));
+    line(Part::Artifacts, Rank::Artifact, one.message, text)
+}
+
+/// Returns lines of facts: those about one thing in one message are one line.
+fn of_facts(facts: &[&Known], said: &mut BTreeSet<String>) -> Vec<Piece> {
+    let mut out = Vec::new();
+    let one_line = |a: &&Known, b: &&Known| {
+        let same = a.message == b.message && a.about == b.about;
+        same && a.name.is_empty() == b.name.is_empty() && !(a.name.is_empty() && a.about == "user")
+    };
+    for group in facts.chunk_by(one_line) {
+        for needed in [true, false] {
+            let mut some: Vec<_> = group.iter().filter(|one| one.needed == needed).collect();
+            some.sort_by_key(|one| one.class);
+            for facts in some.chunks(FACTS) {
+                let Some(first) = facts.first() else { continue };
+                let rank = if needed { Rank::Needed } else { Rank::Fact };
+                let text = told(facts.iter().map(|one| **one));
+                if said.insert(plain(&text)) {
+                    let text = match first.name.is_empty() && first.about == "user" {
+                        true => format!("{text} (message {})", first.message),
+                        false => format!("{} (message {}): {text}", first.about, first.message),
+                    };
+                    let piece = line(Part::Facts, rank, first.message, text);
+                    out.push(Piece {
+                        count: facts.len(),
+                        ..piece
+                    });
+                }
+            }
+        }
+    }
+    out
+}
+
+fn told<'k>(facts: impl Iterator<Item = &'k Known>) -> String {
+    let one = |fact: &Known| match &*fact.name {
+        "" => fact.value.clone(),
+        name => format!("{name} {}", fact.value),
+    };
+    facts.map(one).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,187 @@
+//! The Markdown form of a summary, as the specification has it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// What stands in a summary beside the brief. The paths exist before the summary is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) session: String,
+    /// The time of the summary, with its zone.
+    pub(crate) generated: String,
+    /// How many tokens the summary saves.
+    pub(crate) saved: u64,
+    /// The path of the archive of the conversation.
+    pub(crate) archive: String,
+    /// The folder with offloaded content, if there is any.
+    pub(crate) offloaded: Option<String>,
+    /// The folder with checkpoints, if there are any.
+    pub(crate) checkpoints: Option<String>,
+}
+
+/// A part of a summary, in the order of the form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    Intent,
+    Artifacts,
+    Decisions,
+    Completed,
+    Remaining,
+    Request,
+    Facts,
+    Next,
+}
+
+/// What of a part has no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct More {
+    pub(super) count: usize,
+    pub(super) first: usize,
+    pub(super) last: usize,
+}
+
+/// The texts that a summary shows.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Shown {
+    pub(super) parts: BTreeMap<Part, Vec<String>>,
+    pub(super) more: BTreeMap<Part, More>,
+}
+
+impl Shown {
+    fn of(&self, part: Part) -> &[String] {
+        self.parts.get(&part).map_or(&[], Vec::as_slice)
+    }
+
+    fn more(&self, part: Part) -> Option<String> {
+        let More { count, first, last } = self.more.get(&part)?;
+        let messages = match first == last {
+            true => format!("message {first}"),
+            false => format!("messages {first} to {last}"),
+        };
+        Some(format!(
+            "{count} more in the archive, {messages}; `recover TOPIC` finds them."
+        ))
+    }
+
+    /// Returns the lines of a part, each behind its mark.
+    fn lines(&self, part: Part, mark: impl Fn(usize) -> String) -> Vec<String> {
+        let lines = self.of(part).iter().cloned().chain(self.more(part));
+        let lines = lines.enumerate();
+        lines
+            .map(|(at, line)| format!("{}{line}", mark(at + 1)))
+            .collect()
+    }
+
+    fn list(&self, part: Part, mark: impl Fn(usize) -> String) -> String {
+        let lines = self.lines(part, mark);
+        if lines.is_empty() {
+            "None.".to_owned()
+        } else {
+            lines.join("\n")
+        }
+    }
+}
+
+/// Writes a summary.
+pub(super) fn render(head: &Head, phase: &str, shown: &Shown) -> String {
+    let bullet = |_| "- ".to_owned();
+    let numbered = |number| format!("{number}. ");
+    let intent = shown.lines(Part::Intent, |_| String::new());
+    let intent = if intent.is_empty() {
+        "None.".to_owned()
+    } else {
+        intent.join("\n\n")
+    };
+    let folder = |folder: &Option<String>| folder.clone().unwrap_or_else(|| "None.".to_owned());
+    let mut out = String::new();
+    // Writing to a text does not fail.
+    let _ = write!(
+        out,
+        "## Session Summary\n**Session ID:** {}\n**Generated:** {}\n**Context Saved:** {} tokens\n\n\
+         ### Session Intent\n{intent}\n\n\
+         ### Artifacts Created\n{}\n\n\
+         ### Key Decisions\n{}\n\n\
+         ### Current Progress\n- **Phase:** {phase}\n- **Completed:**{}\n- **Remaining:**{}\n\
+         - **Current request:**{}\n\n\
+         ### Critical Facts\n{}\n\n\
+         ### Next Steps\n{}\n\n\
+         ### Recovery References\n- **Full conversation:** {}\n- **Offloaded content:** {}\n- **Checkpoints:** {}\n",
+        head.session,
+        head.generated,
+        thousands(head.saved),
+        table(shown),
+        shown.list(Part::Decisions, numbered),
+        nested(shown, Part::Completed),
+        nested(shown, Part::Remaining),
+        request(shown),
+        shown.list(Part::Facts, bullet),
+        shown.list(Part::Next, numbered),
+        head.archive,
+        folder(&head.offloaded),
+        folder(&head.checkpoints),
+    );
+    out
+}
+
+fn table(shown: &Shown) -> String {
+    let rows = shown.of(Part::Artifacts);
+    let more = shown.more(Part::Artifacts);
+    if rows.is_empty() {
+        return more.unwrap_or_else(|| "None.".to_owned());
+    }
+    let mut lines = vec![
+        "| Artifact | Path | Status |".to_owned(),
+        "|----------|------|--------|".to_owned(),
+    ];
+    lines.extend(rows.iter().cloned());
+    // A line right behind a table would be a row of it.
+    lines.extend(more.map(|more| format!("\n{more}")));
+    lines.join("\n")
+}
+
+fn nested(shown: &Shown, part: Part) -> String {
+    let lines = shown.lines(part, |_| "\n  - ".to_owned());
+    if lines.is_empty() {
+        " None.".to_owned()
+    } else {
+        lines.concat()
+    }
+}
+
+fn request(shown: &Shown) -> String {
+    match shown.of(Part::Request) {
+        [text] if text.starts_with('>') || text.contains("\n>") => format!("\n\n{text}"),
+        [text] => format!(" {text}"),
+        _ => " None.".to_owned(),
+    }
+}
+
+/// Returns a text as a quotation: each line behind its mark, and nothing else changed.
+pub(super) fn quoted(text: &str) -> String {
+    let line = |line| {
+        if line == "" {
+            ">".to_owned()
+        } else {
+            format!("> {line}")
+        }
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the cell of a table.
+pub(super) fn cell(text: &str) -> String {
+    text.replace(['\n', '\r'], " ").replace('|', "\\|")
+}
+
+/// Returns a number with its thousands separated.
+pub(super) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

@@ -1,0 +1,86 @@
+//! The objectives of the user.
+
+use super::item::Item;
+use crate::message::Role;
+use crate::prose::Sentence;
+use crate::said::Said;
+
+/// Beginnings that mark a message as a new objective.
+const NEW: [&str; 22] = [
+    "new objective",
+    "new task",
+    "new goal",
+    "next task",
+    "next objective",
+    "different task",
+    "another task",
+    "change of plan",
+    "change of plans",
+    "forget that",
+    "forget about that",
+    "forget the previous",
+    "forget what i said",
+    "scrap that",
+    "ignore the previous",
+    "stop that",
+    "let's switch to",
+    "let's move on to",
+    "instead of that",
+    "now i want you to",
+    "now i need you to",
+    "your new task",
+];
+/// Words of a greeting, which is not an objective.
+const GREETING: [&str; 14] = [
+    "hi",
+    "hello",
+    "hey",
+    "there",
+    "good",
+    "morning",
+    "afternoon",
+    "evening",
+    "day",
+    "dear",
+    "thanks",
+    "please",
+    "everyone",
+    "all",
+];
+
+/// Returns the first message of the user, and each later one that is marked as a new objective.
+pub(super) fn intent(said: &[Said]) -> Vec<Item> {
+    let mut found: Vec<Item> = Vec::new();
+    let mut greeted = false;
+    for (order, message) in users(said).enumerate() {
+        if order == 0 || greeted || is_new(&message.text) {
+            found.push(Item::new(message.index, &*message.text));
+            greeted = (order == 0 || greeted) && greets(&message.text);
+        }
+    }
+    found
+}
+
+/// Returns the last message of the user.
+pub(super) fn request(said: &[Said]) -> Option<Item> {
+    let last = users(said).last()?;
+    Some(Item::new(last.index, &*last.text))
+}
+
+/// Returns the messages in which the user says something.
+fn users(said: &[Said]) -> impl Iterator<Item = &Said> {
+    let is_user = |said: &&Said| said.role == Role::User && !said.text.trim().is_empty();
+    said.iter().filter(is_user)
+}
+
+fn is_new(text: &str) -> bool {
+    let start = text.trim_start().lines().next().unwrap_or_default();
+    Sentence::of(start).begins(&NEW)
+}
+
+fn greets(text: &str) -> bool {
+    let plain = crate::prose::plain(text);
+    plain
+        .split_whitespace()
+        .all(|word| GREETING.contains(&word))
+}
