@@ -3,8 +3,9 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    aacp, agent, bench, check, collab, completions, convert, decode, demo, encode, erase, explain,
-    fix, generate, grammar, man, primer, ready, registry, send, serve, session, tail, tokens,
+    aacp, agent, bench, check, collab, completions, context, convert, decode, demo, encode, erase,
+    explain, fix, generate, grammar, man, primer, ready, registry, send, serve, session, tail,
+    tokens,
 };
 use crate::outcome::Outcome;
 
@@ -69,6 +70,8 @@ pub(crate) enum Command {
     Aacp(aacp::Command),
     #[command(subcommand)]
     Collab(collab::Command),
+    #[command(subcommand)]
+    Context(context::Command),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -99,6 +102,7 @@ impl Command {
             Self::Registry(command) => registry::run(command),
             Self::Aacp(command) => aacp::run(command),
             Self::Collab(command) => collab::run(command),
+            Self::Context(command) => context::run(command),
             Self::Completions(args) => completions::run(args, Cli::command()),
             Self::Man(args) => man::run(args, Cli::command()),
         }

@@ -7,6 +7,7 @@ pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod collab;
 pub(crate) mod completions;
+pub(crate) mod context;
 pub(crate) mod convert;
 pub(crate) mod decode;
 pub(crate) mod demo;

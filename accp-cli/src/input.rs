@@ -82,6 +82,19 @@ impl Input {
         Ok(())
     }
 
+    /// Reads the whole input as text, and returns it behind its name.
+    pub(crate) fn text(mut self) -> Result<(String, String), Failure> {
+        self.skip_mark()?;
+        let mut bytes = Vec::new();
+        let read = self.reader.read_to_end(&mut bytes);
+        read.map_err(|error| Failure::Io(self.name.clone(), error))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            Failure::Input(format!("{}: byte {at} is not UTF-8; give UTF-8", self.name))
+        })?;
+        Ok((self.name, text))
+    }
+
     /// Splits the input into lines.
     pub(crate) fn into_lines(self) -> Lines {
         Lines {

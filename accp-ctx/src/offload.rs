@@ -37,7 +37,8 @@ pub(crate) fn offload(
 ) -> Option<Offloaded> {
     let text = message.text_of(answer);
     let before = window.tokens(message, counter);
-    let most = TOKENS.min(window.large_result() / 2);
+    // Of a short result a part is shown, so that moving it out saves something.
+    let most = TOKENS.min(counter.count(&text) as u64 / 4);
     let preview = preview(&text, most, counter);
     let lines = text.lines().count();
     let mut saved = before;

@@ -14,7 +14,7 @@ use crate::finding::Finding;
 use crate::hooks::Hooks;
 use crate::list::MessageList;
 use crate::message::Message;
-use crate::session::{Covers, Kind, Session, Slot, Stranger};
+use crate::session::{Covers, Kind, Session, Slot, Stranger, Taken, Use};
 use crate::summary::{Summarizer, SummaryError};
 use crate::window::{State, Window};
 use crate::writes::Writes;
@@ -38,6 +38,15 @@ pub trait World {
 
     /// Returns the text of a file that the program wrote, if it can be read.
     fn written(&self, path: &str) -> Option<String>;
+}
+
+/// What can be planned without a new list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Apart {
+    /// A checkpoint of the list as it stands.
+    Checkpoint,
+    /// The shortest list to go on with.
+    Fresh,
 }
 
 /// What a plan is made with.
@@ -93,17 +102,37 @@ pub struct Plan {
     pub(crate) archived: usize,
     /// How many checkpoints there are then.
     pub(crate) checkpoints: u64,
+    /// How full the window is then.
+    pub(crate) window: Option<Use>,
     /// Tokens of the list that was given.
     pub before: u64,
     /// Tokens of the list that leaves.
     pub after: u64,
-    /// How full the window was, with the list that was given.
+    /// How full the window is with the list that leaves.
     pub state: State,
     /// What the caller should do, if anything.
     pub advice: Option<String>,
 }
 
 impl Plan {
+    /// Returns the plan that leaves a session as it is.
+    pub(crate) fn unchanged(session: &Session) -> Self {
+        Self {
+            slots: session.slots.clone(),
+            new: Vec::new(),
+            made: Vec::new(),
+            events: Vec::new(),
+            files: Vec::new(),
+            archived: session.archived,
+            checkpoints: session.checkpoints,
+            window: None,
+            before: 0,
+            after: 0,
+            state: State::Green,
+            advice: None,
+        }
+    }
+
     /// Returns whether there is nothing to keep: nothing was said, and nothing was done.
     pub(crate) fn is_empty(&self) -> bool {
         self.new.is_empty() && self.made.is_empty() && self.files.is_empty()
@@ -131,6 +160,26 @@ impl Session {
         planner.finish(taken.new)
     }
 
+    /// Plans a checkpoint of the list as it stands, or the shortest list to go on with: system messages, a summary,
+    /// and the newest turn.
+    ///
+    /// # Errors
+    /// When what is marked as critical does not fit.
+    pub fn plan_apart(&self, means: &Means<'_>, apart: Apart) -> Result<Plan, PlanError> {
+        let list = MessageList::of(self.form, self.slots.iter().map(|slot| slot.message.raw()));
+        let list = list.map_err(|fault| PlanError::Invalid(vec![fault]))?;
+        let taken = Taken {
+            slots: self.slots.clone(),
+            new: Vec::new(),
+        };
+        let mut planner = Planner::new(self, means, &list, &taken);
+        match apart {
+            Apart::Checkpoint => planner.checkpoint(),
+            Apart::Fresh => planner.begin_anew()?,
+        }
+        planner.finish(Vec::new())
+    }
+
     /// Returns what has happened, once the files of a plan are written.
     pub(crate) fn apply(&mut self, plan: &Plan) {
         self.originals.extend(plan.new.iter().cloned());
@@ -140,6 +189,7 @@ impl Session {
         self.slots.clone_from(&plan.slots);
         self.archived = plan.archived;
         self.checkpoints = plan.checkpoints;
+        self.use_of = plan.window.or(self.use_of);
         self.events.extend(plan.events.iter().cloned());
     }
 }

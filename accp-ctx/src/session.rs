@@ -5,11 +5,15 @@ use std::ops::Range;
 
 use accp_registry::Hash;
 
+use crate::brief::Brief;
 use crate::event::Event;
+use crate::finding::Finding;
 use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::Message;
 use crate::names::SessionId;
+use crate::said::said;
+use crate::writes::Writes;
 
 /// A message of the list as it stands.
 #[derive(Debug, Clone)]
@@ -78,6 +82,19 @@ pub struct Session {
     pub(crate) checkpoints: u64,
     /// The log.
     pub(crate) events: Vec<Event>,
+    /// How full the window was with the last list.
+    pub(crate) use_of: Option<Use>,
+}
+
+/// How much of a window a list uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Use {
+    /// The tokens of the list, and of what a model reads beside it.
+    pub tokens: u64,
+    /// The tokens that it may have.
+    pub room: u64,
+    /// The tokens of the window.
+    pub window: u64,
 }
 
 /// A list that does not belong to the session.
@@ -135,7 +152,13 @@ impl Session {
             archived: 0,
             checkpoints: 0,
             events: Vec::new(),
+            use_of: None,
         }
+    }
+
+    /// Returns the form of its lists.
+    pub fn form(&self) -> Form {
+        self.form
     }
 
     /// Returns the id.
@@ -151,6 +174,33 @@ impl Session {
     /// Returns the log, the oldest event first.
     pub fn events(&self) -> &[Event] {
         &self.events
+    }
+
+    /// Returns how full the window was with the last list that changed anything.
+    pub fn use_of(&self) -> Option<Use> {
+        self.use_of
+    }
+
+    /// Returns the messages that are marked as critical, by index.
+    pub fn marks(&self) -> impl Iterator<Item = usize> {
+        self.marks.iter().copied()
+    }
+
+    /// Returns the number of the last checkpoint; 0 if there is none.
+    pub fn checkpoints(&self) -> u64 {
+        self.checkpoints
+    }
+
+    /// Returns the conversation as it was said.
+    pub fn restored(&self) -> Result<MessageList, Finding> {
+        MessageList::of(self.form, self.originals.iter().map(Message::raw))
+    }
+
+    /// Returns the first message of the user, and each later one that is marked as a new objective, verbatim.
+    pub fn intent(&self) -> Vec<String> {
+        let all = said(self.form, &self.originals);
+        let brief = Brief::of(&all, &BTreeSet::new(), &Writes::default());
+        brief.intent.into_iter().map(|item| item.text).collect()
     }
 
     /// Finds out what is new in a list, and returns the list as it stands with that.

@@ -33,7 +33,7 @@ pub(crate) struct Args {
 }
 
 /// The choice of the tokenizer.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct CounterArgs {
     /// The encoding to count tokens in
     #[arg(long, value_parser = PossibleValuesParser::new(Bpe::ENCODINGS))]

@@ -15,7 +15,7 @@ use crate::form::Form;
 use crate::message::Message;
 use crate::names::SessionId;
 use crate::plan::Plan;
-use crate::session::{Covers, Kind, Session, Slot};
+use crate::session::{Covers, Kind, Session, Slot, Use};
 
 /// The name of a session's side in the store.
 const SIDE: &str = "context";
@@ -67,6 +67,9 @@ pub(crate) struct Step {
     /// Messages that the caller marked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     marks: Vec<usize>,
+    /// How full the window was then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    use_of: Option<Use>,
 }
 
 /// What stands in a place of the list.
@@ -176,6 +179,9 @@ impl Cold {
             kept.session.checkpoints = step.checkpoints;
             kept.session.events.extend(step.events);
             kept.session.marks.extend(step.marks);
+            if step.use_of.is_some() {
+                kept.session.use_of = step.use_of;
+            }
             kept.files.extend(step.files);
             kept.steps += 1;
         }
@@ -245,6 +251,7 @@ impl Cold {
             events: plan.events.clone(),
             files,
             marks,
+            use_of: plan.window.clone(),
         };
         let text = serde_json::to_vec(&step).unwrap_or_default();
         batch.cold.push(value(

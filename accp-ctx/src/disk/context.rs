@@ -16,7 +16,7 @@ use crate::form::Form;
 use crate::hooks::Hooks;
 use crate::list::MessageList;
 use crate::names::{CHECKPOINTS, CONVERSATIONS, INTERMEDIATE, OFFLOADED, SessionId};
-use crate::plan::{Means, Plan, PlanError, World};
+use crate::plan::{Apart, Means, Plan, PlanError, World};
 use crate::session::Session;
 use crate::summary::Summarizer;
 use crate::window::{State, Window};
@@ -56,6 +56,24 @@ pub enum ContextError {
         /// The path below the root.
         path: String,
     },
+    /// The conversation has no such message.
+    #[error(
+        "there is no message {message}; the conversation has {of}, and the first has the index 0"
+    )]
+    NoMessage {
+        /// The index that was asked for.
+        message: usize,
+        /// How many messages there are.
+        of: usize,
+    },
+    /// The session has no such checkpoint.
+    #[error("there is no checkpoint {number}; the session has {of}, from 1 on")]
+    NoCheckpoint {
+        /// The number that was asked for.
+        number: u64,
+        /// How many there are.
+        of: u64,
+    },
     /// The session is not there.
     #[error(
         "there is no session {id} below {root}; `accp context compress --session {id}` begins one"
@@ -84,6 +102,23 @@ pub struct Options<'o> {
     pub force: bool,
     /// The time, in the zone that logs have.
     pub now: OffsetDateTime,
+}
+
+impl<'o> Options<'o> {
+    fn means<'m>(&'m self, world: &'m dyn World) -> Means<'m>
+    where
+        'o: 'm,
+    {
+        Means {
+            window: self.window,
+            counter: self.counter,
+            writes: self.writes,
+            world,
+            summarizer: self.summarizer,
+            force: self.force,
+            now: self.now,
+        }
+    }
 }
 
 /// A list that fits its window, and what was done for that.
@@ -179,21 +214,9 @@ impl<F: Files> Context<F> {
         hooks: &mut dyn Hooks,
     ) -> Result<Compressed, ContextError> {
         let fresh = Session::new(self.id.clone(), list.form());
-        let session = self.kept.as_ref().map_or(&fresh, |kept| &kept.session);
-        let here = Here {
-            root: &self.root,
-            work: options.work,
-            files: &self.files,
-        };
-        let means = Means {
-            window: options.window,
-            counter: options.counter,
-            writes: options.writes,
-            world: &here,
-            summarizer: options.summarizer,
-            force: options.force,
-            now: options.now,
-        };
+        let session = self.session().unwrap_or(&fresh);
+        let here = self.here(options);
+        let means = options.means(&here);
         let plan = session.plan(list, &means, hooks)?;
         self.keep(list.form(), &plan, Vec::new(), options.now)?;
         for event in &plan.events {
@@ -208,6 +231,87 @@ impl<F: Files> Context<F> {
             events: plan.events,
             advice: plan.advice,
         })
+    }
+
+    /// Marks a message of the conversation as critical: no summary drops it.
+    ///
+    /// # Errors
+    /// When there is no such message, or cold state cannot be written.
+    pub fn mark(&mut self, message: usize, now: OffsetDateTime) -> Result<(), ContextError> {
+        let session = self.begun()?;
+        let of = session.originals.len();
+        if message >= of {
+            return Err(ContextError::NoMessage { message, of });
+        }
+        if session.marks.contains(&message) {
+            return Ok(());
+        }
+        let (form, plan) = (session.form, Plan::unchanged(session));
+        self.keep(form, &plan, vec![message], now)
+    }
+
+    /// Takes a checkpoint of the list as it stands, and returns its number.
+    ///
+    /// # Errors
+    /// When the session has not begun, or a file cannot be written.
+    pub fn checkpoint(&mut self, options: &Options<'_>) -> Result<u64, ContextError> {
+        self.apart(options, Apart::Checkpoint)?;
+        Ok(self.begun()?.checkpoints)
+    }
+
+    /// Returns the shortest list to go on with, and makes it the list of the session: system messages, a summary,
+    /// and the newest turn.
+    ///
+    /// # Errors
+    /// When the session has not begun, what is marked as critical does not fit, or a file cannot be written.
+    pub fn resume(&mut self, options: &Options<'_>) -> Result<MessageList, ContextError> {
+        self.apart(options, Apart::Fresh)?;
+        let session = self.begun()?;
+        let list = MessageList::of(
+            session.form,
+            session.slots.iter().map(|slot| slot.message.raw()),
+        );
+        list.map_err(|fault| PlanError::Invalid(vec![fault]).into())
+    }
+
+    /// Returns the text of a checkpoint: JSON, with the list in `list`.
+    ///
+    /// # Errors
+    /// When there is no such checkpoint, or cold state cannot be read.
+    pub fn checkpoint_text(&mut self, number: u64) -> Result<String, ContextError> {
+        let path = self.id.checkpoint(number);
+        let files = self.kept.iter().flat_map(|kept| &kept.files);
+        let file = files.filter(|file| file.path == path).next_back().cloned();
+        let of = self.begun()?.checkpoints;
+        let file = file.ok_or(ContextError::NoCheckpoint { number, of })?;
+        Ok(self.cold.file(&file)?)
+    }
+
+    fn apart(&mut self, options: &Options<'_>, apart: Apart) -> Result<(), ContextError> {
+        let session = self.begun()?;
+        let here = self.here(options);
+        let plan = session.plan_apart(&options.means(&here), apart)?;
+        let form = session.form;
+        self.keep(form, &plan, Vec::new(), options.now)
+    }
+
+    /// Returns the session.
+    ///
+    /// # Errors
+    /// When it has not begun.
+    pub fn begun(&self) -> Result<&Session, ContextError> {
+        self.session().ok_or_else(|| ContextError::NoSession {
+            id: self.id.as_str().to_owned(),
+            root: self.root.display().to_string(),
+        })
+    }
+
+    fn here<'h>(&'h self, options: &Options<'h>) -> Here<'h, F> {
+        Here {
+            root: &self.root,
+            work: options.work,
+            files: &self.files,
+        }
     }
 
     /// Keeps a plan: cold first, then the files, so that what a crash leaves undone is known.

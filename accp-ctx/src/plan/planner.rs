@@ -14,7 +14,7 @@ use crate::list::MessageList;
 use crate::message::{Message, Role};
 use crate::names;
 use crate::said::{Said, said};
-use crate::session::{Covers, Kind, Session, Slot, Taken};
+use crate::session::{Covers, Kind, Session, Slot, Taken, Use};
 use crate::unit::{Unit, last, units};
 use crate::window::State;
 
@@ -32,6 +32,8 @@ pub(super) struct Planner<'p> {
     /// Tokens beside the list.
     beside: u64,
     before: u64,
+    /// Whether something was said since the last list.
+    has_news: bool,
     events: Vec<Event>,
 }
 
@@ -57,12 +59,6 @@ pub(super) struct Act {
     saved: Draft,
 }
 
-impl Act {
-    pub(super) fn before(&self) -> u64 {
-        self.before
-    }
-}
-
 impl<'p> Planner<'p> {
     pub(super) fn new(
         session: &'p Session,
@@ -81,6 +77,7 @@ impl<'p> Planner<'p> {
             all,
             beside: given.beside(means.counter),
             before: 0,
+            has_news: !taken.new.is_empty(),
             events: Vec::new(),
             draft: Draft {
                 archived: session.archived,
@@ -104,6 +101,11 @@ impl<'p> Planner<'p> {
     /// Returns the tokens of the list.
     pub(super) fn total(&self) -> u64 {
         self.draft.tokens.iter().sum::<u64>() + self.beside
+    }
+
+    /// Returns the tokens beside the list.
+    pub(super) fn beside(&self) -> u64 {
+        self.beside
     }
 
     /// Returns the least number of tokens that a step saves.
@@ -130,6 +132,11 @@ impl<'p> Planner<'p> {
 
     /// Lets all tiers act, in order.
     pub(super) fn run(&mut self, hooks: &mut dyn Hooks) -> Result<(), PlanError> {
+        // A list that was compressed stays as it is until something is said (CTX-73).
+        let fits = self.total() <= self.means.window.room();
+        if !self.has_news && fits && !self.means.force {
+            return Ok(());
+        }
         self.large_results(hooks);
         self.results(hooks);
         self.inputs(hooks);
@@ -365,12 +372,10 @@ impl<'p> Planner<'p> {
 
     pub(super) fn finish(mut self, new: Vec<Message>) -> Result<Plan, PlanError> {
         let after = self.total();
-        let state = self
-            .means
-            .window
-            .state(self.before.min(self.means.window.room()).max(after));
+        let window = self.means.window;
+        let state = window.state(after);
         let mut advice = None;
-        if self.means.window.state(after) == State::Critical {
+        if state == State::Critical {
             let is_new = !new.is_empty() || !self.draft.made.is_empty();
             if is_new && self.draft.checkpoints == self.session.checkpoints {
                 self.archive();
@@ -390,6 +395,11 @@ impl<'p> Planner<'p> {
             files: self.draft.files,
             archived: self.draft.archived,
             checkpoints: self.draft.checkpoints,
+            window: Some(Use {
+                tokens: after,
+                room: window.room(),
+                window: window.size(),
+            }),
             before: self.before,
             after,
             state,

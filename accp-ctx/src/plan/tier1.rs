@@ -1,5 +1,7 @@
 //! Tier 1: large results.
 
+use std::cmp::Reverse;
+
 use super::planner::Planner;
 use crate::event::Tier;
 use crate::hooks::Hooks;
@@ -51,22 +53,25 @@ impl Planner<'_> {
         self.keep_if(act, goal, hooks);
     }
 
-    /// Moves results of the newest turns out as well, the largest first, until the list fits.
-    pub(super) fn results_that_do_not_fit(&mut self, hooks: &mut dyn Hooks) {
+    /// Moves results of the newest turn out as well, the largest first, until that many tokens are saved.
+    pub(super) fn results_that_do_not_fit(&mut self, wanted: u64, hooks: &mut dyn Hooks) {
         let room = self.means.window.room();
+        let before = self.total();
         let act = self.begin(
             Tier::One,
-            format!("{} tokens, over the window of {room}", self.total()),
+            format!("{before} tokens, over the window of {room}"),
         );
+        let newest = self.newest(1);
         let mut all = self.found(0, self.draft.slots.len());
-        all.sort_by_key(|found| std::cmp::Reverse(found.tokens));
+        all.retain(|found| found.slot >= newest);
+        all.sort_by_key(|found| Reverse(found.tokens));
         for found in all {
-            if self.total() <= room {
+            if before - self.total() >= wanted {
                 break;
             }
             self.offload(&found);
         }
-        if self.total() < act.before() {
+        if self.total() < before {
             self.end(act, hooks)
         } else {
             self.undo(act)

@@ -1,5 +1,10 @@
 //! Tier 3: the conversation becomes a summary.
 
+use std::fmt;
+
+use accp_frame::TokenCounter;
+use serde_json::Value as Json;
+
 use super::PlanError;
 use super::planner::Planner;
 use crate::archive::{Archive, Archived};
@@ -14,6 +19,8 @@ use crate::unit::{Unit, last};
 
 /// The most of a window that a summary takes, in percent.
 const SUMMARY: u64 = 20;
+/// The most tokens that stand around a summary in its message.
+const AROUND: u64 = 24;
 /// The most of a window that an intent takes that is shown whole, in thousandths.
 const INTENT: u64 = 125;
 
@@ -26,47 +33,58 @@ impl Planner<'_> {
         if total < limit {
             return Ok(());
         }
+        // The newest turn stays, and so do system messages. If there is no room for a summary beside them, results
+        // of the newest turn leave too.
+        let least = self.least(&self.units()) + window.tokens_at(SUMMARY);
+        if least > window.room() && total > window.room() {
+            self.results_that_do_not_fit(least - window.room(), hooks);
+        }
+        let total = self.total();
         let act = self.begin(Tier::Three, self.over(total));
-        if self.sum_up()? {
-            let saved = total.saturating_sub(self.total());
-            let must = total > window.room();
-            if saved >= self.step()
-                || must && saved > 0
-                || total >= window.tokens_at(window.limits().fresh) && saved > 0
-            {
-                self.checkpoint();
-                self.end(act, hooks);
-            } else {
-                self.undo(act);
-            }
+        let is_shorter = self.sum_up(self.goal())?;
+        let saved = total.saturating_sub(self.total());
+        // A window that is nearly full takes any step.
+        let is_step = saved >= self.step() || total >= window.tokens_at(window.limits().fresh);
+        if is_shorter && saved > 0 && is_step {
+            self.checkpoint();
+            self.end(act, hooks);
         } else {
             self.undo(act);
-        }
-        if self.total() > window.room() {
-            self.results_that_do_not_fit(hooks);
         }
         Ok(())
     }
 
-    /// Puts a summary in the place of the turns that leave. Returns false if nothing can leave.
-    fn sum_up(&mut self) -> Result<bool, PlanError> {
+    /// Sums up all but the newest turn, to go on with in a fresh session (CTX-10).
+    pub(in crate::plan) fn begin_anew(&mut self) -> Result<(), PlanError> {
+        let act = self.begin(Tier::Three, "a fresh session".to_owned());
+        if self.sum_up(0)? {
+            self.checkpoint();
+            self.end(act, &mut ());
+        }
+        Ok(())
+    }
+
+    /// Puts a summary in the place of the turns that leave, until the list has `goal` tokens. Returns false if nothing can leave.
+    fn sum_up(&mut self, goal: u64) -> Result<bool, PlanError> {
         let window = self.means.window;
         let units = self.units();
-        let most = window.tokens_at(SUMMARY);
+        // At least the newest turn stays, so that a summary may have to be shorter than it could.
+        let left = window.room().saturating_sub(self.least(&units));
+        let most = window.tokens_at(SUMMARY).min(left);
         // Room is left for the largest summary first, and then for the one that was written.
-        let first = self.first_kept(&units, most);
+        let first = self.first_kept(&units, most, goal);
         let Some((slots, made)) = self.with_summary(&units, first, most)? else {
             return Ok(false);
         };
         let written = window.tokens(&made.message, self.means.counter);
-        let better = self.first_kept(&units, written + written / 8);
+        let better = self.first_kept(&units, written + written / 8, goal);
         let second = if better < first {
             self.with_summary(&units, better, most)?
         } else {
             None
         };
         let (slots, made) = match second {
-            Some((slots, made)) if self.tokens_of(&slots) <= self.goal() => (slots, made),
+            Some((slots, made)) if self.tokens_of(&slots) <= goal => (slots, made),
             _ => (slots, made),
         };
         self.archive();
@@ -85,15 +103,28 @@ impl Planner<'_> {
 
     fn tokens_of(&self, slots: &[Slot]) -> u64 {
         let tokens = |slot: &Slot| self.means.window.tokens(&slot.message, self.means.counter);
-        slots.iter().map(tokens).sum::<u64>() + self.total() - self.draft.tokens.iter().sum::<u64>()
+        slots.iter().map(tokens).sum::<u64>() + self.beside()
+    }
+
+    /// Returns the tokens of the list without anything that can leave.
+    fn least(&self, units: &[Unit]) -> u64 {
+        let must = last(units);
+        let stay = units
+            .iter()
+            .enumerate()
+            .filter(|(at, unit)| unit.is_system || *at >= must);
+        self.beside() + self.tokens_in(stay.map(|(_, unit)| unit))
+    }
+
+    fn tokens_in<'u>(&self, units: impl IntoIterator<Item = &'u Unit>) -> u64 {
+        let tokens = |unit: &Unit| self.draft.tokens[unit.messages.clone()].iter().sum::<u64>();
+        units.into_iter().map(tokens).sum()
     }
 
     /// Returns the first unit that stays, if a summary has so many tokens.
-    fn first_kept(&self, units: &[Unit], summary: u64) -> usize {
-        let tokens = |unit: &Unit| self.draft.tokens[unit.messages.clone()].iter().sum::<u64>();
-        let system: u64 = units.iter().filter(|unit| unit.is_system).map(tokens).sum();
-        let beside = self.total() - self.draft.tokens.iter().sum::<u64>();
-        let mut used = beside + system + summary;
+    fn first_kept(&self, units: &[Unit], summary: u64, goal: u64) -> usize {
+        let mut used =
+            self.beside() + self.tokens_in(units.iter().filter(|unit| unit.is_system)) + summary;
         let must = last(units);
         let mut first = units.len();
         for (at, unit) in units.iter().enumerate().rev() {
@@ -104,9 +135,9 @@ impl Planner<'_> {
                 break;
             }
             if !unit.is_system {
-                used += tokens(unit);
+                used += self.tokens_in([unit]);
             }
-            if at < must && used > self.goal() {
+            if at < must && used > goal {
                 break;
             }
             first = at;
@@ -175,10 +206,10 @@ impl Planner<'_> {
         };
         let tokens = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
         let room = Room {
-            total: tokens(most),
+            total: tokens(most.saturating_sub(AROUND)),
             intent: tokens(window.room() * INTENT / 1_000),
         };
-        let rules = brief.write(&head, room, means.counter)?;
+        let rules = brief.write(&head, room, &Sent(means.counter))?;
         let marked: Vec<_> = brief.marked.iter().map(|item| item.text.clone()).collect();
         let left = || {
             let left = self.all.iter().filter(|said| leaves[said.index]);
@@ -187,13 +218,33 @@ impl Planner<'_> {
         };
         let wanted = Wanted {
             rules: &rules,
-            room: most,
+            room: room.total as u64,
             left: &left,
             marked: &marked,
         };
         let better = means.summarizer.summarize(&wanted);
-        let better = better.filter(|text| wanted.accepts(text, means.counter.count(text) as u64));
+        let counter = Sent(means.counter);
+        let better = better.filter(|text| wanted.accepts(text, counter.count(text) as u64));
         Ok(better.unwrap_or(rules))
+    }
+}
+
+/// Counts a text as it is sent: in the string of a JSON message.
+struct Sent<'c>(&'c dyn TokenCounter);
+
+impl fmt::Debug for Sent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Sent").field(&self.0.name()).finish()
+    }
+}
+
+impl TokenCounter for Sent<'_> {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn count(&self, text: &str) -> usize {
+        self.0.count(&Json::from(text).to_string())
     }
 }
 

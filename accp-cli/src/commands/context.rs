@@ -1,0 +1,218 @@
+//! `accp context`: a conversation inside the window of its model.
+
+mod change;
+mod check;
+mod compress;
+mod look;
+mod report;
+mod run;
+
+use std::path::PathBuf;
+
+use accp_ctx::disk::{Context, ContextError, Options};
+use accp_ctx::{Form, MessageList, SessionId, Window, Writes};
+use accp_tokens::Bpe;
+use clap::ValueEnum;
+use time::{OffsetDateTime, UtcOffset};
+
+use super::tokens::CounterArgs;
+use crate::choices::Format;
+use crate::input::Input;
+use crate::outcome::{Failure, Outcome};
+
+/// Keep a conversation inside the window of its model, forget nothing, and break no list
+///
+/// An agent's program gives its list of messages to `accp context compress` before each call of its model, and gets
+/// the list to send: large results move to files, inputs that are on disk are cut, and old turns become a summary.
+/// What left the list is found again by `recover`, `read` and `restore`.
+#[derive(Debug, clap::Subcommand)]
+#[command(verbatim_doc_comment)]
+pub(crate) enum Command {
+    Compress(compress::Args),
+    Check(check::CheckArgs),
+    Status(look::StatusArgs),
+    Recover(look::RecoverArgs),
+    Read(look::ReadArgs),
+    Restore(look::RestoreArgs),
+    Intent(look::IntentArgs),
+    Log(look::LogArgs),
+    Checkpoint(change::CheckpointArgs),
+    Resume(change::ResumeArgs),
+    Mark(change::MarkArgs),
+    Do(run::Args),
+}
+
+/// Runs the command.
+pub(crate) fn run(command: &Command) -> Outcome {
+    match command {
+        Command::Compress(args) => compress::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Status(args) => look::status(args),
+        Command::Recover(args) => look::recover(args),
+        Command::Read(args) => look::read(args),
+        Command::Restore(args) => look::restore(args),
+        Command::Intent(args) => look::intent(args),
+        Command::Log(args) => look::log(args),
+        Command::Checkpoint(args) => change::checkpoint(args),
+        Command::Resume(args) => change::resume(args),
+        Command::Mark(args) => change::mark(args),
+        Command::Do(args) => run::run(args),
+    }
+}
+
+/// The form of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Messages {
+    /// OpenAI chat
+    Openai,
+    /// Anthropic messages
+    Anthropic,
+    /// OpenAI Responses
+    Responses,
+}
+
+impl From<Messages> for Form {
+    fn from(messages: Messages) -> Self {
+        match messages {
+            Messages::Openai => Self::OpenAi,
+            Messages::Anthropic => Self::Anthropic,
+            Messages::Responses => Self::Responses,
+        }
+    }
+}
+
+/// A session, and where it is kept.
+#[derive(Debug, Clone, clap::Args)]
+struct Place {
+    /// The id of the session: letters, digits, `_` and `-`
+    #[arg(long, value_name = "ID", default_value = "default", value_parser = SessionId::new)]
+    session: SessionId,
+    /// The folder that keeps sessions
+    #[arg(long, value_name = "DIR", default_value = "Memory/Shared")]
+    root: PathBuf,
+    /// The zone of all times, such as +02:00
+    #[arg(long, value_name = "ZONE", default_value = "+00:00", value_parser = zone)]
+    #[arg(allow_hyphen_values = true)]
+    zone: UtcOffset,
+    /// The format of the result; `json` is one object a line
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+impl Place {
+    fn now(&self) -> OffsetDateTime {
+        OffsetDateTime::now_utc().to_offset(self.zone)
+    }
+
+    /// Opens the session.
+    fn open(&self) -> Result<Context, Failure> {
+        Context::open(&self.root, self.session.clone()).map_err(failure)
+    }
+
+    /// Opens the session, which has to be there already.
+    fn begun(&self) -> Result<Context, Failure> {
+        if !self.root.join("cache").is_dir() {
+            return Err(failure(ContextError::NoSession {
+                id: self.session.as_str().to_owned(),
+                root: self.root.display().to_string(),
+            }));
+        }
+        let context = self.open()?;
+        context.begun().map_err(failure)?;
+        Ok(context)
+    }
+}
+
+/// The window, and how tokens are counted.
+#[derive(Debug, Clone, clap::Args)]
+struct Size {
+    /// The tokens of the window
+    #[arg(long, value_name = "N")]
+    window: Option<u64>,
+    /// The tokens that are kept free for the answer
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    reserve: u64,
+    /// The tokens that the provider adds for each message
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    per_message: u64,
+    /// Let all tiers act from 25 % on, for a test
+    #[arg(long)]
+    stress: bool,
+    #[command(flatten)]
+    counter: CounterArgs,
+}
+
+impl Size {
+    /// Returns the window; `known` is the one of the session.
+    fn of(&self, known: Option<u64>) -> Result<Window, Failure> {
+        let size = self.window.or(known);
+        let size = size.ok_or_else(|| {
+            Failure::Misuse("the window is not known; give its tokens as `--window N`".to_owned())
+        })?;
+        let window = Window::of(size).and_then(|window| window.with_reserve(self.reserve));
+        let window = window.map_err(|error| Failure::Misuse(error.to_string()))?;
+        Ok(window
+            .with_per_message(self.per_message)
+            .with_stress(self.stress))
+    }
+
+    fn counter(&self) -> Bpe {
+        self.counter.counter().counter
+    }
+}
+
+/// What happens to what a context needs to act.
+fn options<'o>(
+    window: &'o Window,
+    counter: &'o Bpe,
+    writes: &'o Writes,
+    now: OffsetDateTime,
+) -> Options<'o> {
+    Options {
+        window,
+        counter,
+        writes,
+        summarizer: &(),
+        work: std::path::Path::new(""),
+        force: false,
+        now,
+    }
+}
+
+/// Reads a zone: `+02:00`, `-0530`, `Z`.
+fn zone(text: &str) -> Result<UtcOffset, String> {
+    let expected = || format!("`{text}` is not a zone; give one such as +02:00, or Z for UTC");
+    if text.eq_ignore_ascii_case("z") || text.eq_ignore_ascii_case("utc") {
+        return Ok(UtcOffset::UTC);
+    }
+    let sign = match text.chars().next() {
+        Some('+') => 1,
+        Some('-') => -1,
+        _ => return Err(expected()),
+    };
+    let digits = text[1..].replace(':', "");
+    let number = |part: Option<&str>| part.and_then(|part| part.parse::<i8>().ok());
+    let hours = number(digits.get(..2)).filter(|_| digits.len() == 4);
+    let minutes = number(digits.get(2..)).filter(|minutes| *minutes < 60);
+    let zone = hours.zip(minutes).filter(|(hours, _)| *hours < 24);
+    let zone =
+        zone.and_then(|(hours, minutes)| UtcOffset::from_hms(sign * hours, sign * minutes, 0).ok());
+    zone.ok_or_else(expected)
+}
+
+/// Reads the list of a command.
+fn list(input: Input, form: Option<Form>) -> Result<MessageList, Failure> {
+    let (name, text) = input.text()?;
+    MessageList::read(&text, form).map_err(|fault| Failure::Input(format!("{name}: {fault}")))
+}
+
+/// Returns the failure for an error of a context.
+fn failure(error: ContextError) -> Failure {
+    match error {
+        ContextError::Plan(_)
+        | ContextError::Changed { .. }
+        | ContextError::NoMessage { .. }
+        | ContextError::NoCheckpoint { .. } => Failure::Input(error.to_string()),
+        error => Failure::Misuse(error.to_string()),
+    }
+}

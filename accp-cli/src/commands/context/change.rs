@@ -1,0 +1,97 @@
+//! Commands that change a session: `checkpoint`, `resume`, `mark`.
+
+use accp_ctx::{Session, Window, Writes};
+use serde_json::{Value as Json, json};
+
+use super::{Place, Size, failure, options, report};
+use crate::choices::Format;
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output;
+
+/// Keep the list as it stands
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp context checkpoint --session trip")]
+pub(crate) struct CheckpointArgs {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    size: Size,
+}
+
+fn window(size: &Size, session: Option<&Session>) -> Result<Window, Failure> {
+    size.of(session.and_then(|session| Some(session.use_of()?.window)))
+}
+
+/// Runs `checkpoint`.
+pub(crate) fn checkpoint(args: &CheckpointArgs) -> Outcome {
+    let mut context = args.place.begun()?;
+    let window = window(&args.size, context.session())?;
+    let (counter, writes) = (args.size.counter(), Writes::default());
+    let number = context.checkpoint(&options(&window, &counter, &writes, args.place.now()));
+    let number = number.map_err(failure)?;
+    match args.place.format {
+        Format::Json => report::print(&json!({ "checkpoint": number }).to_string())?,
+        Format::Text => report::print(&format!("checkpoint {number}"))?,
+    }
+    Ok(Verdict::Fine)
+}
+
+/// Give the list of a fresh session: system messages, a summary, and the newest turn
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp context resume --session trip > messages.json
+  accp context resume --session trip --checkpoint 2 > as-it-was.json")]
+pub(crate) struct ResumeArgs {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    size: Size,
+    /// Give the list that this checkpoint kept, and leave the session as it is
+    #[arg(long, value_name = "N")]
+    checkpoint: Option<u64>,
+}
+
+/// Runs `resume`.
+pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
+    let mut context = args.place.begun()?;
+    if let Some(number) = args.checkpoint {
+        let text = context.checkpoint_text(number).map_err(failure)?;
+        let kept: Json = serde_json::from_str(&text)
+            .map_err(|error| Failure::Input(format!("checkpoint {number}: {error}")))?;
+        report::print(&kept["list"].to_string())?;
+        return Ok(Verdict::Fine);
+    }
+    let window = window(&args.size, context.session())?;
+    let (counter, writes) = (args.size.counter(), Writes::default());
+    let list = context.resume(&options(&window, &counter, &writes, args.place.now()));
+    let list = list.map_err(failure)?;
+    output::note(report::share(&window, window.count(&list, &counter)));
+    report::print(&list.to_string())?;
+    Ok(Verdict::Fine)
+}
+
+/// Mark a message of the conversation as critical: no summary drops it
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp context mark 3 --session trip")]
+pub(crate) struct MarkArgs {
+    #[command(flatten)]
+    place: Place,
+    /// The index of the message in the whole conversation, from 0
+    #[arg(value_name = "INDEX")]
+    message: usize,
+}
+
+/// Runs `mark`.
+pub(crate) fn mark(args: &MarkArgs) -> Outcome {
+    let mut context = args.place.begun()?;
+    context
+        .mark(args.message, args.place.now())
+        .map_err(failure)?;
+    match args.place.format {
+        Format::Json => report::print(&json!({ "marked": args.message }).to_string())?,
+        Format::Text => report::print(&format!("message {} is critical", args.message))?,
+    }
+    Ok(Verdict::Fine)
+}

@@ -1,0 +1,86 @@
+//! `accp context compress`: the list to send instead of the one that is too long.
+
+use std::path::PathBuf;
+
+use accp_ctx::Writes;
+
+use super::{Messages, Place, Size, failure, list, options, report};
+use crate::choices::Format;
+use crate::input::{Input, InputArg};
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::{self, Output};
+
+/// Give the list to send: the one that was given, inside the window
+///
+/// The input is a list of messages, or a request whose other members stay as they are: the conversation as it grew,
+/// or the last list that came out with what was said since. The list goes to stdout.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp context compress --window 128000 messages.json > to-send.json
+  accp context compress --session trip --window 8192 --reserve 1024 --report report.json request.json")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(super) place: Place,
+    #[command(flatten)]
+    pub(super) size: Size,
+    /// The form of the list; recognised when left out
+    #[arg(long, value_enum)]
+    pub(super) messages: Option<Messages>,
+    /// Write what happened to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(super) report: Option<PathBuf>,
+    /// Let tiers 1 and 2 act under 50 % too
+    #[arg(long)]
+    pub(super) force: bool,
+    /// More tools that write files: `{"tools":[{"name":"put","path":"where","texts":["body"]}]}`
+    #[arg(long, value_name = "FILE")]
+    pub(super) writes: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) input: InputArg,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let writes = match &args.writes {
+        None => Writes::default(),
+        Some(path) => {
+            let (name, text) = Input::open(Some(path))?.text()?;
+            let writes = Writes::default().with(&text);
+            writes.map_err(|error| Failure::Input(format!("{name}: {error}")))?
+        }
+    };
+    let input = args.input.open()?;
+    let mut context = args.place.open()?;
+    let known = context.session().map(accp_ctx::Session::form);
+    let form = args.messages.map(Into::into).or(known);
+    let list = list(input, form)?;
+    let window = args.size.of(context
+        .session()
+        .and_then(|session| Some(session.use_of()?.window)))?;
+    let counter = args.size.counter();
+    let mut options = options(&window, &counter, &writes, args.place.now());
+    options.force = args.force;
+    let done = context
+        .compress(&list, &options, &mut ())
+        .map_err(failure)?;
+    let said = report::report(args.place.session.as_str(), &window, &done);
+    if let Some(path) = &args.report {
+        let mut out = Output::to(Some(path))?;
+        out.line(&said)?;
+        out.finish()?;
+    }
+    for event in &done.events {
+        output::note(format!(
+            "{}: {}, {} tokens saved",
+            event.tier, event.trigger, event.saved
+        ));
+    }
+    if args.place.format == Format::Text && args.report.is_none() {
+        output::note(report::share(&window, done.after));
+    }
+    if let Some(advice) = &done.advice {
+        output::note(advice);
+    }
+    report::print(&done.list.to_string())?;
+    Ok(Verdict::Fine)
+}

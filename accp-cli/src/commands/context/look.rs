@@ -1,0 +1,244 @@
+//! Commands that look at a session: `status`, `recover`, `read`, `restore`, `intent`, `log`.
+
+use accp_ctx::disk::index::{Filter, Hit, Index};
+use accp_ctx::disk::read::read as lines_of;
+use serde_json::json;
+
+use super::{Place, Size, failure, report};
+use crate::choices::Format;
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output;
+
+/// Say how much of the window the last list uses
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp context status --session trip")]
+pub(crate) struct StatusArgs {
+    #[command(flatten)]
+    pub(super) place: Place,
+    #[command(flatten)]
+    pub(super) size: Size,
+}
+
+/// Runs `status`.
+pub(crate) fn status(args: &StatusArgs) -> Outcome {
+    let context = args.place.begun()?;
+    let session = context.begun().map_err(failure)?;
+    let used = session.use_of();
+    let known = used.map(|used| (used.window, used.window - used.room));
+    let mut size = args.size.clone();
+    if let (None, Some((_, reserve))) = (size.window, known) {
+        size.reserve = reserve;
+    }
+    let window = size.of(known.map(|(window, _)| window))?;
+    let tokens = used.map_or(0, |used| used.tokens);
+    let marks: Vec<_> = session.marks().collect();
+    match args.place.format {
+        Format::Json => report::print(
+            &json!({
+                "session": session.id().as_str(),
+                "form": session.form().name(),
+                "window": window.size(),
+                "tokens": tokens,
+                "share": window.share(tokens),
+                "state": window.state(tokens).as_str(),
+                "said": session.originals().len(),
+                "events": session.events().len(),
+                "checkpoints": session.checkpoints(),
+                "marks": marks,
+            })
+            .to_string(),
+        )?,
+        Format::Text => report::print(&format!(
+            "session {}: {}\nsaid: {} messages\ncompressions: {}\ncheckpoints: {}",
+            session.id().as_str(),
+            report::share(&window, tokens),
+            session.originals().len(),
+            session.events().len(),
+            session.checkpoints()
+        ))?,
+    }
+    Ok(Verdict::Fine)
+}
+
+/// Find what left the list: sections of the archive and of files, the best first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp context recover flight number
+  accp context recover --exact 'HAT170' --limit 1")]
+pub(crate) struct RecoverArgs {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// The most sections
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(super) limit: usize,
+    /// Look for the text as it is, and not for its words
+    #[arg(long)]
+    pub(super) exact: bool,
+    /// Only in this file or folder
+    #[arg(long, value_name = "PATH")]
+    pub(super) path: Option<String>,
+    /// Only what this tool said
+    #[arg(long, value_name = "NAME")]
+    pub(super) tool: Option<String>,
+    /// What is looked for
+    #[arg(value_name = "TOPIC", required = true, trailing_var_arg = true)]
+    pub(super) topic: Vec<String>,
+}
+
+/// Runs `recover`.
+pub(crate) fn recover(args: &RecoverArgs) -> Outcome {
+    drop(args.place.begun()?);
+    let fail = |error: accp_ctx::disk::index::IndexError| Failure::Misuse(error.to_string());
+    let mut index = Index::open(&args.place.root).map_err(fail)?;
+    for skipped in index.update().map_err(fail)? {
+        output::note(format!("{}: {}", skipped.file, skipped.reason));
+    }
+    let filter = Filter {
+        path: args.path.clone(),
+        tool: args.tool.clone(),
+        ..Filter::default()
+    };
+    let topic = args.topic.join(" ");
+    let hits = match args.exact {
+        true => index.exact(&topic, &filter, args.limit),
+        false => index.search(&topic, &filter, args.limit),
+    };
+    let hits = hits.map_err(fail)?;
+    for hit in &hits {
+        report::print(&told(hit, args.place.format))?;
+    }
+    if hits.is_empty() {
+        output::note("nothing was found; try other words, or `--exact` with a part of the text");
+    }
+    Ok(Verdict::Fine)
+}
+
+fn told(hit: &Hit, format: Format) -> String {
+    let (first, last) = hit.lines;
+    match format {
+        Format::Json => json!({
+            "rank": hit.rank,
+            "file": hit.file,
+            "lines": [first, last],
+            "message": hit.message,
+            "role": hit.role,
+            "tool": hit.tool,
+            "score": hit.score,
+            "text": hit.text,
+        })
+        .to_string(),
+        Format::Text => format!(
+            "{}. {}:{first}-{last} ({})\n{}\n",
+            hit.rank, hit.file, hit.role, hit.text
+        ),
+    }
+}
+
+/// Give lines of a file that left the list
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp context read cache/offloaded/20260129_142530_search.md --lines 1-40")]
+pub(crate) struct ReadArgs {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// The path below the root, as the list has it
+    #[arg(value_name = "PATH")]
+    pub(super) path: String,
+    /// The first and the last line, from 1; all lines when left out
+    #[arg(long, value_name = "A-B", value_parser = range)]
+    pub(super) lines: Option<(usize, usize)>,
+}
+
+/// Reads `3-40` or `7`.
+fn range(text: &str) -> Result<(usize, usize), String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let numbers = first.trim().parse().ok().zip(last.trim().parse().ok());
+    let numbers = numbers.filter(|(first, last)| 0 < *first && first <= last);
+    numbers.ok_or_else(|| format!("`{text}` is not a range of lines; give one such as 1-40"))
+}
+
+/// Runs `read`.
+pub(crate) fn read(args: &ReadArgs) -> Outcome {
+    let (first, last) = args.lines.unwrap_or((1, usize::MAX));
+    let lines = lines_of(&args.place.root, &args.path, first..=last);
+    let lines = lines.map_err(|error| Failure::Input(error.to_string()))?;
+    match args.place.format {
+        Format::Text => report::print(&lines.text)?,
+        Format::Json => report::print(
+            &json!({ "file": args.path, "lines": [first, last.min(lines.of)], "of": lines.of, "text": lines.text })
+                .to_string(),
+        )?,
+    }
+    Ok(Verdict::Fine)
+}
+
+/// Give the whole conversation as it was said
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp context restore --session trip > messages.json")]
+pub(crate) struct RestoreArgs {
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+/// Runs `restore`.
+pub(crate) fn restore(args: &RestoreArgs) -> Outcome {
+    let context = args.place.begun()?;
+    let list = context.begun().map_err(failure)?.restored();
+    let list = list.map_err(|fault| Failure::Input(fault.to_string()))?;
+    report::print(&list.to_string())?;
+    Ok(Verdict::Fine)
+}
+
+/// Give the intent of the session, verbatim
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp context intent --session trip")]
+pub(crate) struct IntentArgs {
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+/// Runs `intent`.
+pub(crate) fn intent(args: &IntentArgs) -> Outcome {
+    let context = args.place.begun()?;
+    let intent = context.begun().map_err(failure)?.intent();
+    match args.place.format {
+        Format::Json => report::print(&json!({ "intent": intent }).to_string())?,
+        Format::Text => report::print(&intent.join("\n\n"))?,
+    }
+    Ok(Verdict::Fine)
+}
+
+/// Show what compression did
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp context log --last 3")]
+pub(crate) struct LogArgs {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// The most entries, the newest last; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(super) last: usize,
+}
+
+/// Runs `log`.
+pub(crate) fn log(args: &LogArgs) -> Outcome {
+    let context = args.place.begun()?;
+    let events = context.begun().map_err(failure)?.events();
+    let from = match args.last {
+        0 => 0,
+        last => events.len().saturating_sub(last),
+    };
+    for event in &events[from..] {
+        match args.place.format {
+            Format::Json => report::print(&json!(event).to_string())?,
+            Format::Text => report::print(&event.to_markdown())?,
+        }
+    }
+    if events.is_empty() {
+        output::note("nothing was compressed yet");
+    }
+    Ok(Verdict::Fine)
+}

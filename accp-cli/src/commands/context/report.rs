@@ -1,0 +1,53 @@
+//! What the commands say of lists and windows.
+
+use accp_ctx::disk::Compressed;
+use accp_ctx::{Event, Finding, Intent, Window};
+use serde_json::{Value as Json, json};
+
+use crate::outcome::Failure;
+use crate::output::Output;
+
+/// Prints a line on stdout.
+pub(super) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = Output::stdout();
+    out.line(text)?;
+    out.finish()
+}
+
+/// Returns the faults of a list as an object.
+pub(super) fn faults(found: &[Finding]) -> Json {
+    json!({ "valid": found.is_empty(), "errors": found })
+}
+
+/// Returns what happened to a list as an object.
+pub(super) fn report(session: &str, window: &Window, done: &Compressed) -> Json {
+    json!({
+        "session": session,
+        "window": window.size(),
+        "tokens_before": done.before,
+        "tokens_after": done.after,
+        "share": window.share(done.after),
+        "state": done.state.as_str(),
+        "events": done.events,
+        "drift": [],
+        "advice": done.advice,
+        "intent": intent(&done.events),
+    })
+}
+
+fn intent(events: &[Event]) -> &'static str {
+    match events.last().map(|event| event.intent) {
+        Some(Intent::Referenced) => "referenced",
+        _ => "verbatim",
+    }
+}
+
+/// Returns a share of a window in words.
+pub(super) fn share(window: &Window, tokens: u64) -> String {
+    format!(
+        "{tokens} of {} tokens, {:.0} %, {}",
+        window.room(),
+        window.share(tokens) * 100.0,
+        window.state(tokens)
+    )
+}

@@ -1,0 +1,63 @@
+//! `accp context do`: the quick commands, in the words of the specification (CTX-57 to CTX-61).
+
+use super::{Place, Size, compress, look};
+use crate::input::InputArg;
+use crate::outcome::{Failure, Outcome};
+
+/// The quick commands.
+const COMMANDS: &str =
+    "compress, context status, recover TOPIC, show session intent, compression log";
+
+/// Do what a quick command says: compress, context status, recover TOPIC, show session intent, compression log
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp context do 'context status'
+  accp context do 'recover flight number'
+  accp context do compress --window 8192 messages.json")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    size: Size,
+    /// The quick command, in one argument
+    #[arg(value_name = "COMMAND")]
+    command: String,
+    #[command(flatten)]
+    input: InputArg,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let words: Vec<_> = args.command.split_whitespace().collect();
+    let lower: Vec<_> = words.iter().map(|word| word.to_lowercase()).collect();
+    let lower: Vec<_> = lower.iter().map(String::as_str).collect();
+    let (place, size) = (args.place.clone(), args.size.clone());
+    match lower.as_slice() {
+        ["compress"] => compress::run(&compress::Args {
+            place,
+            size,
+            messages: None,
+            report: None,
+            force: true,
+            writes: None,
+            input: InputArg {
+                file: args.input.file.clone(),
+            },
+        }),
+        ["context", "status"] => look::status(&look::StatusArgs { place, size }),
+        ["recover", _, ..] => look::recover(&look::RecoverArgs {
+            place,
+            limit: 3,
+            exact: false,
+            path: None,
+            tool: None,
+            topic: words[1..].iter().map(ToString::to_string).collect(),
+        }),
+        ["show", "session", "intent"] => look::intent(&look::IntentArgs { place }),
+        ["compression", "log"] => look::log(&look::LogArgs { place, last: 10 }),
+        _ => Err(Failure::Misuse(format!(
+            "`{}` is not a quick command; give one of: {COMMANDS}",
+            args.command
+        ))),
+    }
+}
