@@ -263,13 +263,10 @@ impl<'c> File<'c> {
         ])?;
         let id = self.conn.last_insert_rowid();
         let about = block.tools.join(" ");
-        if pieces.len() > 1 {
-            words(self.conn, "spread", id, &[block.text, &about])?;
-        }
+        let mut all = Words::default();
         for piece in &pieces {
             let text = &block.text[piece.bytes.clone()];
-            let sql =
-                "INSERT INTO section (block, first, last, start, text) VALUES (?1, ?2, ?3, ?4, ?5)";
+            let sql = "INSERT INTO section (block, first, last, start, text) VALUES (?1, ?2, ?3, ?4, ?5)";
             self.conn.prepare_cached(sql)?.execute(params![
                 id,
                 (block.first + piece.lines.0) as i64,
@@ -278,11 +275,17 @@ impl<'c> File<'c> {
                 text,
             ])?;
             let section = self.conn.last_insert_rowid();
-            words(self.conn, "words", section, &[text, &about])?;
+            let mut words = Words::default();
+            words.add(text);
+            words.add(&about);
+            words.write(self.conn, "words", section)?;
+            all.plain.push_str(&words.plain);
+            all.whole.push_str(&words.whole);
             let sql = "INSERT INTO grams (rowid, text) VALUES (?1, ?2)";
-            self.conn
-                .prepare_cached(sql)?
-                .execute(params![section, text])?;
+            self.conn.prepare_cached(sql)?.execute(params![section, text])?;
+        }
+        if pieces.len() > 1 {
+            all.write(self.conn, "spread", id)?;
         }
         Ok(())
     }
@@ -316,22 +319,29 @@ struct Block<'t> {
     text: &'t str,
 }
 
-/// Writes the words and identifiers of texts into a table.
-fn words(conn: &Connection, table: &str, row: i64, texts: &[&str]) -> Result<(), Fault> {
-    let (mut plain, mut whole) = (String::new(), String::new());
-    for text in texts {
+/// Words and identifiers, each with a space behind it.
+#[derive(Default)]
+struct Words {
+    plain: String,
+    whole: String,
+}
+
+impl Words {
+    fn add(&mut self, text: &str) {
         let terms = Terms::of(text).with_ends();
-        for (out, terms) in [(&mut plain, terms.words), (&mut whole, terms.whole)] {
+        for (out, terms) in [(&mut self.plain, terms.words), (&mut self.whole, terms.whole)] {
             for term in terms {
                 out.push_str(&term);
                 out.push(' ');
             }
         }
     }
-    let sql = format!("INSERT INTO {table} (rowid, plain, whole) VALUES (?1, ?2, ?3)");
-    conn.prepare_cached(&sql)?
-        .execute(params![row, plain, whole])?;
-    Ok(())
+
+    fn write(&self, conn: &Connection, table: &str, row: i64) -> Result<(), Fault> {
+        let sql = format!("INSERT INTO {table} (rowid, plain, whole) VALUES (?1, ?2, ?3)");
+        conn.prepare_cached(&sql)?.execute(params![row, self.plain, self.whole])?;
+        Ok(())
+    }
 }
 
 /// Returns the beginning of bytes that is text, and where it ends if it does.

@@ -3,18 +3,20 @@
 //! Three things count: BM25 of all words; identifiers that stand whole in a section; and words that stand near
 //! each other.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::terms::Terms;
 
 /// Words within so many words of each other are near.
-const NEAR: usize = 16;
+const NEAR: usize = 32;
 /// What an identifier counts against a word that is as rare.
 const WHOLE: f64 = 3.0;
 /// What an identifier counts whose words stand in their order, but not alone, as in `call_ORD-12345`.
 const PARTS: f64 = 1.0;
+/// So many words between halve what words near each other tell.
+const BETWEEN: f64 = 6.0;
 /// What words near each other count against words anywhere.
-const CLOSE: f64 = 1.0;
+const CLOSE: f64 = 3.0;
 /// The most words and identifiers of a query; further ones are left out.
 const MOST: usize = 64;
 
@@ -23,6 +25,8 @@ const MOST: usize = 64;
 pub(super) struct Asked {
     pub(super) words: Vec<String>,
     pub(super) whole: Vec<String>,
+    /// The words of each identifier.
+    parts: Vec<Vec<String>>,
 }
 
 impl Asked {
@@ -33,9 +37,11 @@ impl Asked {
             let once = terms.into_iter().filter(|term| seen.insert(term.clone()));
             once.take(MOST).collect()
         };
+        let whole: Vec<String> = once(terms.whole);
         Self {
             words: once(terms.words),
-            whole: once(terms.whole),
+            parts: whole.iter().map(|whole| Terms::of(whole).words).collect(),
+            whole,
         }
     }
 }
@@ -53,54 +59,55 @@ pub(super) fn weight(sections: i64, with: i64) -> f64 {
     (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
 }
 
-/// Returns what a text gets beside its BM25.
-pub(super) fn bonus(asked: &Asked, weights: &Weights, text: &str) -> f64 {
-    let terms = Terms::of(text).with_ends();
-    let near = CLOSE * nearest(asked, weights, &terms.words);
-    let all: HashSet<&str> = terms.whole.iter().map(String::as_str).collect();
-    let whole = asked
-        .whole
-        .iter()
-        .zip(&weights.whole)
-        .map(|(whole, weight)| {
-            if all.contains(&**whole) {
-                WHOLE * weight
-            } else if has_parts(&terms.words, whole) {
-                PARTS * weight
-            } else {
-                0.0
-            }
-        });
-    near + whole.sum::<f64>()
+/// Returns what a section gets beside its BM25, for its words and identifiers with spaces between them.
+pub(super) fn bonus(asked: &Asked, weights: &Weights, plain: &str, whole: &str) -> f64 {
+    let words: Vec<&str> = plain.split(' ').collect();
+    let all: HashSet<&str> = match asked.whole.is_empty() {
+        true => HashSet::new(),
+        false => whole.split(' ').collect(),
+    };
+    let identifiers = asked.whole.iter().zip(&asked.parts).zip(&weights.whole);
+    let identifiers = identifiers.map(|((whole, parts), weight)| {
+        if all.contains(&**whole) {
+            WHOLE * weight
+        } else if has_parts(&words, parts) {
+            PARTS * weight
+        } else {
+            0.0
+        }
+    });
+    CLOSE * nearest(asked, weights, &words) + identifiers.sum::<f64>()
 }
 
-/// Returns the most that words near each other tell.
-fn nearest(asked: &Asked, weights: &Weights, words: &[String]) -> f64 {
-    let numbers: HashMap<&str, usize> = asked
-        .words
-        .iter()
-        .enumerate()
-        .map(|(at, word)| (&**word, at))
-        .collect();
+/// Returns the most that words near each other tell. The words between them lessen it.
+fn nearest(asked: &Asked, weights: &Weights, words: &[&str]) -> f64 {
+    let number = |word: &str| asked.words.iter().position(|asked| asked == word);
     let hits = words.iter().enumerate();
-    let hits: Vec<_> = hits
-        .filter_map(|(at, word)| Some((at, *numbers.get(&**word)?)))
-        .collect();
-    let told = |from: usize| {
-        let near = hits[from..]
-            .iter()
-            .take_while(|(at, _)| at - hits[from].0 < NEAR);
-        let near: BTreeSet<usize> = near.map(|(_, word)| *word).collect();
-        near.into_iter()
-            .filter_map(|word| weights.words.get(word))
-            .sum::<f64>()
-    };
-    (0..hits.len()).map(told).fold(0.0, f64::max)
+    let hits: Vec<_> = hits.filter_map(|(at, word)| Some((at, number(word)?))).collect();
+    let mut seen = vec![usize::MAX; asked.words.len()];
+    let mut best = 0.0f64;
+    for (from, &(start, first)) in hits.iter().enumerate() {
+        let mut told = 0.0;
+        let mut count = 0;
+        for &(at, word) in hits[from..].iter().take_while(|(at, _)| at - start < NEAR) {
+            // A word counts once, and a run that begins and goes on with the same word begins later.
+            if seen[word] == from || (word == first && count > 0) {
+                continue;
+            }
+            seen[word] = from;
+            told += weights.words.get(word).copied().unwrap_or(0.0);
+            count += 1;
+            if count > 1 {
+                let between = (at - start + 1 - count) as f64;
+                best = best.max(told / (1.0 + between / BETWEEN));
+            }
+        }
+    }
+    best
 }
 
 /// Returns whether the words of an identifier stand in their order.
-fn has_parts(words: &[String], whole: &str) -> bool {
-    let parts = Terms::of(whole).words;
+fn has_parts(words: &[&str], parts: &[String]) -> bool {
     !parts.is_empty() && words.windows(parts.len()).any(|run| run == parts)
 }
 
@@ -114,7 +121,8 @@ mod tests {
             words: vec![1.0; asked.words.len()],
             whole: vec![1.0; asked.whole.len()],
         };
-        bonus(&asked, &weights, text)
+        let terms = Terms::of(text).with_ends();
+        bonus(&asked, &weights, &terms.words.join(" "), &terms.whole.join(" "))
     }
 
     #[test]

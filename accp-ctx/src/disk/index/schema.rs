@@ -1,8 +1,8 @@
 //! The tables of the index.
 //!
 //! A *block* is a message of an archive, or an offloaded file. A *section* is a block, or a part of a long one.
-//! `words` has the words and identifiers of sections, `spread` those of blocks with several sections, and `grams`
-//! the trigrams of sections. The three keep no texts.
+//! `words` has the words and identifiers of sections, with spaces between them. `spread` has those of blocks with
+//! several sections, and `grams` the trigrams of sections; the two keep no texts.
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -27,15 +27,14 @@ CREATE TABLE section (
     start INTEGER NOT NULL, text TEXT NOT NULL
 ) STRICT;
 CREATE INDEX section_block ON section (block);
-CREATE VIRTUAL TABLE words USING fts5(plain, whole, content='', tokenize="ascii tokenchars '_-./@:,+#'");
+CREATE VIRTUAL TABLE words USING fts5(plain, whole, tokenize="ascii tokenchars '_-./@:,+#'");
 CREATE VIRTUAL TABLE spread USING fts5(plain, whole, content='', tokenize="ascii tokenchars '_-./@:,+#'");
 CREATE VIRTUAL TABLE grams USING fts5(text, content='', tokenize='trigram');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, col);
 "#;
 
 const CLEAR: &str = "
-DELETE FROM file; DELETE FROM block; DELETE FROM section;
-INSERT INTO words(words) VALUES ('delete-all');
+DELETE FROM file; DELETE FROM block; DELETE FROM section; DELETE FROM words;
 INSERT INTO spread(spread) VALUES ('delete-all');
 INSERT INTO grams(grams) VALUES ('delete-all');
 ";
