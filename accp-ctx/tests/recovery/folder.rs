@@ -33,7 +33,11 @@ impl Folder {
     pub(crate) fn append(&self, path: &str, messages: &[Archived]) {
         let file = self.path().join(path);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
-        let mut file = File::options().create(true).append(true).open(file).unwrap();
+        let mut file = File::options()
+            .create(true)
+            .append(true)
+            .open(file)
+            .unwrap();
         file.write_all(Archive::text(messages).as_bytes()).unwrap();
     }
 

@@ -1,5 +1,7 @@
 //! Planted needles: values in generated conversations, and twins that differ from them a little.
 
+use std::collections::BTreeSet;
+
 use accp_ctx::Archived;
 
 use crate::folder::{Folder, said};
@@ -101,28 +103,57 @@ pub(crate) struct Needle {
 }
 
 const TOOLS: [&str; 8] = [
-    "get_order", "web_search", "read_file", "list_invoices", "query_table", "fetch_page", "find_customer",
+    "get_order",
+    "web_search",
+    "read_file",
+    "list_invoices",
+    "query_table",
+    "fetch_page",
+    "find_customer",
     "run_report",
 ];
 
-/// Returns words that look like those of a language, some of which are frequent.
-pub(crate) fn vocabulary(random: &mut Random, count: usize) -> Vec<String> {
-    let (begins, middles) = (["b", "br", "d", "f", "gr", "k", "l", "m", "n", "p", "r", "s", "st", "t", "v"], ["a", "e", "i", "o", "u", "ea"]);
+/// How many words there are, and how many of them are as common as `the`.
+const VOCABULARY: usize = 5_000;
+const COMMON: usize = 50;
+
+/// Returns words that look like those of a language.
+fn vocabulary(random: &mut Random, count: usize) -> Vec<String> {
+    let (begins, middles) = (
+        [
+            "b", "br", "d", "f", "gr", "k", "l", "m", "n", "p", "r", "s", "st", "t", "v",
+        ],
+        ["a", "e", "i", "o", "u", "ea"],
+    );
     let mut all: Vec<String> = Vec::new();
+    let mut seen = BTreeSet::new();
     while all.len() < count {
-        let syllables = 2 + random.below(2);
-        let word: String = (0..syllables).map(|_| [*random.one(&begins), *random.one(&middles)].concat()).collect();
-        if !all.contains(&word) {
+        let syllables = 2 + random.below(3);
+        let word: String = (0..syllables)
+            .map(|_| [*random.one(&begins), *random.one(&middles)].concat())
+            .collect();
+        if seen.insert(word.clone()) {
             all.push(word);
         }
     }
     all
 }
 
-/// Returns a word; those at the beginning come more often.
+/// Returns a word. As in a language, the word in place `n` comes with a frequency of one in `n`.
 fn word<'w>(random: &mut Random, words: &'w [String]) -> &'w str {
-    let share = random.below(1_000) as f64 / 1_000.0;
-    &words[(share * share * words.len() as f64) as usize]
+    let share = random.below(1 << 20) as f64 / f64::from(1 << 20);
+    let at = (words.len() as f64).powf(share) as usize;
+    &words[at.clamp(1, words.len()) - 1]
+}
+
+/// Returns a word that tells something: none of the commonest, which nobody would ask for.
+fn telling<'w>(random: &mut Random, words: &'w [String]) -> &'w str {
+    loop {
+        let word = word(random, words);
+        if !words[..COMMON].iter().any(|common| common == word) {
+            return word;
+        }
+    }
 }
 
 fn line(random: &mut Random, words: &[String]) -> Vec<String> {
@@ -138,15 +169,24 @@ fn line(random: &mut Random, words: &[String]) -> Vec<String> {
 
 /// Writes conversations with needles into a folder: in each, results of 1 to 120 lines, of which every fourth is
 /// offloaded. Each needle has two twins, with the same tool and the same key.
-pub(crate) fn plant(folder: &Folder, seed: u64, conversations: usize, messages: usize, needles: usize) -> Vec<Needle> {
+pub(crate) fn plant(
+    folder: &Folder,
+    seed: u64,
+    conversations: usize,
+    messages: usize,
+    needles: usize,
+) -> Vec<Needle> {
     let mut random = Random::new(seed);
-    let words = vocabulary(&mut random, 800);
+    let words = vocabulary(&mut random, VOCABULARY);
     let mut all = Vec::new();
     let mut archives: Vec<Vec<(&str, Vec<String>)>> = (0..conversations)
         .map(|_| {
             let result = |random: &mut Random| {
                 let lines = 1 + random.below(120);
-                (*random.one(&TOOLS), (0..lines).map(|_| line(random, &words).join(" ")).collect())
+                (
+                    *random.one(&TOOLS),
+                    (0..lines).map(|_| line(random, &words).join(" ")).collect(),
+                )
             };
             (0..messages).map(|_| result(&mut random)).collect()
         })
@@ -159,7 +199,7 @@ pub(crate) fn plant(folder: &Folder, seed: u64, conversations: usize, messages: 
         let number = 3 * needle + 1;
         for twin in [number, number - 1, number + 1] {
             let value = kind.value(twin, &words);
-            let (before, after) = (word(&mut random, &words), word(&mut random, &words));
+            let (before, after) = (telling(&mut random, &words), telling(&mut random, &words));
             let mut text = line(&mut random, &words);
             let at = random.below(text.len());
             text.insert(at, format!("{before} {}: {value} {after}", kind.key()));
@@ -169,7 +209,14 @@ pub(crate) fn plant(folder: &Folder, seed: u64, conversations: usize, messages: 
                     break (archive, message);
                 }
             };
-            planted.push((twin == number, kind, value, format!("{tool} {} {before} {after}", kind.key()), place, text.join(" ")));
+            planted.push((
+                twin == number,
+                kind,
+                value,
+                format!("{tool} {} {before} {after}", kind.key()),
+                place,
+                text.join(" "),
+            ));
         }
     }
     for (.., (archive, message), text) in &planted {
@@ -186,7 +233,11 @@ pub(crate) fn plant(folder: &Folder, seed: u64, conversations: usize, messages: 
             continue;
         }
         let (file, first) = &places[archive][message];
-        let at = archives[archive][message].1.iter().position(|line| *line == text).unwrap();
+        let at = archives[archive][message]
+            .1
+            .iter()
+            .position(|line| *line == text)
+            .unwrap();
         all.push(Needle {
             kind,
             value,
@@ -199,14 +250,21 @@ pub(crate) fn plant(folder: &Folder, seed: u64, conversations: usize, messages: 
 }
 
 /// Writes a conversation. Returns the file and the first line of each message.
-fn write(folder: &Folder, archive: usize, messages: &[(&str, Vec<String>)]) -> Vec<(String, usize)> {
+fn write(
+    folder: &Folder,
+    archive: usize,
+    messages: &[(&str, Vec<String>)],
+) -> Vec<(String, usize)> {
     let file = format!("cache/conversations/c{archive}_full.md");
     let (mut line, mut places) = (0, Vec::new());
     let mut all: Vec<Archived> = Vec::new();
     for (number, (tool, lines)) in messages.iter().enumerate() {
         let text = lines.join("\n");
         if number % 4 == 3 {
-            let name = format!("cache/offloaded/2026{:02}01_{number:06}_{tool}.md", archive + 1);
+            let name = format!(
+                "cache/offloaded/2026{:02}01_{number:06}_{tool}.md",
+                archive + 1
+            );
             folder.write(&name, text);
             places.push((name, 1));
         } else {

@@ -34,18 +34,28 @@ fn a_thousand_needles_are_found() {
     }
     let all: Vec<_> = ranks.values().flatten().copied().collect();
     let share = |ranks: &[[Option<usize>; 3]], which: usize, most: usize| {
-        let good = ranks.iter().filter(|ranks| ranks[which].is_some_and(|rank| rank <= most));
+        let good = ranks
+            .iter()
+            .filter(|ranks| ranks[which].is_some_and(|rank| rank <= most));
         good.count() as f64 / ranks.len() as f64
     };
     for (kind, ranks) in &ranks {
         println!(
             "{kind:?}: {} needles, exact rank 1 {:.3}, value as words rank 1 {:.3}, question rank 1 {:.3}, 1 to 3 {:.3}",
-            ranks.len(), share(ranks, 0, 1), share(ranks, 1, 1), share(ranks, 2, 1), share(ranks, 2, 3),
+            ranks.len(),
+            share(ranks, 0, 1),
+            share(ranks, 1, 1),
+            share(ranks, 2, 1),
+            share(ranks, 2, 3),
         );
     }
     println!(
         "all: {} needles, exact rank 1 {:.3}, value as words rank 1 {:.3}, question rank 1 {:.3}, 1 to 3 {:.3}",
-        all.len(), share(&all, 0, 1), share(&all, 1, 1), share(&all, 2, 1), share(&all, 2, 3),
+        all.len(),
+        share(&all, 0, 1),
+        share(&all, 1, 1),
+        share(&all, 2, 1),
+        share(&all, 2, 3),
     );
     assert_eq!(all.len(), 1_000);
     assert!((share(&all, 0, 1) - 1.0).abs() < f64::EPSILON);

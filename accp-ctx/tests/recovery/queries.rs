@@ -9,7 +9,11 @@ use crate::folder::{ARCHIVE, Folder, OFFLOADED, exact, found, said, search};
 /// An archive of short messages.
 fn archive(texts: &[&str]) -> Folder {
     let folder = Folder::new();
-    let all: Vec<_> = texts.iter().enumerate().map(|(number, text)| said(number, "look", *text)).collect();
+    let all: Vec<_> = texts
+        .iter()
+        .enumerate()
+        .map(|(number, text)| said(number, "look", *text))
+        .collect();
     folder.append(ARCHIVE, &all);
     folder
 }
@@ -23,9 +27,18 @@ fn a_hit_says_where_its_text_stands() {
     let mut index = folder.index();
     let hits = search(&mut index, "spelt");
     let hit = &hits[0];
-    assert_eq!((hits.len(), &*hit.file, hit.lines, hit.message), (1, OFFLOADED, (51, 70), None));
-    assert_eq!((&*hit.role, hit.tool.as_deref()), ("tool", Some("web_search")));
-    for hit in search(&mut index, "line 60 spelt").into_iter().chain(exact(&mut index, "line 4")) {
+    assert_eq!(
+        (hits.len(), &*hit.file, hit.lines, hit.message),
+        (1, OFFLOADED, (51, 70), None)
+    );
+    assert_eq!(
+        (&*hit.role, hit.tool.as_deref()),
+        ("tool", Some("web_search"))
+    );
+    for hit in search(&mut index, "line 60 spelt")
+        .into_iter()
+        .chain(exact(&mut index, "line 4"))
+    {
         let lines = read(folder.path(), &hit.file, hit.lines.0..=hit.lines.1).unwrap();
         assert_eq!(lines.text, hit.text);
     }
@@ -37,8 +50,14 @@ fn identifiers_rank_above_their_twins() {
         ("ORD-12345", ["ORD-12346", "ORD-123456"]),
         ("user_id", ["user_ids", "user id user id user"]),
         ("HAT170", ["HAT171", "HAT 170 HAT 170"]),
-        ("src/a.b/c.rs", ["src/a.b/c.rsx", "src/a.c/b.rs src c rs a b"]),
-        ("ann.lee42@mill.example", ["ann.lee43@mill.example", "ann lee42 mill example ann"]),
+        (
+            "src/a.b/c.rs",
+            ["src/a.b/c.rsx", "src/a.c/b.rs src c rs a b"],
+        ),
+        (
+            "ann.lee42@mill.example",
+            ["ann.lee43@mill.example", "ann lee42 mill example ann"],
+        ),
         ("2026-01-29", ["2026-01-28", "29-01-2026 2026 01 29"]),
         ("1284.50", ["1284.5", "50.1284 1284 50"]),
         ("Größe_4", ["Größe_5", "Größe 4 Größe 4"]),
@@ -46,7 +65,11 @@ fn identifiers_rank_above_their_twins() {
         let inside = format!("the result says {asked}, and more of it is not here to be seen");
         let folder = archive(&[twins[0], &inside, twins[1], twins[0]]);
         let mut index = folder.index();
-        for query in [asked.to_owned(), asked.to_lowercase(), format!("what is {asked}?")] {
+        for query in [
+            asked.to_owned(),
+            asked.to_lowercase(),
+            format!("what is {asked}?"),
+        ] {
             assert_eq!(found(&search(&mut index, &query))[0], 1, "{query}");
         }
         assert_eq!(found(&exact(&mut index, asked))[0], 1, "{asked}");
@@ -60,7 +83,11 @@ fn filters_narrow_a_search() {
         let format = &time::format_description::well_known::Rfc3339;
         Some(time::OffsetDateTime::parse(text, format).unwrap())
     };
-    let mut all = [said(0, "look", "rye"), said(1, "find", "rye"), said(2, "find_all", "rye")];
+    let mut all = [
+        said(0, "look", "rye"),
+        said(1, "find", "rye"),
+        said(2, "find_all", "rye"),
+    ];
     all[1].role = "user".into();
     all[0].time = time("2026-01-29T10:00:00+02:00");
     all[1].time = time("2026-01-29T09:00:00Z");
@@ -70,23 +97,76 @@ fn filters_narrow_a_search() {
     let mut count = |filter: Filter| {
         let hits = index.search("rye", &filter, 10).unwrap();
         let same = index.exact("ry", &filter, 10).unwrap();
-        let files = |hits: &[accp_ctx::disk::index::Hit]| hits.iter().map(|hit| hit.file.clone()).collect::<std::collections::BTreeSet<_>>();
+        let files = |hits: &[accp_ctx::disk::index::Hit]| {
+            hits.iter()
+                .map(|hit| hit.file.clone())
+                .collect::<std::collections::BTreeSet<_>>()
+        };
         assert_eq!((hits.len(), files(&hits)), (same.len(), files(&same)));
         hits.len()
     };
     let none = Filter::default;
     assert_eq!(count(none()), 4);
-    for (path, expected) in [(OFFLOADED, 1), ("cache/offloaded/", 1), ("cache", 4), ("s_full.md", 3), ("full.md", 0), ("", 0)] {
-        assert_eq!(count(Filter { path: Some(path.into()), ..none() }), expected, "{path}");
+    for (path, expected) in [
+        (OFFLOADED, 1),
+        ("cache/offloaded/", 1),
+        ("cache", 4),
+        ("s_full.md", 3),
+        ("full.md", 0),
+        ("", 0),
+    ] {
+        assert_eq!(
+            count(Filter {
+                path: Some(path.into()),
+                ..none()
+            }),
+            expected,
+            "{path}"
+        );
     }
     for (tool, expected) in [("find", 1), ("web_search", 1), ("fin", 0), ("%", 0)] {
-        assert_eq!(count(Filter { tool: Some(tool.into()), ..none() }), expected, "{tool}");
+        assert_eq!(
+            count(Filter {
+                tool: Some(tool.into()),
+                ..none()
+            }),
+            expected,
+            "{tool}"
+        );
     }
-    assert_eq!(count(Filter { role: Some("user".into()), ..none() }), 1);
-    assert_eq!(count(Filter { messages: Some(1..=usize::MAX), ..none() }), 2);
-    assert_eq!(count(Filter { from: time("2026-01-29T08:30:00Z"), ..none() }), 2);
-    assert_eq!(count(Filter { to: time("2026-01-29T08:30:00Z"), ..none() }), 1);
-    let both = Filter { from: time("2026-01-29T14:25:30Z"), to: time("2026-01-29T14:25:30Z"), ..none() };
+    assert_eq!(
+        count(Filter {
+            role: Some("user".into()),
+            ..none()
+        }),
+        1
+    );
+    assert_eq!(
+        count(Filter {
+            messages: Some(1..=usize::MAX),
+            ..none()
+        }),
+        2
+    );
+    assert_eq!(
+        count(Filter {
+            from: time("2026-01-29T08:30:00Z"),
+            ..none()
+        }),
+        2
+    );
+    assert_eq!(
+        count(Filter {
+            to: time("2026-01-29T08:30:00Z"),
+            ..none()
+        }),
+        1
+    );
+    let both = Filter {
+        from: time("2026-01-29T14:25:30Z"),
+        to: time("2026-01-29T14:25:30Z"),
+        ..none()
+    };
     assert_eq!(count(both), 1);
 }
 
@@ -112,7 +192,9 @@ fn exact_text_is_found_in_each_spelling() {
 
 #[test]
 fn an_exact_text_may_be_longer_than_a_section() {
-    let lines: Vec<_> = (1..=90).map(|line| format!("row {line} of the table")).collect();
+    let lines: Vec<_> = (1..=90)
+        .map(|line| format!("row {line} of the table"))
+        .collect();
     let folder = archive(&["x", &lines.join("\n")]);
     let mut index = folder.index();
     let hits = exact(&mut index, &lines[20..60].join("\n"));
@@ -128,8 +210,17 @@ fn an_exact_text_may_be_longer_than_a_section() {
 fn words_are_letters_in_any_case_and_script() {
     let folder = archive(&["GRÖSSE der Mühle", "мельница у реки", "水車 と 川"]);
     let mut index = folder.index();
-    for (query, expected) in [("größe", None), ("mühle", Some(0)), ("МЕЛЬНИЦА", Some(1)), ("水車", Some(2))] {
-        assert_eq!(found(&search(&mut index, query)).first().copied(), expected, "{query}");
+    for (query, expected) in [
+        ("größe", None),
+        ("mühle", Some(0)),
+        ("МЕЛЬНИЦА", Some(1)),
+        ("水車", Some(2)),
+    ] {
+        assert_eq!(
+            found(&search(&mut index, query)).first().copied(),
+            expected,
+            "{query}"
+        );
     }
 }
 
@@ -138,9 +229,42 @@ fn what_fts5_would_take_for_syntax_is_text() {
     let folder = archive(&["rye AND spelt NOT oats", "NEAR(the mill, 2)"]);
     let mut index = folder.index();
     for query in [
-        "\"", "\"\"", "'", "AND", "rye AND", "NOT", "OR OR", "NEAR(", "NEAR(rye spelt, 2)", "*", "rye*", "^rye",
-        "-rye", "plain : rye", "{plain whole} : rye", "(", ")", "rye)", "\0", "rye\0spelt", "rye + spelt", ":", ",",
-        "-", "\\", "%", "_", "__", "😀", "\u{2028}", "'; DROP TABLE file; --", "#", "a,b", "1,2", "@", "\"rye",
+        "\"",
+        "\"\"",
+        "'",
+        "AND",
+        "rye AND",
+        "NOT",
+        "OR OR",
+        "NEAR(",
+        "NEAR(rye spelt, 2)",
+        "*",
+        "rye*",
+        "^rye",
+        "-rye",
+        "plain : rye",
+        "{plain whole} : rye",
+        "(",
+        ")",
+        "rye)",
+        "\0",
+        "rye\0spelt",
+        "rye + spelt",
+        ":",
+        ",",
+        "-",
+        "\\",
+        "%",
+        "_",
+        "__",
+        "😀",
+        "\u{2028}",
+        "'; DROP TABLE file; --",
+        "#",
+        "a,b",
+        "1,2",
+        "@",
+        "\"rye",
     ] {
         let hits = search(&mut index, query);
         assert!(hits.len() <= 2);

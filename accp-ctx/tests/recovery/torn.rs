@@ -11,10 +11,14 @@ fn folder() -> Folder {
     let folder = Folder::new();
     let mut random = Random::new(7);
     let text = |number: usize, random: &mut Random| {
-        let lines: Vec<_> = (0..12).map(|_| format!("word{} of {number}", random.below(500))).collect();
+        let lines: Vec<_> = (0..12)
+            .map(|_| format!("word{} of {number}", random.below(500)))
+            .collect();
         lines.join("\n")
     };
-    let all: Vec<_> = (0..60).map(|number| said(number, "look", text(number, &mut random))).collect();
+    let all: Vec<_> = (0..60)
+        .map(|number| said(number, "look", text(number, &mut random)))
+        .collect();
     folder.append(ARCHIVE, &all);
     folder.append(ARCHIVE, &[said(60, "look", "the rye of ORD-12345")]);
     folder
@@ -33,11 +37,24 @@ fn a_cut_or_foreign_file_is_replaced() {
     is_sound(&folder, "new");
     let file = folder.path().join("cache/index.db");
     let whole = fs::read(&file).unwrap();
-    for size in [0, 1, 16, 100, 4_096, whole.len() / 2, whole.len() - 4_096, whole.len() - 1] {
+    for size in [
+        0,
+        1,
+        16,
+        100,
+        4_096,
+        whole.len() / 2,
+        whole.len() - 4_096,
+        whole.len() - 1,
+    ] {
         fs::write(&file, &whole[..size]).unwrap();
         is_sound(&folder, &format!("cut to {size}"));
     }
-    fs::write(&file, "this is no index, and it is longer than the header of one has to be, so that it is read").unwrap();
+    fs::write(
+        &file,
+        "this is no index, and it is longer than the header of one has to be, so that it is read",
+    )
+    .unwrap();
     is_sound(&folder, "foreign");
 }
 
@@ -51,7 +68,8 @@ fn another_version_is_replaced() {
     drop(conn);
     is_sound(&folder, "version");
     let conn = rusqlite::Connection::open(&file).unwrap();
-    conn.execute_batch("DROP TABLE words; CREATE TABLE words (a)").unwrap();
+    conn.execute_batch("DROP TABLE words; CREATE TABLE words (a)")
+        .unwrap();
     drop(conn);
     is_sound(&folder, "tables");
 }

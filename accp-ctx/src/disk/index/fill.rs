@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use accp_registry::Hash;
-use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
 
 use super::cut;
 use super::fault::Fault;
@@ -266,23 +266,27 @@ impl<'c> File<'c> {
         let mut all = Words::default();
         for piece in &pieces {
             let text = &block.text[piece.bytes.clone()];
-            let sql = "INSERT INTO section (block, first, last, start, text) VALUES (?1, ?2, ?3, ?4, ?5)";
+            let mut words = Words::default();
+            words.add(text);
+            words.about(&about);
+            let sql = "INSERT INTO section (block, first, last, start, words, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
             self.conn.prepare_cached(sql)?.execute(params![
                 id,
                 (block.first + piece.lines.0) as i64,
                 (block.first + piece.lines.1) as i64,
                 piece.bytes.start as i64,
+                words.count as i64,
                 text,
             ])?;
             let section = self.conn.last_insert_rowid();
-            let mut words = Words::default();
-            words.add(text);
-            words.add(&about);
             words.write(self.conn, "words", section)?;
             all.plain.push_str(&words.plain);
             all.whole.push_str(&words.whole);
+            all.about.push_str(&words.about);
             let sql = "INSERT INTO grams (rowid, text) VALUES (?1, ?2)";
-            self.conn.prepare_cached(sql)?.execute(params![section, text])?;
+            self.conn
+                .prepare_cached(sql)?
+                .execute(params![section, text])?;
         }
         if pieces.len() > 1 {
             all.write(self.conn, "spread", id)?;
@@ -324,23 +328,39 @@ struct Block<'t> {
 struct Words {
     plain: String,
     whole: String,
+    /// The words of the names of tools.
+    about: String,
+    /// The number of words.
+    count: usize,
 }
 
 impl Words {
     fn add(&mut self, text: &str) {
         let terms = Terms::of(text).with_ends();
-        for (out, terms) in [(&mut self.plain, terms.words), (&mut self.whole, terms.whole)] {
-            for term in terms {
-                out.push_str(&term);
-                out.push(' ');
-            }
-        }
+        self.count += terms.words.len();
+        append(&mut self.plain, &terms.words);
+        append(&mut self.whole, &terms.whole);
+    }
+
+    fn about(&mut self, names: &str) {
+        let terms = Terms::of(names);
+        append(&mut self.about, &terms.words);
+        append(&mut self.whole, &terms.whole);
     }
 
     fn write(&self, conn: &Connection, table: &str, row: i64) -> Result<(), Fault> {
-        let sql = format!("INSERT INTO {table} (rowid, plain, whole) VALUES (?1, ?2, ?3)");
-        conn.prepare_cached(&sql)?.execute(params![row, self.plain, self.whole])?;
+        let sql =
+            format!("INSERT INTO {table} (rowid, plain, whole, about) VALUES (?1, ?2, ?3, ?4)");
+        let values = params![row, self.plain, self.whole, self.about];
+        conn.prepare_cached(&sql)?.execute(values)?;
         Ok(())
+    }
+}
+
+fn append(out: &mut String, terms: &[String]) {
+    for term in terms {
+        out.push_str(term);
+        out.push(' ');
     }
 }
 
@@ -362,10 +382,4 @@ pub(super) fn faults(conn: &Connection) -> Result<Vec<(String, String)>, Fault> 
     let mut statement = conn.prepare_cached(sql)?;
     let all = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(all.collect::<Result<_, _>>()?)
-}
-
-/// Returns the number of sections.
-pub(super) fn count(conn: &Connection) -> Result<i64, Fault> {
-    let last = conn.query_row("SELECT max(id) FROM section", (), |row| row.get(0));
-    Ok(last.optional()?.flatten().unwrap_or(0))
 }
