@@ -54,7 +54,7 @@ fn values(json: &Json, key: &str, out: &mut Vec<(String, String)>) {
         Json::Array(items) => items.iter().for_each(|item| values(item, key, out)),
         Json::String(text) if text.chars().count() >= 3 => out.push((key.to_owned(), text.clone())),
         Json::Number(number) if number.to_string().len() >= 3 => {
-            out.push((key.to_owned(), number.to_string()))
+            out.push((key.to_owned(), number.to_string()));
         }
         _ => {}
     }

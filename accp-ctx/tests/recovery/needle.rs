@@ -6,7 +6,7 @@ use accp_ctx::Archived;
 
 use crate::folder::{Folder, said};
 
-/// Random numbers from a seed (SplitMix64).
+/// Random numbers from a seed (`SplitMix64`).
 pub(crate) struct Random(u64);
 
 impl Random {

@@ -97,3 +97,28 @@ fn an_index_that_is_torn_while_it_is_open_is_replaced() {
     fs::write(&file, vec![7; size as usize]).unwrap();
     assert_eq!(found(&search(&mut index, "ORD-12345")), [60]);
 }
+
+/// A byte that is wrong may stay unseen, but no search fails.
+#[test]
+fn wrong_bytes_are_no_errors() {
+    let folder = folder();
+    is_sound(&folder, "new");
+    let file = folder.path().join("cache/index.db");
+    let whole = fs::read(&file).unwrap();
+    let mut random = Random::new(11);
+    for _ in 0..60 {
+        let mut torn = whole.clone();
+        for _ in 0..=random.below(40) {
+            let at = random.below(torn.len());
+            torn[at] = random.below(256) as u8;
+        }
+        fs::write(&file, torn).unwrap();
+        let mut index = Index::open(folder.path()).unwrap();
+        index.update().unwrap();
+        search(&mut index, "ORD-12345 rye word7");
+        exact(&mut index, "rye of");
+        search(&mut index, "word7 of 12");
+    }
+    let mut index = Index::rebuild(folder.path()).unwrap();
+    assert_eq!(found(&search(&mut index, "ORD-12345")), [60]);
+}

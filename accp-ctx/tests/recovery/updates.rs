@@ -11,14 +11,16 @@ use crate::folder::{ARCHIVE, Folder, OFFLOADED, exact, found, said, search};
 fn all(index: &mut Index) -> Vec<Hit> {
     let mut hits = index.exact("e", &Filter::default(), 1_000).unwrap();
     hits.sort_by(|a, b| (&a.file, a.lines).cmp(&(&b.file, b.lines)));
-    hits.iter_mut().for_each(|hit| hit.rank = 0);
+    for hit in &mut hits {
+        hit.rank = 0;
+    }
     hits
 }
 
 /// Returns messages of one to ninety lines.
 fn messages(from: usize, to: usize) -> Vec<accp_ctx::Archived> {
     let text = |number: usize| {
-        let lines: Vec<_> = (0..1 + number * 37 % 90)
+        let lines: Vec<_> = (0..=number * 37 % 90)
             .map(|line| format!("line {line} of message {number}"))
             .collect();
         lines.join("\n")

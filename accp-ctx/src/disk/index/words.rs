@@ -9,7 +9,7 @@ use super::fault::Fault;
 use super::hit::{Chosen, FILTER, Filter};
 use super::rank::{Asked, Places, Weights, score, weight};
 
-/// How many places of words are looked at. The rarest words come first, and one that goes beyond is left out.
+/// How many places of words are looked at. The rarest word comes first and always counts; words beyond are left out.
 const PLACES: i64 = 200_000;
 /// What the words of a long message count against those of its section.
 const AROUND: f64 = 0.25;
@@ -117,7 +117,7 @@ fn places(conn: &Connection, asked: &Asked, known: &Known) -> Result<HashMap<i64
     let mut left = PLACES;
     for (count, term, number, is_whole) in terms {
         left -= count;
-        if left < 0 && count < PLACES {
+        if left < 0 && !found.is_empty() {
             break;
         }
         let mut rows = statement.query((term, is_whole))?;
