@@ -54,9 +54,7 @@ impl<'t> Lines<'t> {
         let start = self.at;
         loop {
             let before = self.at;
-            let Some((number, line)) = self.next() else {
-                return None;
-            };
+            let (number, line) = self.next()?;
             let is_whole = self.text.as_bytes().get(self.at - 1) == Some(&b'\n');
             if line == fence && is_whole && before > start {
                 return Some((&self.text[start..before - 1], number - 1));

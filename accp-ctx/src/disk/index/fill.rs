@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use accp_registry::Hash;
-use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
 
 use super::cut;
 use super::fault::Fault;
@@ -263,26 +263,33 @@ impl<'c> File<'c> {
         ])?;
         let id = self.conn.last_insert_rowid();
         let about = block.tools.join(" ");
-        if pieces.len() > 1 {
-            words(self.conn, "spread", id, &[block.text, &about])?;
-        }
+        let mut all = Words::default();
         for piece in &pieces {
             let text = &block.text[piece.bytes.clone()];
-            let sql =
-                "INSERT INTO section (block, first, last, start, text) VALUES (?1, ?2, ?3, ?4, ?5)";
+            let mut words = Words::default();
+            words.add(text);
+            words.about(&about);
+            let sql = "INSERT INTO section (block, first, last, start, words, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
             self.conn.prepare_cached(sql)?.execute(params![
                 id,
                 (block.first + piece.lines.0) as i64,
                 (block.first + piece.lines.1) as i64,
                 piece.bytes.start as i64,
+                words.count as i64,
                 text,
             ])?;
             let section = self.conn.last_insert_rowid();
-            words(self.conn, "words", section, &[text, &about])?;
+            words.write(self.conn, "words", section)?;
+            all.plain.push_str(&words.plain);
+            all.whole.push_str(&words.whole);
+            all.about.push_str(&words.about);
             let sql = "INSERT INTO grams (rowid, text) VALUES (?1, ?2)";
             self.conn
                 .prepare_cached(sql)?
                 .execute(params![section, text])?;
+        }
+        if pieces.len() > 1 {
+            all.write(self.conn, "spread", id)?;
         }
         Ok(())
     }
@@ -316,22 +323,45 @@ struct Block<'t> {
     text: &'t str,
 }
 
-/// Writes the words and identifiers of texts into a table.
-fn words(conn: &Connection, table: &str, row: i64, texts: &[&str]) -> Result<(), Fault> {
-    let (mut plain, mut whole) = (String::new(), String::new());
-    for text in texts {
+/// Words and identifiers, each with a space behind it.
+#[derive(Default)]
+struct Words {
+    plain: String,
+    whole: String,
+    /// The words of the names of tools.
+    about: String,
+    /// The number of words.
+    count: usize,
+}
+
+impl Words {
+    fn add(&mut self, text: &str) {
         let terms = Terms::of(text).with_ends();
-        for (out, terms) in [(&mut plain, terms.words), (&mut whole, terms.whole)] {
-            for term in terms {
-                out.push_str(&term);
-                out.push(' ');
-            }
-        }
+        self.count += terms.words.len();
+        append(&mut self.plain, &terms.words);
+        append(&mut self.whole, &terms.whole);
     }
-    let sql = format!("INSERT INTO {table} (rowid, plain, whole) VALUES (?1, ?2, ?3)");
-    conn.prepare_cached(&sql)?
-        .execute(params![row, plain, whole])?;
-    Ok(())
+
+    fn about(&mut self, names: &str) {
+        let terms = Terms::of(names);
+        append(&mut self.about, &terms.words);
+        append(&mut self.whole, &terms.whole);
+    }
+
+    fn write(&self, conn: &Connection, table: &str, row: i64) -> Result<(), Fault> {
+        let sql =
+            format!("INSERT INTO {table} (rowid, plain, whole, about) VALUES (?1, ?2, ?3, ?4)");
+        let values = params![row, self.plain, self.whole, self.about];
+        conn.prepare_cached(&sql)?.execute(values)?;
+        Ok(())
+    }
+}
+
+fn append(out: &mut String, terms: &[String]) {
+    for term in terms {
+        out.push_str(term);
+        out.push(' ');
+    }
 }
 
 /// Returns the beginning of bytes that is text, and where it ends if it does.
@@ -352,10 +382,4 @@ pub(super) fn faults(conn: &Connection) -> Result<Vec<(String, String)>, Fault> 
     let mut statement = conn.prepare_cached(sql)?;
     let all = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(all.collect::<Result<_, _>>()?)
-}
-
-/// Returns the number of sections.
-pub(super) fn count(conn: &Connection) -> Result<i64, Fault> {
-    let last = conn.query_row("SELECT max(id) FROM section", (), |row| row.get(0));
-    Ok(last.optional()?.flatten().unwrap_or(0))
 }

@@ -1,20 +1,26 @@
-//! Which sections say most of what is asked.
+//! How much a section says of what is asked.
 //!
-//! Three things count: BM25 of all words; identifiers that stand whole in a section; and words that stand near
+//! Three things count: BM25 of the words; identifiers that stand whole in the section; and words that stand near
 //! each other.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-
 use super::terms::Terms;
+use std::collections::HashSet;
 
-/// Words within so many words of each other are near.
-const NEAR: usize = 16;
+/// The constants of BM25, as everywhere.
+const SATURATION: f64 = 1.2;
+const LENGTH: f64 = 0.75;
 /// What an identifier counts against a word that is as rare.
 const WHOLE: f64 = 3.0;
 /// What an identifier counts whose words stand in their order, but not alone, as in `call_ORD-12345`.
 const PARTS: f64 = 1.0;
 /// What words near each other count against words anywhere.
-const CLOSE: f64 = 1.0;
+const CLOSE: f64 = 4.0;
+/// Words within so many words of each other are near.
+const NEAR: u32 = 32;
+/// So many words between two halve what the second one counts for being near.
+const BETWEEN: f64 = 8.0;
+/// What the words of the whole query count for standing in its order, with nothing between.
+const RUN: f64 = 3.0;
 /// The most words and identifiers of a query; further ones are left out.
 const MOST: usize = 64;
 
@@ -23,6 +29,10 @@ const MOST: usize = 64;
 pub(super) struct Asked {
     pub(super) words: Vec<String>,
     pub(super) whole: Vec<String>,
+    /// The numbers of the words of each identifier.
+    parts: Vec<Vec<usize>>,
+    /// The numbers of all words as they stand in the query; empty if some were left out.
+    run: Vec<usize>,
 }
 
 impl Asked {
@@ -31,11 +41,22 @@ impl Asked {
         let once = |terms: Vec<String>| {
             let mut seen = HashSet::new();
             let once = terms.into_iter().filter(|term| seen.insert(term.clone()));
-            once.take(MOST).collect()
+            once.take(MOST).collect::<Vec<_>>()
         };
+        let all = terms.words.clone();
+        let (words, whole) = (once(terms.words), once(terms.whole));
+        let number = |part: &String| words.iter().position(|word| word == part);
+        let parts = |whole: &String| Terms::of(whole).words.iter().map(number).collect();
+        let run: Option<Vec<usize>> = all.iter().map(number).collect();
         Self {
-            words: once(terms.words),
-            whole: once(terms.whole),
+            run: run.unwrap_or_default(),
+            // An identifier whose words were left out has no parts.
+            parts: whole
+                .iter()
+                .map(|whole| Option::unwrap_or_default(parts(whole)))
+                .collect(),
+            words,
+            whole,
         }
     }
 }
@@ -53,73 +74,115 @@ pub(super) fn weight(sections: i64, with: i64) -> f64 {
     (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
 }
 
-/// Returns what a text gets beside its BM25.
-pub(super) fn bonus(asked: &Asked, weights: &Weights, text: &str) -> f64 {
-    let terms = Terms::of(text).with_ends();
-    let near = CLOSE * nearest(asked, weights, &terms.words);
-    let all: HashSet<&str> = terms.whole.iter().map(String::as_str).collect();
-    let whole = asked
-        .whole
-        .iter()
-        .zip(&weights.whole)
-        .map(|(whole, weight)| {
-            if all.contains(&**whole) {
-                WHOLE * weight
-            } else if has_parts(&terms.words, whole) {
-                PARTS * weight
-            } else {
-                0.0
-            }
-        });
-    near + whole.sum::<f64>()
+/// Where the words of a query stand in a section, and which identifiers it has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Places {
+    /// Places and numbers of words, ascending.
+    pub(super) words: Vec<(u32, usize)>,
+    /// Numbers of words that stand in the names of the tools.
+    pub(super) about: Vec<usize>,
+    /// Numbers of identifiers.
+    pub(super) whole: Vec<usize>,
 }
 
-/// Returns the most that words near each other tell.
-fn nearest(asked: &Asked, weights: &Weights, words: &[String]) -> f64 {
-    let numbers: HashMap<&str, usize> = asked
-        .words
-        .iter()
-        .enumerate()
-        .map(|(at, word)| (&**word, at))
-        .collect();
-    let hits = words.iter().enumerate();
-    let hits: Vec<_> = hits
-        .filter_map(|(at, word)| Some((at, *numbers.get(&**word)?)))
-        .collect();
-    let told = |from: usize| {
-        let near = hits[from..]
-            .iter()
-            .take_while(|(at, _)| at - hits[from].0 < NEAR);
-        let near: BTreeSet<usize> = near.map(|(_, word)| *word).collect();
-        near.into_iter()
-            .filter_map(|word| weights.words.get(word))
-            .sum::<f64>()
+/// Returns how much a section says that has so many words, against the mean of all sections.
+pub(super) fn score(asked: &Asked, weights: &Weights, places: &Places, length: f64) -> f64 {
+    let mut counts = vec![0.0; asked.words.len()];
+    let plain = places.words.iter().map(|(_, word)| word);
+    for word in plain.chain(&places.about) {
+        counts[*word] += 1.0;
+    }
+    let share = 1.0 - LENGTH + LENGTH * length;
+    let words = counts.iter().zip(&weights.words);
+    let words = words
+        .map(|(count, weight)| weight * count * (SATURATION + 1.0) / (count + SATURATION * share));
+    let identifiers = weights.whole.iter().enumerate().map(|(number, weight)| {
+        if places.whole.contains(&number) {
+            WHOLE * weight
+        } else if has_run(&places.words, &asked.parts[number]) {
+            PARTS * weight
+        } else {
+            0.0
+        }
+    });
+    let run = if asked.run.len() > 1 && has_run(&places.words, &asked.run) {
+        RUN * weights.words.iter().sum::<f64>()
+    } else {
+        0.0
     };
-    (0..hits.len()).map(told).fold(0.0, f64::max)
+    run + words.sum::<f64>() + identifiers.sum::<f64>() + CLOSE * nearest(weights, places)
 }
 
-/// Returns whether the words of an identifier stand in their order.
-fn has_parts(words: &[String], whole: &str) -> bool {
-    let parts = Terms::of(whole).words;
-    !parts.is_empty() && words.windows(parts.len()).any(|run| run == parts)
+/// Returns the most that words near each other tell: each counts once, and less the more words stand before it
+/// that are not asked for.
+///
+/// The name of the tool is no neighbour: a call has it, and its result does not.
+fn nearest(weights: &Weights, places: &Places) -> f64 {
+    let is_about = |word: &usize| places.about.contains(word);
+    let words = places.words.iter().filter(|(_, word)| !is_about(word));
+    let places: Vec<_> = words.copied().collect();
+    let mut seen = vec![usize::MAX; weights.words.len()];
+    let mut best = 0.0f64;
+    for (from, &(start, _)) in places.iter().enumerate() {
+        let (mut told, mut before, mut count) = (0.0, start, 0);
+        for &(at, word) in places[from..]
+            .iter()
+            .take_while(|(at, _)| at - start < NEAR)
+        {
+            if seen[word] != from {
+                seen[word] = from;
+                let between = f64::from((at - before).saturating_sub(1));
+                told += weights.words[word] / (1.0 + between / BETWEEN);
+                count += 1;
+            }
+            before = at;
+        }
+        if count > 1 {
+            best = best.max(told);
+        }
+    }
+    best
+}
+
+/// Returns whether words stand one behind the other.
+fn has_run(places: &[(u32, usize)], run: &[usize]) -> bool {
+    let stands = |window: &[(u32, usize)]| {
+        let mut pairs = window.iter().zip(run).enumerate();
+        pairs.all(|(at, (&(place, word), wanted))| {
+            word == *wanted && place == window[0].0 + at as u32
+        })
+    };
+    !run.is_empty() && places.windows(run.len()).any(stands)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn bonus_of(query: &str, text: &str) -> f64 {
+    fn score_of(query: &str, text: &str) -> f64 {
         let asked = Asked::of(query);
         let weights = Weights {
             words: vec![1.0; asked.words.len()],
             whole: vec![1.0; asked.whole.len()],
         };
-        bonus(&asked, &weights, text)
+        let terms = Terms::of(text).with_ends();
+        let number = |word: &String| asked.words.iter().position(|asked| asked == word);
+        let words = terms.words.iter().zip(0..);
+        let places = Places {
+            about: Vec::new(),
+            words: words
+                .filter_map(|(word, at)| Some((at, number(word)?)))
+                .collect(),
+            whole: (0..asked.whole.len())
+                .filter(|at| terms.whole.contains(&asked.whole[*at]))
+                .collect(),
+        };
+        score(&asked, &weights, &places, 1.0)
     }
 
     #[test]
     fn whole_identifiers_count_most() {
-        let of = |text| bonus_of("ORD-12345", text);
+        let of = |text| score_of("ORD-12345", text);
         assert!(of("is ORD-12345.") > of("call_ORD-12345-x"));
         assert!(of("call_ORD-12345-x") > of("ord of 12345"));
         assert!(of("ord of 12345") > of("ORD-12346"));
@@ -128,8 +191,11 @@ mod tests {
 
     #[test]
     fn words_near_each_other_count_more() {
-        let far = format!("rye {} spelt", "x ".repeat(20));
-        assert!(bonus_of("rye spelt", "rye or spelt") > bonus_of("rye spelt", &far));
+        let far = format!("rye {} spelt", "x ".repeat(8));
+        let of = |text| score_of("rye spelt", text);
+        assert!(of("rye spelt") > of("rye or spelt"));
+        assert!(of("rye or spelt") > of(&far));
+        assert!(of(&far) > of(&format!("rye {} spelt", "x ".repeat(40))));
     }
 
     #[test]

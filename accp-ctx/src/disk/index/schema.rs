@@ -1,8 +1,10 @@
 //! The tables of the index.
 //!
+//! `about` has the names of tools: they count, and stand near nothing.
+//!
 //! A *block* is a message of an archive, or an offloaded file. A *section* is a block, or a part of a long one.
 //! `words` has the words and identifiers of sections, `spread` those of blocks with several sections, and `grams`
-//! the trigrams of sections. The three keep no texts.
+//! the trigrams of sections. The three keep no texts; `places` says where in a section a word stands.
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -24,13 +26,14 @@ CREATE TABLE block (
 ) STRICT;
 CREATE TABLE section (
     id INTEGER PRIMARY KEY, block INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-    start INTEGER NOT NULL, text TEXT NOT NULL
+    start INTEGER NOT NULL, words INTEGER NOT NULL, text TEXT NOT NULL
 ) STRICT;
 CREATE INDEX section_block ON section (block);
-CREATE VIRTUAL TABLE words USING fts5(plain, whole, content='', tokenize="ascii tokenchars '_-./@:,+#'");
-CREATE VIRTUAL TABLE spread USING fts5(plain, whole, content='', tokenize="ascii tokenchars '_-./@:,+#'");
+CREATE VIRTUAL TABLE words USING fts5(plain, whole, about, content='', tokenize="ascii tokenchars '_-./@:,+#'");
+CREATE VIRTUAL TABLE spread USING fts5(plain, whole, about, content='', tokenize="ascii tokenchars '_-./@:,+#'");
 CREATE VIRTUAL TABLE grams USING fts5(text, content='', tokenize='trigram');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, col);
+CREATE VIRTUAL TABLE places USING fts5vocab(words, instance);
 "#;
 
 const CLEAR: &str = "

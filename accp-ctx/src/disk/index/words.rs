@@ -1,30 +1,18 @@
 //! Search by words.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use rusqlite::Connection;
 use rusqlite::types::ToSql;
-use rusqlite::{Connection, OptionalExtension as _};
 
 use super::fault::Fault;
-use super::fill;
 use super::hit::{Chosen, FILTER, Filter};
-use super::rank::{Asked, Weights, bonus, weight};
+use super::rank::{Asked, Places, Weights, score, weight};
 
-/// How many sections are looked at closely.
-const CANDIDATES: usize = 300;
-/// How many long messages are looked at, and how many sections of each.
-const LONG: usize = 20;
-const OF_LONG: usize = 10;
-/// What the words of the whole message count against those of the section.
+/// How many places of words are looked at. The rarest word comes first and always counts; words beyond are left out.
+const PLACES: i64 = 200_000;
+/// What the words of a long message count against those of its section.
 const AROUND: f64 = 0.25;
-
-/// A section that has words of the query.
-struct Candidate {
-    section: i64,
-    score: f64,
-    /// The whole message, if it has several sections.
-    block: i64,
-}
 
 /// Finds the sections that say most of what is asked.
 pub(super) fn search(
@@ -34,24 +22,44 @@ pub(super) fn search(
     limit: usize,
 ) -> Result<Vec<Chosen>, Fault> {
     let asked = Asked::of(query);
-    let Some(wanted) = expression(&asked) else {
-        return Ok(Vec::new());
+    let (sections, words): (i64, i64) = conn.query_row(
+        "SELECT count(*), coalesce(sum(words), 0) FROM section",
+        (),
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let mean = (words as f64 / sections.max(1) as f64).max(1.0);
+    let terms = terms(conn, &asked)?;
+    let weights = Weights {
+        words: terms
+            .words
+            .iter()
+            .map(|with| weight(sections, with.sections))
+            .collect(),
+        whole: terms
+            .whole
+            .iter()
+            .map(|with| weight(sections, with.sections))
+            .collect(),
     };
-    let weights = weights(conn, &asked)?;
-    let blocks = blocks(conn, &wanted, filter)?;
-    let candidates = candidates(conn, &wanted, filter, &blocks, limit)?;
-    let text = "SELECT text FROM section WHERE id = ?1";
-    let mut statement = conn.prepare_cached(text)?;
+    let places = places(conn, &asked, &terms)?;
+    let around = around(conn, &asked)?;
+    let allowed = allowed(conn, filter)?;
+    let mut statement = conn.prepare_cached("SELECT words, block FROM section WHERE id = ?1")?;
     let mut chosen = Vec::new();
-    for candidate in candidates.into_values() {
-        let text: String = statement.query_row([candidate.section], |row| row.get(0))?;
-        let around = blocks
-            .get(&candidate.block)
-            .copied()
-            .unwrap_or(candidate.score);
+    for (section, mut places) in places {
+        if allowed
+            .as_ref()
+            .is_some_and(|allowed| !allowed.contains(&section))
+        {
+            continue;
+        }
+        places.words.sort_unstable();
+        let (length, block): (i64, i64) =
+            statement.query_row([section], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let around = around.get(&block).copied().unwrap_or(0.0);
         chosen.push(Chosen {
-            section: candidate.section,
-            score: candidate.score + AROUND * around + bonus(&asked, &weights, &text),
+            section,
+            score: score(&asked, &weights, &places, length as f64 / mean) + AROUND * around,
             part: None,
         });
     }
@@ -61,104 +69,104 @@ pub(super) fn search(
     Ok(chosen)
 }
 
-/// Writes what is looked for in the language of FTS5. Words and identifiers have neither quotes nor NUL.
-fn expression(asked: &Asked) -> Option<String> {
-    let words = asked.words.iter().map(|word| format!("plain : \"{word}\""));
-    let whole = asked
-        .whole
-        .iter()
-        .map(|whole| format!("whole : \"{whole}\""));
-    let all: Vec<_> = words.chain(whole).collect();
-    (!all.is_empty()).then(|| all.join(" OR "))
+/// How many sections have a term, and how often all of them have it.
+#[derive(Debug, Clone, Copy, Default)]
+struct With {
+    sections: i64,
+    places: i64,
 }
 
-fn weights(conn: &Connection, asked: &Asked) -> Result<Weights, Fault> {
-    let sections = fill::count(conn)?;
-    let sql = "SELECT doc FROM vocabulary WHERE term = ?1 AND col = ?2";
+struct Known {
+    words: Vec<With>,
+    whole: Vec<With>,
+}
+
+fn terms(conn: &Connection, asked: &Asked) -> Result<Known, Fault> {
+    let sql = "SELECT coalesce(sum(doc), 0), coalesce(sum(cnt), 0) FROM vocabulary
+        WHERE term = ?1 AND (col = 'whole') = ?2";
     let mut statement = conn.prepare_cached(sql)?;
-    let mut of = |terms: &[String], column: &str| {
-        let weights = terms.iter().map(|term| {
-            let with = statement.query_row([term.as_str(), column], |row| row.get::<_, i64>(0));
-            Ok(weight(sections, with.optional()?.unwrap_or(0)))
+    let mut of = |terms: &[String], is_whole: bool| {
+        let all = terms.iter().map(|term| {
+            let with = statement.query_row((term, is_whole), |row| {
+                Ok(With {
+                    sections: row.get(0)?,
+                    places: row.get(1)?,
+                })
+            });
+            Ok(with?)
         });
-        weights.collect::<Result<Vec<f64>, Fault>>()
+        all.collect::<Result<Vec<_>, Fault>>()
     };
-    Ok(Weights {
-        words: of(&asked.words, "plain")?,
-        whole: of(&asked.whole, "whole")?,
+    Ok(Known {
+        words: of(&asked.words, false)?,
+        whole: of(&asked.whole, true)?,
     })
 }
 
-/// Returns the long messages that say most of what is asked, with their BM25.
-fn blocks(conn: &Connection, wanted: &str, filter: &Filter) -> Result<HashMap<i64, f64>, Fault> {
-    let sql = format!(
-        "SELECT b.id, bm25(spread) FROM spread JOIN block b ON b.id = spread.rowid JOIN file f ON f.id = b.file
-        WHERE spread MATCH :wanted AND {FILTER} ORDER BY 2, 1 DESC LIMIT {LONG}"
-    );
-    let mut statement = conn.prepare_cached(&sql)?;
-    let filter = filter.values();
-    let mut values: Vec<(&str, &dyn ToSql)> = filter
+/// Returns where words and identifiers stand, for each section that has any.
+fn places(conn: &Connection, asked: &Asked, known: &Known) -> Result<HashMap<i64, Places>, Fault> {
+    let words = asked.words.iter().zip(&known.words).enumerate();
+    let words = words.map(|(number, (term, with))| (with.places, term, number, false));
+    let whole = asked.whole.iter().zip(&known.whole).enumerate();
+    let whole = whole.map(|(number, (term, with))| (with.places, term, number, true));
+    let mut terms: Vec<_> = words.chain(whole).collect();
+    terms.sort();
+    let mut found: HashMap<i64, Places> = HashMap::new();
+    let sql = "SELECT doc, col, offset FROM places WHERE term = ?1 AND (col = 'whole') = ?2";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut left = PLACES;
+    for (count, term, number, is_whole) in terms {
+        left -= count;
+        if left < 0 && !found.is_empty() {
+            break;
+        }
+        let mut rows = statement.query((term, is_whole))?;
+        while let Some(row) = rows.next()? {
+            let places = found.entry(row.get(0)?).or_default();
+            match row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)? {
+                "plain" => places.words.push((row.get(2)?, number)),
+                "about" => places.about.push(number),
+                _ => places.whole.push(number),
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the BM25 of the long messages that have any of the words. Words and identifiers have neither quotes nor
+/// NUL, so they can stand in the language of FTS5.
+fn around(conn: &Connection, asked: &Asked) -> Result<HashMap<i64, f64>, Fault> {
+    let all = asked
+        .words
         .iter()
-        .map(|(name, value)| (*name, &**value))
-        .collect();
-    values.push((":wanted", &wanted));
-    let rows = statement.query_map(&values[..], |row| Ok((row.get(0)?, -row.get::<_, f64>(1)?)))?;
+        .map(|word| format!("{{plain about}} : \"{word}\""));
+    let all: Vec<_> = all.collect();
+    if all.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let sql =
+        "SELECT rowid, bm25(spread) FROM spread WHERE spread MATCH ?1 ORDER BY rank LIMIT 100";
+    let mut statement = conn.prepare_cached(sql)?;
+    let rows = statement.query_map([all.join(" OR ")], |row| {
+        Ok((row.get(0)?, -row.get::<_, f64>(1)?))
+    })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Returns the best sections by BM25: of all, and of the best long messages.
-fn candidates(
-    conn: &Connection,
-    wanted: &str,
-    filter: &Filter,
-    blocks: &HashMap<i64, f64>,
-    limit: usize,
-) -> Result<HashMap<i64, Candidate>, Fault> {
-    let sql = |more: &str| {
-        format!(
-            "SELECT s.id, bm25(words, 1.0, 1.0), b.id FROM words JOIN section s ON s.id = words.rowid
-            JOIN block b ON b.id = s.block JOIN file f ON f.id = b.file
-            WHERE words MATCH :wanted AND {FILTER} {more} ORDER BY 2, 1 DESC LIMIT :limit"
-        )
-    };
+/// Returns the sections that a filter lets through; `None` for all.
+fn allowed(conn: &Connection, filter: &Filter) -> Result<Option<HashSet<i64>>, Fault> {
+    if *filter == Filter::default() {
+        return Ok(None);
+    }
+    let sql = format!(
+        "SELECT s.id FROM section s JOIN block b ON b.id = s.block JOIN file f ON f.id = b.file WHERE {FILTER}"
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
     let filter = filter.values();
-    let filter: Vec<(&str, &dyn ToSql)> = filter
+    let values: Vec<(&str, &dyn ToSql)> = filter
         .iter()
         .map(|(name, value)| (*name, &**value))
         .collect();
-    let mut found = HashMap::new();
-    let mut find = |sql: &str, values: &[(&str, &dyn ToSql)]| -> Result<(), Fault> {
-        let mut statement = conn.prepare_cached(sql)?;
-        let rows = statement.query_map(values, |row| {
-            Ok(Candidate {
-                section: row.get(0)?,
-                score: -row.get::<_, f64>(1)?,
-                block: row.get(2)?,
-            })
-        })?;
-        for row in rows {
-            let row = row?;
-            found.insert(row.section, row);
-        }
-        Ok(())
-    };
-    let most = CANDIDATES.max(limit) as i64;
-    let mut values = filter.clone();
-    values.extend([(":wanted", &wanted as &dyn ToSql), (":limit", &most)]);
-    find(&sql(""), &values)?;
-    let inside = sql(
-        "AND words.rowid BETWEEN (SELECT min(id) FROM section WHERE block = :block)
-            AND (SELECT max(id) FROM section WHERE block = :block)",
-    );
-    for block in blocks.keys() {
-        let mut values = filter.clone();
-        let most = OF_LONG as i64;
-        values.extend([
-            (":wanted", &wanted as &dyn ToSql),
-            (":limit", &most),
-            (":block", block),
-        ]);
-        find(&inside, &values)?;
-    }
-    Ok(found)
+    let rows = statement.query_map(&values[..], |row| row.get(0))?;
+    Ok(Some(rows.collect::<Result<_, _>>()?))
 }
