@@ -7,6 +7,7 @@ mod form;
 mod list;
 mod message;
 mod raw;
+mod repair;
 mod said;
 
 pub use check::check;
@@ -14,3 +15,4 @@ pub use finding::{Code, Finding};
 pub use form::Form;
 pub use list::MessageList;
 pub use message::Message;
+pub use repair::{Repair, RepairKind, repair};
