@@ -99,6 +99,7 @@ fn results_first(messages: &[Message], turn: Range<usize>, found: &mut Vec<Findi
         if late {
             let text = "something stands before a result; put all results first in this turn";
             found.push(Finding::at(Code::ResultsNotFirst, at, text));
+            return;
         }
     }
 }

@@ -37,6 +37,11 @@ struct Garden<'m> {
     planted: Vec<Planted>,
 }
 
+fn role(messages: &[Json], at: usize) -> &str {
+    let message = messages.get(at);
+    message.map_or("", |message| message["role"].as_str().unwrap_or_default())
+}
+
 /// Returns the path of the id by which results answer.
 const fn answered(form: Form) -> &'static str {
     match form {
@@ -46,7 +51,7 @@ const fn answered(form: Form) -> &'static str {
     }
 }
 
-impl Garden<'_> {
+impl<'m> Garden<'m> {
     fn add(&mut self, code: Code, at: usize, messages: Vec<Json>) {
         self.planted.push(Planted {
             messages,
@@ -75,9 +80,8 @@ impl Garden<'_> {
         messages
     }
 
-    fn role(&self, at: usize) -> &str {
-        let message = self.messages.get(at);
-        message.map_or("", |message| message["role"].as_str().unwrap_or_default())
+    fn role(&self, at: usize) -> &'m str {
+        role(self.messages, at)
     }
 
     fn chat(&mut self, at: usize) {
@@ -126,7 +130,8 @@ impl Garden<'_> {
     }
 
     fn chat_result(&mut self, at: usize) {
-        let is_result = |index: &usize| matches!(self.role(*index), "tool" | "function");
+        let messages = self.messages;
+        let is_result = |index: &usize| matches!(role(messages, *index), "tool" | "function");
         let call = (0..at).rev().find(|index| !is_result(index)).unwrap();
         self.add(
             Code::ResultRepeated,
@@ -159,8 +164,9 @@ impl Garden<'_> {
             .unwrap_or(self.messages.len())
     }
 
+    /// Returns whether a message of the user would begin a turn here.
     fn starts_turn(&self, at: usize) -> bool {
-        at == 0 || self.role(at - 1) != self.role(at)
+        at == 0 || self.role(at - 1) != "user"
     }
 
     fn anthropic(&mut self, at: usize) {
@@ -170,7 +176,7 @@ impl Garden<'_> {
             let first = json!({ "role": "assistant", "content": "Hi" });
             self.add(Code::FirstNotUser, 0, self.with(0, first));
         }
-        if at == self.messages.len() || self.role(at) == "user" && self.starts_turn(at) {
+        if self.role(at) != "assistant" && self.starts_turn(at) {
             let orphan = json!({ "role": "user", "content": [
                 { "type": "tool_result", "tool_use_id": "nobody", "content": "4" }] });
             self.add(Code::ResultOrphan, at, self.with(at, orphan));
@@ -194,11 +200,14 @@ impl Garden<'_> {
     }
 
     fn anthropic_results(&mut self, at: usize) {
-        let call = (0..at).rev().find(|index| self.role(*index) == "assistant");
+        let messages = self.messages;
+        let call = (0..at)
+            .rev()
+            .find(|index| role(messages, *index) == "assistant");
         let call = (0..=call.unwrap()).rev();
         let id = self.messages[at]["content"][0]["tool_use_id"].clone();
         let mut call = call.filter(|index| {
-            let blocks = self.messages[*index]["content"].as_array();
+            let blocks = messages[*index]["content"].as_array();
             blocks.is_some_and(|blocks| blocks.iter().any(|block| block["id"] == id))
         });
         let call = call.next().unwrap();
@@ -236,7 +245,7 @@ impl Garden<'_> {
             without.insert(end - 1, moved);
         }
         self.add(Code::ResultMissing, call, without.clone());
-        let later = (end..self.messages.len()).find(|index| self.role(*index) == "user");
+        let later = (end..self.messages.len()).find(|index| role(messages, *index) == "user");
         if let Some(later) = later {
             without.insert(later, json!({ "role": "user", "content": [result] }));
             self.add_with(Code::ResultMisplaced, Code::ResultMissing, later, without);
@@ -320,8 +329,9 @@ impl Garden<'_> {
     }
 
     fn responses_output(&mut self, at: usize) {
+        let messages = self.messages;
         let output = self.messages[at].clone();
-        let is_call = |index: &usize| self.messages[*index]["call_id"] == output["call_id"];
+        let is_call = |index: &usize| messages[*index]["call_id"] == output["call_id"];
         let call = (0..at).find(is_call).unwrap();
         self.add(Code::ResultRepeated, at + 1, self.with(at, output.clone()));
         let mut both = self.messages.to_vec();
@@ -333,12 +343,12 @@ impl Garden<'_> {
         let rest = at..self.messages.len();
         let is_over = rest
             .clone()
-            .any(|index| matches!(self.role(index), "user" | "system" | "developer"));
+            .any(|index| matches!(role(messages, index), "user" | "system" | "developer"));
         if is_over {
             self.add(Code::ResultMissing, call, without.clone());
         }
         let start = (0..call).rev();
-        let reasoning = start.take_while(|index| self.messages[*index]["type"] == "reasoning");
+        let reasoning = start.take_while(|index| messages[*index]["type"] == "reasoning");
         let early = call - reasoning.count();
         if early == call || early > 0 {
             without.insert(early, output.clone());
