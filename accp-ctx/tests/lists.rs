@@ -7,10 +7,9 @@ use std::collections::BTreeSet;
 use accp_ctx::{Code, Form, MessageList, RepairKind, check, repair};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use serde_json::Value as Json;
 
 use common::lists::{any_messages, any_texts, list, messages};
-use common::plant;
+use common::plant::{self, edited};
 
 fn is_result(code: Code) -> bool {
     let codes = [
@@ -45,6 +44,14 @@ proptest! {
         prop_assert_eq!(check(&read), []);
         prop_assert_eq!(raws(&read), texts);
         prop_assert_eq!(read.to_string(), text);
+    }
+
+    #[test]
+    fn a_list_that_is_cut_has_calls_in_flight((form, messages) in any_messages()) {
+        for end in 0..messages.len() {
+            let found = check(&list(form, &messages[..end]));
+            prop_assert!(!found.iter().any(|finding| is_result(finding.code)), "{found:?}");
+        }
     }
 
     #[test]
@@ -102,22 +109,6 @@ proptest! {
         prop_assert_eq!(repairs, []);
         prop_assert_eq!(again.to_string(), mended.to_string());
     }
-}
-
-/// Drops, doubles and swaps messages.
-pub fn edited(mut messages: Vec<Json>, edits: &[(u8, Index, Index)]) -> Vec<Json> {
-    for (kind, a, b) in edits {
-        if messages.is_empty() {
-            break;
-        }
-        let (a, b) = (a.index(messages.len()), b.index(messages.len()));
-        match kind {
-            0 => drop(messages.remove(a)),
-            1 => messages.insert(b, messages[a].clone()),
-            _ => messages.swap(a, b),
-        }
-    }
-    messages
 }
 
 #[test]
