@@ -32,7 +32,12 @@ fn second(form: Form, messages: &[Json]) -> Vec<(&'static str, usize)> {
 fn first(form: Form, messages: &[Json]) -> Vec<(&'static str, usize)> {
     let found = check(&list(form, messages)).into_iter();
     let mut found: Vec<_> = found
-        .map(|finding| (finding.code.as_str(), finding.message.unwrap()))
+        .map(|finding| {
+            (
+                finding.code.as_str(),
+                finding.message.expect("each fault has a place"),
+            )
+        })
         .collect();
     found.sort_unstable();
     found

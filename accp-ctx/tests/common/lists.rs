@@ -217,7 +217,8 @@ pub fn any_texts() -> impl Strategy<Value = (Form, Vec<String>)> {
 /// Reads messages as a list.
 pub fn list(form: Form, messages: &[Json]) -> MessageList {
     let texts: Vec<_> = messages.iter().map(Json::to_string).collect();
-    MessageList::of(form, texts.iter().map(String::as_str)).unwrap()
+    MessageList::of(form, texts.iter().map(String::as_str))
+        .expect("a generated message is an object")
 }
 
 /// Writes a message with odd white space, escapes and numbers.

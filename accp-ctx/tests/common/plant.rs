@@ -32,6 +32,9 @@ pub fn all(form: Form, messages: &[Json]) -> Vec<Planted> {
     garden.planted
 }
 
+/// Why a call is found for each result.
+const CALL: &str = "a valid list has a call before each result";
+
 struct Garden<'m> {
     form: Form,
     messages: &'m [Json],
@@ -41,6 +44,12 @@ struct Garden<'m> {
 fn role(messages: &[Json], at: usize) -> &str {
     let message = messages.get(at);
     message.map_or("", |message| message["role"].as_str().unwrap_or_default())
+}
+
+/// Returns the items of an array.
+fn items(json: &mut Json) -> &mut Vec<Json> {
+    json.as_array_mut()
+        .expect("the generator writes an array here")
 }
 
 /// Returns the path of the id by which results answer.
@@ -63,8 +72,12 @@ impl<'m> Garden<'m> {
     }
 
     fn add_with(&mut self, code: Code, also: Code, at: usize, messages: Vec<Json>) {
-        self.add(code, at, messages);
-        self.planted.last_mut().unwrap().also = Some(also);
+        self.planted.push(Planted {
+            messages,
+            code,
+            at,
+            also: Some(also),
+        });
     }
 
     /// Returns the list with one message more.
@@ -99,7 +112,8 @@ impl<'m> Garden<'m> {
                     at,
                     self.changed(at, |user| user["role"] = "agent".into()),
                 );
-                let without = |user: &mut Json| drop(user.as_object_mut().unwrap().remove("role"));
+                let without =
+                    |user: &mut Json| drop(user.as_object_mut().map(|user| user.remove("role")));
                 self.add(Code::Role, at, self.changed(at, without));
                 let null = |user: &mut Json| user["content"] = Json::Null;
                 self.add(Code::TextBlank, at, self.changed(at, null));
@@ -107,7 +121,7 @@ impl<'m> Garden<'m> {
             "assistant" if message.get("tool_calls").is_some() => {
                 let mut broken = self.messages.to_vec();
                 let first = broken[at]["tool_calls"][0]["id"].take();
-                let calls = broken[at]["tool_calls"].as_array_mut().unwrap();
+                let calls = items(&mut broken[at]["tool_calls"]);
                 calls[0]["id"] = first.clone();
                 if calls.len() > 1 {
                     let second = std::mem::replace(&mut calls[1]["id"], first.clone());
@@ -133,7 +147,7 @@ impl<'m> Garden<'m> {
     fn chat_result(&mut self, at: usize) {
         let messages = self.messages;
         let is_result = |index: &usize| matches!(role(messages, *index), "tool" | "function");
-        let call = (0..at).rev().find(|index| !is_result(index)).unwrap();
+        let call = (0..at).rev().find(|index| !is_result(index)).expect(CALL);
         self.add(
             Code::ResultRepeated,
             at + 1,
@@ -205,15 +219,15 @@ impl<'m> Garden<'m> {
         let call = (0..at)
             .rev()
             .find(|index| role(messages, *index) == "assistant");
-        let call = (0..=call.unwrap()).rev();
+        let call = (0..=call.expect(CALL)).rev();
         let id = self.messages[at]["content"][0]["tool_use_id"].clone();
         let mut call = call.filter(|index| {
             let blocks = messages[*index]["content"].as_array();
             blocks.is_some_and(|blocks| blocks.iter().any(|block| block["id"] == id))
         });
-        let call = call.next().unwrap();
+        let call = call.next().expect(CALL);
         let again = |message: &mut Json| {
-            let blocks = message["content"].as_array_mut().unwrap();
+            let blocks = items(&mut message["content"]);
             blocks.insert(0, blocks[0].clone());
         };
         self.add(Code::ResultRepeated, at, self.changed(at, again));
@@ -223,10 +237,7 @@ impl<'m> Garden<'m> {
         }
         let text = json!({ "type": "text", "text": "well" });
         let early = |message: &mut Json| {
-            message["content"]
-                .as_array_mut()
-                .unwrap()
-                .insert(0, text.clone());
+            items(&mut message["content"]).insert(0, text.clone());
         };
         self.add(Code::ResultsNotFirst, at, self.changed(at, early));
         let blank = |message: &mut Json| message["content"][0]["tool_use_id"] = "".into();
@@ -238,7 +249,7 @@ impl<'m> Garden<'m> {
         );
         // The turn has to stay, and a text may stand at its end only.
         let mut without = self.messages.to_vec();
-        let blocks = without[at]["content"].as_array_mut().unwrap();
+        let blocks = items(&mut without[at]["content"]);
         let result = blocks.remove(0);
         if blocks.is_empty() {
             without[at] = json!({ "role": "user", "content": [text] });
@@ -277,7 +288,7 @@ impl<'m> Garden<'m> {
             let over = self.turn_end(at) < self.messages.len();
             if over {
                 self.add_with(Code::ResultOrphan, Code::ResultMissing, at, orphan.clone());
-                orphan[at]["content"].as_array_mut().unwrap().remove(index);
+                items(&mut orphan[at]["content"]).remove(index);
                 self.add(Code::ResultMissing, at, orphan);
             }
         }
@@ -333,7 +344,7 @@ impl<'m> Garden<'m> {
         let messages = self.messages;
         let output = self.messages[at].clone();
         let is_call = |index: &usize| messages[*index]["call_id"] == output["call_id"];
-        let call = (0..at).find(is_call).unwrap();
+        let call = (0..at).find(is_call).expect(CALL);
         self.add(Code::ResultRepeated, at + 1, self.with(at, output.clone()));
         let mut both = self.messages.to_vec();
         both[at]["call_id"] = "".into();
