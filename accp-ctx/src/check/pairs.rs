@@ -119,6 +119,7 @@ impl Pairs {
         let messages = list.messages();
         let all = keys(messages);
         let mut open = Open::default();
+        let mut answering = vec![false; messages.len()];
         for (at, message) in messages.iter().enumerate() {
             open.ask(at, message);
             for (index, key) in answers(message) {
@@ -126,10 +127,11 @@ impl Pairs {
                 // The call may stand in items that the provider keeps.
                 let kept = || list.goes_on().then_some(Ok(()));
                 let verdict = open.answer(key).or_else(early).or_else(kept);
+                answering[at] |= verdict == Some(Ok(()));
                 self.judge(at, index, key, verdict);
             }
         }
-        let late = late(messages);
+        let late = late(messages, &answering);
         for (message, call) in open.left() {
             if let Some(before) = late[message] {
                 self.missing.push(Missing {
@@ -253,8 +255,8 @@ fn only_results(turn: &[Message]) -> bool {
 }
 
 /// Returns for each item the first one behind it that comes too late for its output: an item of the user, or
-/// an item of the model behind an output. `None` while the item may be in flight.
-fn late(messages: &[Message]) -> Vec<Option<usize>> {
+/// an item of the model behind an output that answers a call. `None` while the item may be in flight.
+fn late(messages: &[Message], answering: &[bool]) -> Vec<Option<usize>> {
     let mut late = vec![None; messages.len()];
     let mut user = None;
     let mut model = None;
@@ -264,8 +266,9 @@ fn late(messages: &[Message]) -> Vec<Option<usize>> {
         match message.role {
             Role::User | Role::System => user = Some(at),
             Role::Assistant => model = Some(at),
-            Role::Tool => model_after_output = model,
-            Role::Other => {}
+            _ if answering[at] => model_after_output = model,
+            // Outputs of the provider's own tools, and outputs without a call, say nothing.
+            Role::Tool | Role::Other => {}
         }
     }
     late

@@ -26,7 +26,13 @@ pub(super) fn message(call: &Call) -> String {
 /// Returns the item that answers a call of Responses.
 pub(super) fn item(message: &Message, call: &Call) -> String {
     let kind = message.json()["type"].as_str().unwrap_or_default();
-    let mut item = json!({ "type": format!("{kind}_output"), "call_id": call.id });
+    // This output alone has the id of its call as its own.
+    let key = if kind == "local_shell_call" {
+        "id"
+    } else {
+        "call_id"
+    };
+    let mut item = json!({ "type": format!("{kind}_output"), key: call.id });
     match kind {
         "computer_call" => {
             item["output"] = json!({ "type": "computer_screenshot", "image_url": PICTURE });

@@ -11,81 +11,84 @@ use super::render;
 
 /// A conversation without a form.
 #[derive(Debug, Clone)]
-pub struct Script {
-    pub turns: Vec<Turn>,
+pub(crate) struct Script {
+    pub(crate) turns: Vec<Turn>,
     /// How many results of the last calls are not there yet, if the list ends with calls.
-    pub in_flight: usize,
+    pub(crate) in_flight: usize,
 }
 
 /// Messages of the user and the steps that the assistant takes for them.
 #[derive(Debug, Clone)]
-pub struct Turn {
+pub(crate) struct Turn {
     /// A text of the system before the turn, and whether the role is `developer`.
-    pub system: Option<(String, bool)>,
+    pub(crate) system: Option<(String, bool)>,
     /// At least one.
-    pub users: Vec<User>,
-    pub steps: Vec<Step>,
+    pub(crate) users: Vec<User>,
+    pub(crate) steps: Vec<Step>,
 }
 
 /// A message of the user.
 #[derive(Debug, Clone)]
-pub struct User {
-    pub text: String,
+pub(crate) struct User {
+    pub(crate) text: String,
     /// Whether the content is a list of parts.
-    pub parts: bool,
-    pub image: bool,
+    pub(crate) parts: bool,
+    pub(crate) image: bool,
     /// Whether the text is empty, where the form allows that.
-    pub empty: bool,
+    pub(crate) empty: bool,
 }
 
 /// What the assistant says at once, and the results of what it calls.
+// Each is a choice of its own.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Clone)]
-pub struct Step {
+pub(crate) struct Step {
     /// How many blocks of thinking come first.
-    pub thinking: usize,
+    pub(crate) thinking: usize,
     /// Whether the last block of thinking is redacted.
-    pub redacted: bool,
-    pub text: Option<String>,
+    pub(crate) redacted: bool,
+    pub(crate) text: Option<String>,
     /// Whether white space follows the text, where the form allows that.
-    pub trailing: bool,
+    pub(crate) trailing: bool,
     /// Whether a tool of the provider searches first.
-    pub search: bool,
-    pub calls: Vec<Call>,
+    pub(crate) search: bool,
+    pub(crate) calls: Vec<Call>,
     /// Whether the calls have the ids that earlier calls had, where the form allows that.
-    pub reuse: bool,
+    pub(crate) reuse: bool,
     /// Whether the results come in the other order.
-    pub reversed: bool,
+    pub(crate) reversed: bool,
     /// Whether the step or its results are several messages, where the form allows that.
-    pub split: bool,
+    pub(crate) split: bool,
     /// A member that no provider knows.
-    pub extra: Option<Json>,
+    pub(crate) extra: Option<Json>,
 }
 
 /// A call and its result.
 #[derive(Debug, Clone)]
-pub struct Call {
-    pub kind: Kind,
-    pub tool: String,
-    pub arguments: Json,
-    pub result: String,
-    pub image: bool,
-    pub failed: bool,
+pub(crate) struct Call {
+    pub(crate) kind: Kind,
+    pub(crate) tool: String,
+    pub(crate) arguments: Json,
+    pub(crate) result: String,
+    pub(crate) image: bool,
+    pub(crate) failed: bool,
 }
 
 /// The kind of a call, where the form has it. The other forms write a function call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Function,
     Custom,
     /// The old `function_call`, if the step has only one call.
     Old,
     Computer,
     Shell,
+    LocalShell,
     Patch,
 }
 
 /// Returns words that are not blank and do not end in white space.
-pub fn text() -> impl Strategy<Value = String> {
+pub(crate) fn text() -> impl Strategy<Value = String> {
     r#"[a-z"\\]{1,5}([ \n\t][a-zé😀"\\/]{1,4}){0,3}"#
 }
 
@@ -103,11 +106,12 @@ fn arguments() -> impl Strategy<Value = Json> {
 
 fn call() -> impl Strategy<Value = Call> {
     let kind = prop_oneof![
-        4 => Just(Kind::Function),
+        6 => Just(Kind::Function),
         1 => Just(Kind::Custom),
         1 => Just(Kind::Old),
         1 => Just(Kind::Computer),
         1 => Just(Kind::Shell),
+        1 => Just(Kind::LocalShell),
         1 => Just(Kind::Patch),
     ];
     let result = prop_oneof![4 => text(), 1 => Just(String::new())];
@@ -118,7 +122,7 @@ fn call() -> impl Strategy<Value = Call> {
         arguments(),
         result,
         image,
-        image_or_failed(),
+        prop::bool::weighted(0.2),
     );
     parts.prop_map(|(kind, tool, arguments, result, image, failed)| Call {
         kind,
@@ -128,10 +132,6 @@ fn call() -> impl Strategy<Value = Call> {
         image,
         failed,
     })
-}
-
-fn image_or_failed() -> impl Strategy<Value = bool> {
-    prop::bool::weighted(0.2)
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -180,7 +180,7 @@ fn user() -> impl Strategy<Value = User> {
 }
 
 /// Returns conversations of one to four turns.
-pub fn script() -> impl Strategy<Value = Script> {
+pub(crate) fn script() -> impl Strategy<Value = Script> {
     let system = prop::option::weighted(0.3, (text(), any::<bool>()));
     let users = prop::collection::vec(user(), 1..3);
     let turn = (system, users, prop::collection::vec(step(), 0..4));
@@ -194,19 +194,19 @@ pub fn script() -> impl Strategy<Value = Script> {
 }
 
 /// Returns the messages of valid lists in a form.
-pub fn messages(form: Form) -> impl Strategy<Value = Vec<Json>> {
+pub(crate) fn messages(form: Form) -> impl Strategy<Value = Vec<Json>> {
     script().prop_map(move |script| render::messages(form, &script))
 }
 
 /// Returns the messages of valid lists, each with its form.
-pub fn any_messages() -> impl Strategy<Value = (Form, Vec<Json>)> {
+pub(crate) fn any_messages() -> impl Strategy<Value = (Form, Vec<Json>)> {
     (prop::sample::select(&Form::ALL[..]), script())
         .prop_map(|(form, script)| (form, render::messages(form, &script)))
 }
 
 /// Returns the texts of valid lists, each with its form. White space, numbers and escapes are spelt as no
 /// writer of this repository spells them.
-pub fn any_texts() -> impl Strategy<Value = (Form, Vec<String>)> {
+pub(crate) fn any_texts() -> impl Strategy<Value = (Form, Vec<String>)> {
     (any_messages(), any::<u64>()).prop_map(|((form, messages), seed)| {
         let mut seed = seed | 1;
         let texts = messages.iter().map(|message| spelt(message, &mut seed));
@@ -215,14 +215,14 @@ pub fn any_texts() -> impl Strategy<Value = (Form, Vec<String>)> {
 }
 
 /// Reads messages as a list.
-pub fn list(form: Form, messages: &[Json]) -> MessageList {
+pub(crate) fn list(form: Form, messages: &[Json]) -> MessageList {
     let texts: Vec<_> = messages.iter().map(Json::to_string).collect();
     MessageList::of(form, texts.iter().map(String::as_str))
         .expect("a generated message is an object")
 }
 
 /// Writes a message with odd white space, escapes and numbers.
-pub fn spelt(message: &Json, seed: &mut u64) -> String {
+pub(crate) fn spelt(message: &Json, seed: &mut u64) -> String {
     let mut out = String::new();
     write(message, seed, true, &mut out);
     out
@@ -269,10 +269,8 @@ fn write(json: &Json, seed: &mut u64, top: bool, out: &mut String) {
                     "1.10",
                     "1E+5",
                 ];
-                out.push_str(&format!(
-                    r#", "x_number" : {}"#,
-                    numbers[next(seed, 4) as usize]
-                ));
+                out.push_str(r#", "x_number" : "#);
+                out.push_str(numbers[next(seed, 4) as usize]);
             }
             space(seed, out);
             out.push('}');
@@ -281,7 +279,7 @@ fn write(json: &Json, seed: &mut u64, top: bool, out: &mut String) {
             // Escapes that no writer needs.
             out.push('"');
             for unit in text.encode_utf16() {
-                out.push_str(&format!("\\u{unit:04X}"));
+                out.extend(["\\u".to_owned(), format!("{unit:04X}")]);
             }
             out.push('"');
         }

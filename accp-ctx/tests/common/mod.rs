@@ -3,6 +3,6 @@
 // Each test uses a part.
 #![allow(dead_code)]
 
-pub mod lists;
-pub mod plant;
-pub mod render;
+pub(crate) mod lists;
+pub(crate) mod plant;
+pub(crate) mod render;

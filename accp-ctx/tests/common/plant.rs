@@ -6,17 +6,17 @@ use serde_json::{Value as Json, json};
 
 /// A list with one fault.
 #[derive(Debug, Clone)]
-pub struct Planted {
-    pub messages: Vec<Json>,
-    pub code: Code,
+pub(crate) struct Planted {
+    pub(crate) messages: Vec<Json>,
+    pub(crate) code: Code,
     /// The index of the message where the fault has to be found.
-    pub at: usize,
+    pub(crate) at: usize,
     /// What is broken with it: a call whose result stands elsewhere has no result.
-    pub also: Option<Code>,
+    pub(crate) also: Option<Code>,
 }
 
 /// Returns all lists with one fault that can be made of a valid list.
-pub fn all(form: Form, messages: &[Json]) -> Vec<Planted> {
+pub(crate) fn all(form: Form, messages: &[Json]) -> Vec<Planted> {
     let mut garden = Garden {
         form,
         messages,
@@ -343,11 +343,16 @@ impl<'m> Garden<'m> {
     fn responses_output(&mut self, at: usize) {
         let messages = self.messages;
         let output = self.messages[at].clone();
-        let is_call = |index: &usize| messages[*index]["call_id"] == output["call_id"];
+        let key = if output["type"] == "local_shell_call_output" {
+            "id"
+        } else {
+            "call_id"
+        };
+        let is_call = |index: &usize| messages[*index]["call_id"] == output[key];
         let call = (0..at).find(is_call).expect(CALL);
         self.add(Code::ResultRepeated, at + 1, self.with(at, output.clone()));
         let mut both = self.messages.to_vec();
-        both[at]["call_id"] = "".into();
+        both[at][key] = "".into();
         both[call]["call_id"] = "".into();
         self.add_with(Code::IdMissing, Code::IdMissing, at, both);
         let mut without = self.messages.to_vec();
@@ -373,14 +378,14 @@ impl<'m> Garden<'m> {
         if let Some(first) = first {
             let mut broken = self.messages.to_vec();
             broken[call]["call_id"] = first["call_id"].clone();
-            broken[at]["call_id"] = first["call_id"].clone();
+            broken[at][key] = first["call_id"].clone();
             self.add(Code::IdRepeated, call, broken);
         }
     }
 }
 
 /// Drops, doubles and swaps messages.
-pub fn edited(mut messages: Vec<Json>, edits: &[(u8, Index, Index)]) -> Vec<Json> {
+pub(crate) fn edited(mut messages: Vec<Json>, edits: &[(u8, Index, Index)]) -> Vec<Json> {
     for (kind, a, b) in edits {
         if messages.is_empty() {
             break;

@@ -8,7 +8,7 @@ use super::lists::{Call, Kind, Script, Step, Turn, User};
 const IMAGE: &str = "iVBORw0KGgo=";
 
 /// Returns the messages of a script.
-pub fn messages(form: Form, script: &Script) -> Vec<Json> {
+pub(crate) fn messages(form: Form, script: &Script) -> Vec<Json> {
     let mut out = Writer {
         form,
         out: Vec::new(),
@@ -308,6 +308,10 @@ fn responses_call(id: &str, call: &Call) -> Json {
         Kind::Shell => {
             json!({ "type": "shell_call", "call_id": id, "action": { "commands": ["ls"] } })
         }
+        Kind::LocalShell => {
+            json!({ "type": "local_shell_call", "id": format!("ls_{id}"), "call_id": id, "status": "completed",
+                "action": { "type": "exec", "command": ["ls"], "env": {} } })
+        }
         Kind::Patch => {
             json!({ "type": "apply_patch_call", "call_id": id, "status": "completed",
                 "operation": { "type": "delete_file", "path": "a" } })
@@ -333,6 +337,9 @@ fn responses_output(id: &str, call: &Call) -> Json {
             let outcome = json!({ "type": "exit", "exit_code": 0 });
             json!({ "type": "shell_call_output", "call_id": id,
                 "output": [{ "stdout": text, "stderr": "", "outcome": outcome }] })
+        }
+        Kind::LocalShell => {
+            json!({ "type": "local_shell_call_output", "id": id, "output": text })
         }
         Kind::Patch => {
             json!({ "type": "apply_patch_call_output", "call_id": id, "status": "completed", "output": text })

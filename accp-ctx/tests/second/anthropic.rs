@@ -64,7 +64,7 @@ fn blocks(messages: &[Json]) -> Vec<Block> {
     all
 }
 
-pub fn faults(messages: &[Json]) -> Faults {
+pub(crate) fn faults(messages: &[Json]) -> Faults {
     let mut found = Faults::new();
     let blocks = blocks(messages);
     shapes(messages, &blocks, &mut found);

@@ -74,7 +74,7 @@ fn results(messages: &[Json]) -> Vec<Part> {
     .collect()
 }
 
-pub fn faults(messages: &[Json]) -> Faults {
+pub(crate) fn faults(messages: &[Json]) -> Faults {
     let mut found = Faults::new();
     let (all, results) = (calls(messages), results(messages));
     // A message with a result asks for nothing.
@@ -99,7 +99,7 @@ pub fn faults(messages: &[Json]) -> Faults {
     };
     for result in &results {
         let siblings = siblings(result);
-        let asked = calls
+        let earlier = calls
             .iter()
             .rev()
             .find(|call| call.at < result.at && call.joins(result));
@@ -107,7 +107,7 @@ pub fn faults(messages: &[Json]) -> Faults {
             Some("id-missing")
         } else if !siblings.is_empty() {
             (rank(result) >= siblings.len()).then_some("result-repeated")
-        } else if let Some(call) = asked {
+        } else if let Some(call) = earlier {
             let wanted = calls
                 .iter()
                 .filter(|other| other.at == call.at && other.joins(call))

@@ -39,7 +39,7 @@ fn is_of_model(item: &Json) -> bool {
     is_message_of(item, &["assistant"]) || kind == "reasoning" || kind.ends_with("_call")
 }
 
-pub fn faults(items: &[Json]) -> Vec<(&'static str, usize)> {
+pub(crate) fn faults(items: &[Json]) -> Vec<(&'static str, usize)> {
     let mut found = Vec::new();
     let outputs = |id_: &str| -> Vec<usize> {
         let all = 0..items.len();
@@ -51,6 +51,12 @@ pub fn faults(items: &[Json]) -> Vec<(&'static str, usize)> {
         all.filter(|at| is_call(&items[*at]) && id(&items[*at]) == id_)
             .collect()
     };
+    let is_named = |at: &usize| is_call(&items[*at]) && !id(&items[*at]).is_empty();
+    let answering: Vec<_> = (0..items.len())
+        .filter(is_named)
+        .flat_map(|at| matched(&asked(id(&items[at])), &outputs(id(&items[at]))))
+        .map(|(_, output)| output)
+        .collect();
     for (at, item) in items.iter().enumerate() {
         if (is_call(item) || is_output(item)) && id(item).is_empty() {
             found.push(("id-missing", at));
@@ -71,7 +77,7 @@ pub fn faults(items: &[Json]) -> Vec<(&'static str, usize)> {
                 found.push(("id-repeated", at));
             }
             let taken = matched(&asked, &outputs(id(item)));
-            if taken.iter().all(|(call, _)| *call != at) && is_over(&items[at + 1..]) {
+            if taken.iter().all(|(call, _)| *call != at) && is_over(items, at, &answering) {
                 found.push(("result-missing", at));
             }
         }
@@ -105,13 +111,13 @@ fn matched(calls: &[usize], outputs: &[usize]) -> Vec<(usize, usize)> {
     taken
 }
 
-/// Returns whether these items show that no output comes any more.
-fn is_over(after: &[Json]) -> bool {
-    let spoke = after
-        .iter()
-        .any(|item| is_message_of(item, &["user", "system", "developer"]));
-    let gone_on = (0..after.len()).any(|output| {
-        kind(&after[output]).ends_with("_output") && after[output..].iter().any(is_of_model)
-    });
-    spoke || gone_on
+/// Returns whether the items behind a call show that no output comes any more.
+fn is_over(items: &[Json], call: usize, answering: &[usize]) -> bool {
+    let after = call + 1..items.len();
+    let mut spoke = after
+        .clone()
+        .filter(|at| is_message_of(&items[*at], &["user", "system", "developer"]));
+    let mut gone_on = after
+        .filter(|output| answering.contains(output) && items[*output..].iter().any(is_of_model));
+    spoke.next().is_some() || gone_on.next().is_some()
 }
