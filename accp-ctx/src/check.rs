@@ -80,7 +80,8 @@ fn place(form: Form) -> &'static str {
 /// Checks that calls have ids, and that the ids of these messages differ.
 fn ids(messages: &[Message], from: usize, found: &mut Vec<Finding>) {
     let mut seen = BTreeMap::new();
-    for (at, message) in (from..).zip(messages) {
+    let all = (from..).zip(messages);
+    for (at, message) in all.filter(|(_, message)| message.role != Role::System) {
         for Call { id, tool, .. } in &message.calls {
             if id.is_empty() {
                 found.push(without_id(at, &format!("the call of `{tool}`")));

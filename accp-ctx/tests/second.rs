@@ -10,11 +10,12 @@ mod common;
 #[path = "second/responses.rs"]
 mod responses;
 
-use accp_ctx::{Form, check};
+use accp_ctx::{Form, check, repair};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value as Json;
 
+use common::junk;
 use common::lists::{any_messages, list};
 use common::plant::{self, edited};
 
@@ -66,6 +67,22 @@ proptest! {
             let mut broken = edited(messages.clone(), edits);
             edit_inside(&mut broken, inner);
             prop_assert_eq!(first(form, &broken), second(form, &broken), "{}", Json::from(broken));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn both_find_the_same_in_junk(messages in junk::messages()) {
+        for form in Form::ALL {
+            prop_assert_eq!(first(form, &messages), second(form, &messages), "{}: {}", form, Json::from(messages));
+            let (mended, _) = repair(&list(form, &messages)).unwrap();
+            let left: Vec<_> = check(&mended).into_iter().map(|finding| finding.code.as_str()).collect();
+            prop_assert!(!left.iter().any(|code| code.starts_with("result-m")
+                || code.starts_with("result-o") || code.starts_with("result-r")),
+                "{}: {} became {}", form, Json::from(messages), mended);
         }
     }
 }

@@ -99,6 +99,14 @@ def walk(value: object) -> None:
             walk(inner)
 
 
+def shape_error(record: dict) -> str | None:
+    try:
+        walk(SHAPES[record["form"]].validate_python(record["messages"]))
+    except ValidationError as error:
+        return str(error)[:1500]
+    return None
+
+
 def expected(ours: bool, shows: list[Difference]) -> bool:
     if any(difference.stricter for difference in shows):
         return False
@@ -131,14 +139,14 @@ def main() -> None:
                 if wrong <= 5:
                     names = [d.what for d in shows]
                     print(f"{package}, {form}: takes it: {theirs}, ours: {ours}, named: {names}\n{json.dumps(record)}")
-        if ours:
-            try:
-                walk(SHAPES[record["form"]].validate_python(record["messages"]))
-                judged["types", record["form"], "lists"] += 1
-            except ValidationError as error:
+        # A wrong role shows that the types refuse at all.
+        if ours or record["fault"] == "role":
+            error = shape_error(record)
+            if (error is None) != ours:
                 wrong += 1
                 if wrong <= 5:
-                    print(f"types, {record['form']}: {str(error)[:1500]}\n{json.dumps(record)}")
+                    print(f"types, {record['form']}: {error}\n{json.dumps(record)}")
+            judged["types", record["form"], "lists" if ours else "wrong roles"] += 1
     for (package, form, what), count in sorted(judged.items()):
         print(f"{package}, {form}: {count} {what}" + (f", {same[package, form]} alike" if (package, form) in same else ""))
     for difference in ALL:

@@ -16,7 +16,9 @@ pub(super) fn check(list: &MessageList) -> Vec<Finding> {
     let mut found = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         shape(at, message, at + 1 == messages.len(), &mut found);
-        caller(at, message, &mut found);
+        if message.role != Role::System {
+            caller(at, message, &mut found);
+        }
     }
     let turns = turns(messages);
     let first = turns.first().map(|turn| turn.start);

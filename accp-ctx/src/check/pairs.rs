@@ -76,7 +76,8 @@ impl Pairs {
                 open.ask(at, message);
                 continue;
             }
-            for (index, key) in answers(message) {
+            let old = message.json()["role"] == "function";
+            for (index, key) in answers(message, old) {
                 let verdict = open.answer(key).or_else(|| past.answer(key));
                 self.judge(at, index, key, verdict);
             }
@@ -95,8 +96,9 @@ impl Pairs {
             if !is_user {
                 self.close(&mut open, &mut past, turn.start);
             }
-            for at in turn.clone() {
-                for (index, key) in answers(&messages[at]) {
+            let said = |at: &usize| messages[*at].role != Role::System;
+            for at in turn.clone().filter(said) {
+                for (index, key) in answers(&messages[at], false) {
                     let here = if is_user { open.answer(key) } else { None };
                     let elsewhere = || all.contains(&key).then_some(Err(Why::Misplaced));
                     let verdict = here.or_else(|| past.answer(key)).or_else(elsewhere);
@@ -122,7 +124,7 @@ impl Pairs {
         let mut answering = vec![false; messages.len()];
         for (at, message) in messages.iter().enumerate() {
             open.ask(at, message);
-            for (index, key) in answers(message) {
+            for (index, key) in answers(message, false) {
                 let early = || all.contains(&key).then_some(Err(Why::Misplaced));
                 // The call may stand in items that the provider keeps.
                 let kept = || list.goes_on().then_some(Ok(()));
@@ -232,16 +234,18 @@ fn calls(message: &Message) -> impl Iterator<Item = (usize, Key<'_>)> {
     calls.filter(|(_, (_, id))| !id.is_empty())
 }
 
-/// Returns the indices and keys of the results.
-fn answers(message: &Message) -> impl Iterator<Item = (usize, Key<'_>)> {
-    let old = message.json()["role"] == "function";
+/// Returns the indices and keys of the results; `old` are those of the old `function_call`.
+fn answers(message: &Message, old: bool) -> impl Iterator<Item = (usize, Key<'_>)> {
     let answers = message.answers.iter().enumerate();
     answers.map(move |(index, answer)| (index, (old, &*answer.id)))
 }
 
-/// Returns the keys of all calls.
+/// Returns the keys of all calls, but for those in system messages.
 fn keys(messages: &[Message]) -> BTreeSet<Key<'_>> {
-    let calls = messages.iter().flat_map(calls);
+    let said = messages
+        .iter()
+        .filter(|message| message.role != Role::System);
+    let calls = said.flat_map(calls);
     calls.map(|(_, key)| key).collect()
 }
 

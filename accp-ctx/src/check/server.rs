@@ -30,14 +30,20 @@ impl ServerPairs {
         let turns = turns(messages);
         let callers = callers(messages);
         // Calls whose code waits for results of the program. A later turn has the result.
-        let mut waiting = BTreeMap::new();
-        let assistant = |turn: &&Range<usize>| messages[turn.start].role == Role::Assistant;
-        for turn in turns.iter().filter(assistant) {
+        let mut waiting: BTreeMap<&str, (At, bool)> = BTreeMap::new();
+        for (number, turn) in turns.iter().enumerate() {
+            if messages[turn.start].role != Role::Assistant {
+                continue;
+            }
             pairs.turn(messages, turn.clone(), &mut waiting);
-            waiting.retain(|id, answered: &mut (At, bool)| {
-                let is_over = turn.end < messages.len() && !callers.contains(*id);
-                if is_over && !answered.1 {
-                    pairs.missing.push((answered.0, turn.end));
+            // The provider may still go on with the last turn.
+            let Some(next) = turns.get(number + 1) else {
+                break;
+            };
+            waiting.retain(|id, (call, answered)| {
+                let is_over = !callers.contains(*id);
+                if is_over && !*answered {
+                    pairs.missing.push((*call, next.start));
                 }
                 !is_over
             });
@@ -51,7 +57,7 @@ impl ServerPairs {
         turn: Range<usize>,
         open: &mut BTreeMap<&'l str, (At, bool)>,
     ) {
-        for at in turn {
+        for at in turn.filter(|at| messages[*at].role == Role::Assistant) {
             for (index, block) in messages[at].blocks().iter().enumerate() {
                 if let Some(id) = call(block) {
                     open.insert(id, ((at, index), false));

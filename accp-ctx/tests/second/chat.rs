@@ -132,7 +132,11 @@ pub(crate) fn faults(messages: &[Json]) -> Faults {
             .iter()
             .filter(same)
             .filter(|other| other.number < call.number);
-        if call.id.is_empty() {
+        let is_system = ["system", "developer"]
+            .iter()
+            .any(|role| messages[call.at]["role"] == *role);
+        if is_system {
+        } else if call.id.is_empty() {
             found.push(("id-missing", call.at));
         } else if earlier.next().is_some() {
             found.push(("id-repeated", call.at));
