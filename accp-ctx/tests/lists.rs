@@ -156,8 +156,8 @@ fn what_is_not_a_list_says_so() {
             Some(Form::OpenAi),
             Some(1),
         ),
-        (r#"[null]"#, Some(Form::Anthropic), Some(0)),
-        (r#"[[]]"#, Some(Form::Responses), Some(0)),
+        ("[null]", Some(Form::Anthropic), Some(0)),
+        ("[[]]", Some(Form::Responses), Some(0)),
     ] {
         let refused = MessageList::read(text, form).unwrap_err();
         assert_eq!(
