@@ -151,6 +151,12 @@ fn a_call_is_in_flight_until_the_model_goes_on() {
     let text = mended(Form::Responses, &json!(over));
     let place = text.find(r#""call_id":"c1","output":"No result"#);
     assert!(place > text.find(r#""call_id":"c2","output":"4"#));
+    // The answer stands where the first came too late, so before the model's words.
+    over.push(user.clone());
+    let found_late = check(&list(Form::Responses, &json!(over)));
+    assert!(found_late[0].text.contains("no result before message 4"));
+    let text = mended(Form::Responses, &json!(over));
+    assert!(text.find("No result") < text.find("Four."));
     // An output of the provider's own search says nothing.
     let search = json!({ "type": "tool_search_output", "call_id": "t1", "tools": [] });
     assert_eq!(
