@@ -2,11 +2,18 @@
 
 mod anthropic;
 mod chat;
+pub(crate) mod pairs;
 mod responses;
+pub(crate) mod server;
+
+use std::collections::BTreeMap;
 
 use crate::finding::{Code, Finding};
 use crate::form::Form;
 use crate::list::MessageList;
+use crate::message::{Call, Message, Role};
+
+use self::pairs::{Pairs, Why};
 
 /// Returns all faults of a list, in the order of its messages; none if a provider takes the list (CTX-66 to
 /// CTX-71).
@@ -34,8 +41,71 @@ pub fn check(list: &MessageList) -> Vec<Finding> {
         Form::Anthropic => anthropic::check(list),
         Form::Responses => responses::check(list),
     };
+    pairs(list, &mut found);
     found.sort_by_key(|finding| finding.message);
     found
+}
+
+/// Reports the calls and results that do not pair.
+fn pairs(list: &MessageList, found: &mut Vec<Finding>) {
+    let messages = list.messages();
+    let pairs = Pairs::of(list);
+    for missed in pairs.missing {
+        let call = &messages[missed.message].calls[missed.call];
+        found.push(missing(missed.message, &call.id, &call.tool, missed.before));
+    }
+    for stray in pairs.stray {
+        let (at, id) = (
+            stray.message,
+            &*messages[stray.message].answers[stray.answer].id,
+        );
+        found.push(match stray.why {
+            Why::WithoutId => without_id(at, "the result"),
+            Why::Repeated => repeated(at, id),
+            Why::Misplaced => misplaced(at, id, place(list.form())),
+            Why::Orphan => orphan(at, id),
+        });
+    }
+}
+
+/// Returns where a form has its results.
+fn place(form: Form) -> &'static str {
+    match form {
+        Form::OpenAi => "right behind the message with its call",
+        Form::Anthropic => "in the turn of the user right behind its call",
+        Form::Responses => "behind its call",
+    }
+}
+
+/// Checks that calls have ids, and that the ids of these messages differ.
+fn ids(messages: &[Message], from: usize, found: &mut Vec<Finding>) {
+    let mut seen = BTreeMap::new();
+    let all = (from..).zip(messages);
+    for (at, message) in all.filter(|(_, message)| message.role != Role::System) {
+        for Call { id, tool, .. } in &message.calls {
+            if id.is_empty() {
+                found.push(without_id(at, &format!("the call of `{tool}`")));
+            } else if let Some(first) = seen.get(id) {
+                found.push(same_id(at, id, *first));
+            } else {
+                seen.insert(id, at);
+            }
+        }
+    }
+}
+
+/// Checks that only messages of the model have calls.
+fn caller(at: usize, message: &Message, found: &mut Vec<Finding>) {
+    if let (Role::System | Role::User | Role::Tool, Some(call)) =
+        (message.role, message.calls.first())
+    {
+        let text = format!(
+            "the call of `{}` stands in a message that is not the assistant's; give the message the role \
+             `assistant`",
+            call.tool
+        );
+        found.push(Finding::at(Code::Role, at, text).with_id(&*call.id));
+    }
 }
 
 /// What all forms say of calls and results, in the same words.
@@ -73,8 +143,10 @@ fn without_id(at: usize, what: &str) -> Finding {
     )
 }
 
-fn same_id(at: usize, id: &str, place: &str) -> Finding {
-    let text = format!("`{id}` is the id of another call {place}; give each call an id of its own");
+fn same_id(at: usize, id: &str, first: usize) -> Finding {
+    let text = format!(
+        "`{id}` is the id of another call in message {first}; give each call an id of its own"
+    );
     Finding::at(Code::IdRepeated, at, text).with_id(id)
 }
 

@@ -151,3 +151,5 @@ impl fmt::Display for Finding {
         f.write_str(&self.text)
     }
 }
+
+impl std::error::Error for Finding {}

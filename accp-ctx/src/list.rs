@@ -97,7 +97,7 @@ impl MessageList {
             Some(format!("{}\n", compact(&text[range])))
         };
         let body = is_body.then(|| Body {
-            beside: form.beside().iter().filter_map(|key| beside(key)).collect(),
+            beside: form.beside().iter().filter_map(beside).collect(),
             goes_on: ["previous_response_id", "conversation"]
                 .iter()
                 .any(|key| json.get(*key).is_some_and(|value| !value.is_null())),

@@ -1,0 +1,279 @@
+//! Which result answers which call. The check reports what is left over, and a repair mends it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+
+use crate::form::Form;
+use crate::list::MessageList;
+use crate::message::{Message, Role};
+use crate::raw::Place;
+
+/// The calls and results of a list that do not pair.
+#[derive(Debug, Default)]
+pub(crate) struct Pairs {
+    pub(crate) missing: Vec<Missing>,
+    pub(crate) stray: Vec<Stray>,
+}
+
+/// A call without a result that is not in flight.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Missing {
+    /// The message with the call.
+    pub(crate) message: usize,
+    /// The index of the call in its message.
+    pub(crate) call: usize,
+    /// The message that comes too late for the result.
+    pub(crate) before: usize,
+}
+
+/// A result that answers no call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stray {
+    /// The message with the result.
+    pub(crate) message: usize,
+    /// The index of the result in its message.
+    pub(crate) answer: usize,
+    pub(crate) why: Why,
+}
+
+/// Why a result answers no call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    WithoutId,
+    Repeated,
+    Misplaced,
+    Orphan,
+}
+
+/// Whether a result answers a call, or why not. `None` if no rule has decided yet.
+type Verdict = Option<Result<(), Why>>;
+
+/// What joins call and result: the id, and whether it is the name of the old `function_call`.
+type Key<'l> = (bool, &'l str);
+
+impl Pairs {
+    /// Pairs the calls and results of a list.
+    pub(crate) fn of(list: &MessageList) -> Self {
+        let mut pairs = Self::default();
+        match list.form() {
+            Form::OpenAi => pairs.chat(list.messages()),
+            Form::Anthropic => pairs.anthropic(list.messages()),
+            Form::Responses => pairs.responses(list),
+        }
+        pairs
+            .missing
+            .sort_by_key(|missing| (missing.message, missing.call));
+        pairs
+    }
+
+    /// The messages right behind a message with calls answer it.
+    fn chat(&mut self, messages: &[Message]) {
+        let mut open = Open::default();
+        let mut past = Past::default();
+        for (at, message) in messages.iter().enumerate() {
+            if message.role != Role::Tool {
+                self.close(&mut open, &mut past, at);
+                open.ask(at, message);
+                continue;
+            }
+            let old = message.json()["role"] == "function";
+            for (index, key) in answers(message, old) {
+                let verdict = open.answer(key).or_else(|| past.answer(key));
+                self.judge(at, index, key, verdict);
+            }
+        }
+        // What is open at the end is in flight.
+    }
+
+    /// The next turn of the user answers a turn of the assistant.
+    fn anthropic(&mut self, messages: &[Message]) {
+        let turns = turns(messages);
+        let all = keys(messages);
+        let mut open = Open::default();
+        let mut past = Past::default();
+        for (number, turn) in turns.iter().enumerate() {
+            let is_user = messages[turn.start].role == Role::User;
+            if !is_user {
+                self.close(&mut open, &mut past, turn.start);
+            }
+            let said = |at: &usize| messages[*at].role != Role::System;
+            for at in turn.clone().filter(said) {
+                for (index, key) in answers(&messages[at], false) {
+                    let here = if is_user { open.answer(key) } else { None };
+                    let elsewhere = || all.contains(&key).then_some(Err(Why::Misplaced));
+                    let verdict = here.or_else(|| past.answer(key)).or_else(elsewhere);
+                    self.judge(at, index, key, verdict);
+                }
+                if !is_user {
+                    open.ask(at, &messages[at]);
+                }
+            }
+            // Results alone at the end of the list may be followed by those that are missing.
+            let in_flight = number + 1 == turns.len() && only_results(&messages[turn.clone()]);
+            if is_user && !in_flight {
+                self.close(&mut open, &mut past, turn.end);
+            }
+        }
+    }
+
+    /// The output stands anywhere behind its call.
+    fn responses(&mut self, list: &MessageList) {
+        let messages = list.messages();
+        let all = keys(messages);
+        let mut open = Open::default();
+        let mut answering = vec![false; messages.len()];
+        for (at, message) in messages.iter().enumerate() {
+            open.ask(at, message);
+            for (index, key) in answers(message, false) {
+                let early = || all.contains(&key).then_some(Err(Why::Misplaced));
+                // The call may stand in items that the provider keeps.
+                let kept = || list.goes_on().then_some(Ok(()));
+                let verdict = open.answer(key).or_else(early).or_else(kept);
+                answering[at] |= verdict == Some(Ok(()));
+                self.judge(at, index, key, verdict);
+            }
+        }
+        let late = late(messages, &answering);
+        for (message, call) in open.left() {
+            if let Some(before) = late[message] {
+                self.missing.push(Missing {
+                    message,
+                    call,
+                    before,
+                });
+            }
+        }
+    }
+
+    fn judge(&mut self, message: usize, answer: usize, key: Key<'_>, verdict: Verdict) {
+        let why = match verdict {
+            _ if key.1.is_empty() => Why::WithoutId,
+            Some(Ok(())) => return,
+            Some(Err(why)) => why,
+            None => Why::Orphan,
+        };
+        self.stray.push(Stray {
+            message,
+            answer,
+            why,
+        });
+    }
+
+    /// Ends the time for results of the open calls.
+    fn close<'l>(&mut self, open: &mut Open<'l>, past: &mut Past<'l>, before: usize) {
+        for (key, waiting) in std::mem::take(&mut open.0) {
+            past.0.insert(key, waiting.is_empty());
+            let missing = waiting.into_iter().map(|(message, call)| Missing {
+                message,
+                call,
+                before,
+            });
+            self.missing.extend(missing);
+        }
+    }
+}
+
+/// Calls that a result may still answer: for each key those that wait, the first asked first.
+#[derive(Default)]
+struct Open<'l>(BTreeMap<Key<'l>, VecDeque<(usize, usize)>>);
+
+impl<'l> Open<'l> {
+    fn ask(&mut self, at: usize, message: &'l Message) {
+        for (index, key) in calls(message) {
+            self.0.entry(key).or_default().push_back((at, index));
+        }
+    }
+
+    fn answer(&mut self, key: Key<'l>) -> Verdict {
+        let waiting = self.0.get_mut(&key)?;
+        Some(waiting.pop_front().map(|_| ()).ok_or(Why::Repeated))
+    }
+
+    /// Returns message and index of the calls that wait.
+    fn left(self) -> impl Iterator<Item = (usize, usize)> {
+        self.0.into_values().flatten()
+    }
+}
+
+/// Calls whose time is over, and whether the latest of each key was answered.
+#[derive(Default)]
+struct Past<'l>(BTreeMap<Key<'l>, bool>);
+
+impl Past<'_> {
+    fn answer(&self, key: Key<'_>) -> Verdict {
+        let answered = *self.0.get(&key)?;
+        Some(Err(if answered {
+            Why::Repeated
+        } else {
+            Why::Misplaced
+        }))
+    }
+}
+
+/// Returns the turns of a list in Anthropic's form: messages of one role that follow each other. A system
+/// message belongs outside the list, so it does not end a turn.
+pub(crate) fn turns(messages: &[Message]) -> Vec<Range<usize>> {
+    let mut turns: Vec<Range<usize>> = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        if message.role == Role::System {
+            continue;
+        }
+        match turns.last_mut() {
+            Some(last) if messages[last.start].role == message.role => last.end = at + 1,
+            _ => turns.push(at..at + 1),
+        }
+    }
+    turns
+}
+
+/// Returns the indices and keys of the calls that have an id.
+fn calls(message: &Message) -> impl Iterator<Item = (usize, Key<'_>)> {
+    let old = Place::of(["function_call".into(), "arguments".into()]);
+    let calls = message.calls.iter().enumerate();
+    let calls = calls.map(move |(index, call)| (index, (call.arguments == old, &*call.id)));
+    calls.filter(|(_, (_, id))| !id.is_empty())
+}
+
+/// Returns the indices and keys of the results; `old` are those of the old `function_call`.
+fn answers(message: &Message, old: bool) -> impl Iterator<Item = (usize, Key<'_>)> {
+    let answers = message.answers.iter().enumerate();
+    answers.map(move |(index, answer)| (index, (old, &*answer.id)))
+}
+
+/// Returns the keys of all calls, but for those in system messages.
+fn keys(messages: &[Message]) -> BTreeSet<Key<'_>> {
+    let said = messages
+        .iter()
+        .filter(|message| message.role != Role::System);
+    let calls = said.flat_map(calls);
+    calls.map(|(_, key)| key).collect()
+}
+
+/// Returns whether a turn has results and nothing else.
+fn only_results(turn: &[Message]) -> bool {
+    let mut said = turn.iter().filter(|message| message.role != Role::System);
+    said.all(|message| {
+        let blocks = message.blocks();
+        !blocks.is_empty() && blocks.iter().all(|block| block["type"] == "tool_result")
+    })
+}
+
+/// Returns for each item the first one behind it that comes too late for its output: an item of the user, or
+/// an item of the model behind an output that answers a call. `None` while the item may be in flight.
+fn late(messages: &[Message], answering: &[bool]) -> Vec<Option<usize>> {
+    let mut late = vec![None; messages.len()];
+    let mut user = None;
+    let mut model = None;
+    let mut model_after_output = None;
+    for (at, message) in messages.iter().enumerate().rev() {
+        late[at] = [user, model_after_output].into_iter().flatten().min();
+        match message.role {
+            Role::User | Role::System => user = Some(at),
+            Role::Assistant => model = Some(at),
+            _ if answering[at] => model_after_output = model,
+            // Outputs of the provider's own tools, and outputs without a call, say nothing.
+            Role::Tool | Role::Other => {}
+        }
+    }
+    late
+}

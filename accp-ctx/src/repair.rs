@@ -1,0 +1,207 @@
+//! Mends calls and results that do not pair.
+
+mod answer;
+mod blocks;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use self::blocks::Blocks;
+use crate::check::pairs::{Missing, Pairs, turns};
+use crate::check::server::{self, ServerPairs};
+use crate::finding::Finding;
+use crate::form::Form;
+use crate::list::MessageList;
+use crate::message::{Message, Role};
+
+/// One change that [`repair`] made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Repair {
+    /// What was done.
+    pub kind: RepairKind,
+    /// The index of the message in the list that was given: the one with the result that was dropped, or with
+    /// the call that was answered.
+    pub message: usize,
+    /// The id of the call; empty where a result has none.
+    pub id: String,
+}
+
+/// What a repair does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum RepairKind {
+    /// A result that answers no call was dropped.
+    Dropped,
+    /// A call without a result was answered with a text that says so.
+    Answered,
+}
+
+/// Makes calls and results pair: drops results that answer no call, and answers calls without a result. A call
+/// in flight stays as it is, and so does everything else, to the byte. A message that becomes empty goes.
+///
+/// Nothing calls this by itself, because a result that stands in the wrong place is lost with it.
+///
+/// ```
+/// use accp_ctx::{MessageList, RepairKind, check, repair};
+///
+/// let broken = MessageList::read(r#"[
+///     {"role":"user","content":"Rye?"},
+///     {"role":"assistant","content":null,"tool_calls":[
+///         {"id":"c1","type":"function","function":{"name":"stock","arguments":"{}"}}]},
+///     {"role":"user","content":"Well?"},
+///     {"role":"tool","tool_call_id":"c7","content":"4"}]"#, None)?;
+/// let (mended, repairs) = repair(&broken)?;
+/// assert_eq!(check(&mended), []);
+/// assert_eq!(repairs[0].kind, RepairKind::Answered);
+/// assert_eq!(repairs[1].kind, RepairKind::Dropped);
+/// assert_eq!(
+///     mended.messages()[2].raw(),
+///     r#"{"role":"tool","tool_call_id":"c1","content":"No result was recorded for this call."}"#
+/// );
+/// # Ok::<(), accp_ctx::Finding>(())
+/// ```
+///
+/// # Errors
+/// `not-a-list`, when the text of a message cannot be changed.
+pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding> {
+    let mut plan = Plan::default();
+    plan.pairs(list);
+    if list.form() == Form::Anthropic {
+        plan.server_tools(list);
+        plan.keep_first(list.messages());
+    }
+    let mut raws = Vec::with_capacity(list.messages().len());
+    for (at, message) in list.messages().iter().enumerate() {
+        raws.append(&mut plan.before.remove(&at).unwrap_or_default());
+        if let Some(blocks) = plan.blocks.remove(&at) {
+            raws.extend(blocks.applied(at, message)?);
+        } else if !plan.dropped.contains(&at) {
+            raws.push(message.raw().to_owned());
+        }
+    }
+    let raws = raws.iter().enumerate();
+    let messages = raws.map(|(index, raw)| Message::read(list.form(), index, raw));
+    plan.repairs.sort_by_key(|repair| repair.message);
+    Ok((list.with(messages.collect::<Result<_, _>>()?), plan.repairs))
+}
+
+/// What changes where.
+#[derive(Default)]
+struct Plan {
+    /// Messages that go.
+    dropped: BTreeSet<usize>,
+    /// Messages whose blocks change.
+    blocks: BTreeMap<usize, Blocks>,
+    /// New messages, each before a message.
+    before: BTreeMap<usize, Vec<String>>,
+    repairs: Vec<Repair>,
+}
+
+impl Plan {
+    fn note(&mut self, kind: RepairKind, message: usize, id: &str) {
+        self.repairs.push(Repair {
+            kind,
+            message,
+            id: id.to_owned(),
+        });
+    }
+
+    fn pairs(&mut self, list: &MessageList) {
+        let messages = list.messages();
+        let pairs = Pairs::of(list);
+        for stray in pairs.stray {
+            let message = &messages[stray.message];
+            let id = &message.answers[stray.answer].id;
+            self.note(RepairKind::Dropped, stray.message, id);
+            if list.form() == Form::Anthropic {
+                let mut results = blocks::results(message);
+                let blocks = self.blocks.entry(stray.message).or_default();
+                blocks.dropped.extend(results.nth(stray.answer));
+            } else {
+                self.dropped.insert(stray.message);
+            }
+        }
+        for missing in &pairs.missing {
+            let id = &messages[missing.message].calls[missing.call].id;
+            self.note(RepairKind::Answered, missing.message, id);
+        }
+        if list.form() == Form::Anthropic {
+            self.answer_in_turns(messages, &pairs.missing);
+            return;
+        }
+        for missing in pairs.missing {
+            let message = &messages[missing.message];
+            let call = &message.calls[missing.call];
+            let answer = match list.form() {
+                Form::Responses => answer::item(message, call),
+                _ => answer::message(call),
+            };
+            self.before.entry(missing.before).or_default().push(answer);
+        }
+    }
+
+    /// Puts results into the turns of the user that have to have them.
+    fn answer_in_turns(&mut self, messages: &[Message], missing: &[Missing]) {
+        let turns = turns(messages);
+        let mut new: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for missing in missing {
+            let id = &messages[missing.message].calls[missing.call].id;
+            let next = turns.partition_point(|turn| turn.start <= missing.message);
+            let place = turns.get(next).map_or(missing.before, |turn| turn.start);
+            let leading = messages.get(place).map_or(0, blocks::leading);
+            let result = answer::block(id);
+            if leading > 0 && messages[place].role == Role::User {
+                let blocks = self.blocks.entry(place).or_default();
+                blocks.added.push((leading, result));
+            } else {
+                new.entry(place).or_default().push(result);
+            }
+        }
+        // Neighbours of one role are one turn, so the message that stands there stays as it is.
+        for (place, results) in new {
+            let message = answer::turn(&results);
+            self.before.entry(place).or_default().push(message);
+        }
+    }
+
+    fn server_tools(&mut self, list: &MessageList) {
+        let messages = list.messages();
+        let pairs = ServerPairs::of(list);
+        for ((at, index), _) in pairs.stray {
+            let id = server::result(&messages[at].blocks()[index]).unwrap_or_default();
+            self.note(RepairKind::Dropped, at, id);
+            self.blocks.entry(at).or_default().dropped.insert(index);
+        }
+        for ((at, index), _) in pairs.missing {
+            let call = &messages[at].blocks()[index];
+            self.note(
+                RepairKind::Answered,
+                at,
+                server::call(call).unwrap_or_default(),
+            );
+            let added = (index + 1, answer::server_block(call));
+            self.blocks.entry(at).or_default().added.push(added);
+        }
+    }
+
+    /// Keeps a message of the user where the list would otherwise begin with the assistant.
+    fn keep_first(&mut self, messages: &[Message]) {
+        let turns = turns(messages);
+        let [first, _, ..] = turns.as_slice() else {
+            return;
+        };
+        let empty = |at: usize| {
+            let blocks = self.blocks.get(&at);
+            blocks.is_some_and(|blocks| blocks.leave_nothing(&messages[at]))
+        };
+        let goes = first
+            .clone()
+            .filter(|at| messages[*at].role != Role::System)
+            .all(empty);
+        if goes && let Some(blocks) = self.blocks.get_mut(&first.start) {
+            blocks.added.push((0, answer::no_call()));
+        }
+    }
+}

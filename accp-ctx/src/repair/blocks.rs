@@ -1,0 +1,74 @@
+//! A message of Anthropic's form with other blocks.
+
+use std::collections::BTreeSet;
+
+use serde_json::value::RawValue;
+
+use crate::finding::{Code, Finding};
+use crate::message::Message;
+use crate::raw::{Place, replaced};
+
+/// The blocks of a message that go and come.
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    /// The indices of blocks that go.
+    pub(super) dropped: BTreeSet<usize>,
+    /// New blocks, each before the block with this index.
+    pub(super) added: Vec<(usize, String)>,
+}
+
+/// Returns the indices of the results.
+pub(super) fn results(message: &Message) -> impl Iterator<Item = usize> {
+    let blocks = message.blocks().iter().enumerate();
+    blocks
+        .filter(|(_, block)| block["type"] == "tool_result")
+        .map(|(index, _)| index)
+}
+
+/// Returns the number of results that a message begins with.
+pub(super) fn leading(message: &Message) -> usize {
+    let blocks = message.blocks().iter();
+    blocks
+        .take_while(|block| block["type"] == "tool_result")
+        .count()
+}
+
+impl Blocks {
+    /// Returns whether no block of the message stays or comes.
+    pub(super) fn leave_nothing(&self, message: &Message) -> bool {
+        self.added.is_empty() && self.dropped.len() == message.blocks().len()
+    }
+
+    /// Returns the text of the message with the blocks changed; `None` if none is left.
+    pub(super) fn applied(
+        mut self,
+        at: usize,
+        message: &Message,
+    ) -> Result<Option<String>, Finding> {
+        if self.leave_nothing(message) {
+            return Ok(None);
+        }
+        let unreadable = || {
+            let text = "the content cannot be found in the text of the message";
+            Finding::at(Code::NotAList, at, text)
+        };
+        let place = Place::of(["content".into()]);
+        let content = place.range(message.raw()).ok_or_else(unreadable)?;
+        let old: Vec<&RawValue> =
+            serde_json::from_str(&message.raw()[content]).map_err(|_| unreadable())?;
+        self.added.sort_by_key(|(index, _)| *index);
+        let mut added = self.added.iter().peekable();
+        let mut new = Vec::with_capacity(old.len());
+        for index in 0..=old.len() {
+            while let Some((_, block)) = added.next_if(|(before, _)| *before == index) {
+                new.push(block.as_str());
+            }
+            let kept = old.get(index).filter(|_| !self.dropped.contains(&index));
+            new.extend(kept.map(|raw| raw.get()));
+        }
+        let content = format!("[{}]", new.join(","));
+        replaced(message.raw(), &[(place, content)])
+            .map(Some)
+            .ok_or_else(unreadable)
+    }
+}

@@ -1,0 +1,9 @@
+//! What several tests share.
+
+// Each test uses a part.
+#![allow(dead_code)]
+
+pub(crate) mod junk;
+pub(crate) mod lists;
+pub(crate) mod plant;
+pub(crate) mod render;
