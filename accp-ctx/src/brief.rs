@@ -34,6 +34,8 @@ pub(crate) struct Brief {
     pub(crate) intent: Vec<Item>,
     /// The last message of the user.
     pub(crate) request: Option<Item>,
+    /// Whether the last message of the user stays in the list.
+    pub(crate) request_stays: bool,
     /// The messages that the caller has marked and that have left.
     pub(crate) marked: Vec<Item>,
     pub(crate) constraints: Vec<Constraint>,
@@ -49,9 +51,11 @@ impl Brief {
     pub(crate) fn of(said: &[Said], stays: &BTreeSet<usize>, writes: &Writes) -> Self {
         let left = |index: usize| !stays.contains(&index);
         let gone = || said.iter().filter(|message| left(message.index));
+        let request = intent::request(said);
         Self {
             intent: intent::intent(said),
-            request: intent::request(said),
+            request_stays: request.as_ref().is_some_and(|item| !left(item.message)),
+            request,
             marked: gone()
                 .filter(|message| message.marked)
                 .map(Item::whole)

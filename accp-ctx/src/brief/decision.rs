@@ -63,7 +63,7 @@ const CHOSEN: [&str; 52] = [
     "proceed with",
 ];
 /// Phrases that state a choice if a reason stands beside them.
-const REASONED: [&str; 30] = [
+const REASONED: [&str; 29] = [
     "i'll use",
     "i will use",
     "we'll use",
@@ -71,7 +71,6 @@ const REASONED: [&str; 30] = [
     "let's use",
     "we should use",
     "i used",
-    "i'm using",
     "we use",
     "i'll keep",
     "i will keep",
