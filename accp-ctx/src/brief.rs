@@ -17,7 +17,7 @@ use accp_frame::TokenCounter;
 use crate::said::Said;
 use crate::writes::Writes;
 pub(crate) use artifact::Artifact;
-pub(crate) use constraint::{Constraint, Force, stands_in};
+pub(crate) use constraint::{Constraint, Force, contradicts};
 pub(crate) use fact::Known;
 pub(crate) use fit::{NoRoom, Room};
 pub(crate) use form::Head;
@@ -52,6 +52,16 @@ impl Brief {
         let left = |index: usize| !stays.contains(&index);
         let gone = || said.iter().filter(|message| left(message.index));
         let request = intent::request(said);
+        let mut progress = progress::progress(said, left);
+        let mut decisions = decision::decisions(said.iter());
+        // What is decided is done, and is not a step.
+        let is_step = |item: &Item| {
+            decisions
+                .iter()
+                .all(|one| !one.text.starts_with(&item.text))
+        };
+        progress.next.retain(is_step);
+        decisions.retain(|item| left(item.message));
         Self {
             intent: intent::intent(said),
             request_stays: request.as_ref().is_some_and(|item| !left(item.message)),
@@ -61,10 +71,10 @@ impl Brief {
                 .map(Item::whole)
                 .collect(),
             constraints: constraint::constraints(gone()),
-            decisions: decision::decisions(gone()),
+            decisions,
             artifacts: artifact::artifacts(said, left, writes),
             facts: fact::facts(said, left),
-            progress: progress::progress(said, left),
+            progress,
         }
     }
 

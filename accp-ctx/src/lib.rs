@@ -3,6 +3,7 @@
 
 mod brief;
 mod check;
+mod drift;
 mod finding;
 mod form;
 mod list;

@@ -9,6 +9,7 @@ use super::item::Item;
 use crate::message::Role;
 use crate::prose::{Sentence, plain, sentences};
 use crate::said::Said;
+pub(crate) use conflict::contradicts;
 use phrases::{BEFORE_ORDERS, DAYS, IDLE, KINDLY, LIMITS, ORDERS, STRONG, WEAK, WISH};
 
 /// A longer message is a document: only what clearly obliges counts there.
@@ -85,7 +86,7 @@ fn of_message(message: &Said) -> Vec<(Sentence, Force)> {
 }
 
 /// Returns how strongly a sentence binds; `None` if it does not.
-pub(crate) fn force(sentence: &Sentence, is_document: bool) -> Option<Force> {
+fn force(sentence: &Sentence, is_document: bool) -> Option<Force> {
     if !(2..=80).contains(&sentence.count()) || sentence.text.ends_with(':') {
         return None;
     }
@@ -93,10 +94,8 @@ pub(crate) fn force(sentence: &Sentence, is_document: bool) -> Option<Force> {
     if sentence.asks && !kindly {
         return None;
     }
-    let told = Sentence {
-        plain: without(&sentence.plain, &IDLE),
-        ..sentence.clone()
-    };
+    let mut told = sentence.clone();
+    told.plain = without(&sentence.plain, &IDLE);
     let ordered = if is_document {
         orders(&told.plain)
     } else {
@@ -152,9 +151,4 @@ fn limits(words: &str) -> bool {
             starts && next.is_some_and(is_value)
         })
     })
-}
-
-/// Returns whether a text of a list has the words of a constraint, whatever the white space.
-pub(crate) fn stands_in(constraint: &str, text: &str) -> bool {
-    plain(text).contains(plain(constraint).trim())
 }

@@ -77,6 +77,7 @@ pub(super) fn write(
         room,
         counter,
         base: 0,
+        bare: counter.count(&render(head, &brief.progress.phase, &Shown::default())),
     };
     fit.base = fit.frame();
     let mut limit = room.total;
@@ -98,12 +99,14 @@ struct Fit<'b> {
     head: &'b Head,
     room: Room,
     counter: &'b dyn TokenCounter,
-    /// The tokens of the form without any piece.
+    /// The tokens of the form when it only counts the pieces.
     base: usize,
+    /// The tokens of the form without anything.
+    bare: usize,
 }
 
 impl Fit<'_> {
-    /// Returns the tokens of the form when nothing but the number of the rest is shown.
+    /// Returns the tokens of the form when it only counts the pieces.
     fn frame(&self) -> usize {
         let mut shown = Shown::default();
         for piece in pieces(self.brief, &[]) {
@@ -116,6 +119,16 @@ impl Fit<'_> {
         }
         self.counter
             .count(&render(self.head, &self.brief.progress.phase, &shown))
+    }
+
+    /// Returns whether the intent fits verbatim only if nobody counts what has no room.
+    fn is_quiet(&self, limit: usize) -> bool {
+        let first = self.brief.intent.first();
+        first.is_some_and(|first| {
+            let cost = self.cost(&quoted(&first.text));
+            let is_short = self.counter.count(&first.text) <= self.room.intent;
+            is_short && self.base + cost > limit && self.bare + cost <= limit
+        })
     }
 
     fn refused(&self, needed: usize) -> NoRoom {
@@ -136,7 +149,8 @@ impl Fit<'_> {
         } else {
             LEAST
         };
-        let needed = self.base + cost + least;
+        let quiet = self.is_quiet(limit.saturating_sub(cost));
+        let needed = if quiet { self.bare } else { self.base } + cost + least;
         let left = limit.checked_sub(needed);
         let mut left = left.ok_or_else(|| self.refused(needed))? + least;
         let verbatim = self.intent(&mut shown, &mut left);
@@ -149,6 +163,9 @@ impl Fit<'_> {
         chosen.sort_by_key(|piece| (piece.part, piece.message, piece.order));
         for piece in chosen {
             shown.parts.entry(piece.part).or_default().push(piece.text);
+        }
+        if quiet {
+            shown.more.clear();
         }
         Ok(shown)
     }

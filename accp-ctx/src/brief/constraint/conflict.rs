@@ -108,6 +108,11 @@ impl Told {
     }
 }
 
+/// Returns whether a text says the opposite of an older one, or another value.
+pub(crate) fn contradicts(new: &str, old: &str) -> bool {
+    Told::of(new).contradicts(&Told::of(old))
+}
+
 /// Marks the constraints that contradict older ones. Of several, the newest replaces the others.
 pub(super) fn mark(found: &mut [Constraint]) {
     let told: Vec<_> = found.iter().map(|one| Told::of(&one.item.text)).collect();
