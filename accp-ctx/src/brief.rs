@@ -17,7 +17,7 @@ use accp_frame::TokenCounter;
 use crate::said::Said;
 use crate::writes::Writes;
 pub(crate) use artifact::Artifact;
-pub(crate) use constraint::{Constraint, Force, stands_in};
+pub(crate) use constraint::{Constraint, Force, contradicts};
 pub(crate) use fact::Known;
 pub(crate) use fit::{NoRoom, Room};
 pub(crate) use form::Head;
@@ -34,6 +34,8 @@ pub(crate) struct Brief {
     pub(crate) intent: Vec<Item>,
     /// The last message of the user.
     pub(crate) request: Option<Item>,
+    /// Whether the last message of the user stays in the list.
+    pub(crate) request_stays: bool,
     /// The messages that the caller has marked and that have left.
     pub(crate) marked: Vec<Item>,
     pub(crate) constraints: Vec<Constraint>,
@@ -49,18 +51,30 @@ impl Brief {
     pub(crate) fn of(said: &[Said], stays: &BTreeSet<usize>, writes: &Writes) -> Self {
         let left = |index: usize| !stays.contains(&index);
         let gone = || said.iter().filter(|message| left(message.index));
+        let request = intent::request(said);
+        let mut progress = progress::progress(said, left);
+        let mut decisions = decision::decisions(said.iter());
+        // What is decided is done, and is not a step.
+        let is_step = |item: &Item| {
+            decisions
+                .iter()
+                .all(|one| !one.text.starts_with(&item.text))
+        };
+        progress.next.retain(is_step);
+        decisions.retain(|item| left(item.message));
         Self {
             intent: intent::intent(said),
-            request: intent::request(said),
+            request_stays: request.as_ref().is_some_and(|item| !left(item.message)),
+            request,
             marked: gone()
                 .filter(|message| message.marked)
                 .map(Item::whole)
                 .collect(),
             constraints: constraint::constraints(gone()),
-            decisions: decision::decisions(gone()),
+            decisions,
             artifacts: artifact::artifacts(said, left, writes),
             facts: fact::facts(said, left),
-            progress: progress::progress(said, left),
+            progress,
         }
     }
 

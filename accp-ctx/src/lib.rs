@@ -5,6 +5,7 @@ mod archive;
 mod brief;
 mod check;
 pub mod disk;
+mod drift;
 mod event;
 mod finding;
 mod form;

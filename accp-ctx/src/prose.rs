@@ -27,6 +27,39 @@ pub(crate) struct Sentence {
     /// The words in small letters, each between spaces.
     pub(crate) plain: String,
     pub(crate) asks: bool,
+    /// The beginnings of its words. Most phrases begin otherwise, and need not be looked for.
+    begins: Beginnings,
+}
+
+/// A set of beginnings of words; it may hold more than were put into it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Beginnings([u64; 4]);
+
+impl Beginnings {
+    fn of(plain: &str) -> Self {
+        let mut bits = Self::default();
+        for pair in plain.as_bytes().windows(3) {
+            if let [b' ', first, second] = pair {
+                let (at, bit) = Self::place(*first, *second);
+                if let Some(word) = bits.0.get_mut(at) {
+                    *word |= bit;
+                }
+            }
+        }
+        bits
+    }
+
+    fn place(first: u8, second: u8) -> (usize, u64) {
+        let mixed = first.wrapping_mul(31) ^ second.wrapping_mul(7);
+        (usize::from(mixed >> 6), 1 << (mixed & 63))
+    }
+
+    fn may_have(self, phrase: &str) -> bool {
+        let mut bytes = phrase.bytes();
+        let first = bytes.next().unwrap_or(b' ');
+        let (at, bit) = Self::place(first, bytes.next().unwrap_or(b' '));
+        self.0.get(at).is_some_and(|word| word & bit != 0)
+    }
 }
 
 impl Sentence {
@@ -35,8 +68,10 @@ impl Sentence {
         let asks = text
             .trim_end_matches(['"', '\'', ')', '*', '_'])
             .ends_with('?');
+        let plain = plain(&text);
         Self {
-            plain: plain(&text),
+            begins: Beginnings::of(&plain),
+            plain,
             asks,
             text,
         }
@@ -44,7 +79,8 @@ impl Sentence {
 
     /// Returns whether the sentence has one of these phrases as whole words.
     pub(crate) fn has(&self, phrases: &[&str]) -> bool {
-        phrases.iter().any(|phrase| has(&self.plain, phrase))
+        let mut phrases = phrases.iter().filter(|phrase| self.begins.may_have(phrase));
+        phrases.any(|phrase| has(&self.plain, phrase))
     }
 
     /// Returns whether the sentence begins with one of these phrases.
@@ -94,7 +130,7 @@ pub(crate) fn plain(text: &str) -> String {
 pub(crate) fn topics(text: &str) -> BTreeSet<String> {
     let plain = plain(text);
     let words = plain.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '_');
-    let tells = |word: &&str| word.len() > 2 && !has(COMMON, word);
+    let tells = |word: &&str| (word.len() > 2 || *word == "id") && !has(COMMON, word);
     words.filter(tells).map(stem).collect()
 }
 

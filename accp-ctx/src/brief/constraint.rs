@@ -1,6 +1,7 @@
 //! Constraints, requirements and preferences: what users oblige and forbid.
 
 mod conflict;
+mod phrases;
 
 use std::collections::BTreeSet;
 
@@ -8,261 +9,12 @@ use super::item::Item;
 use crate::message::Role;
 use crate::prose::{Sentence, plain, sentences};
 use crate::said::Said;
+pub(crate) use conflict::contradicts;
+use phrases::{BEFORE_ORDERS, DAYS, IDLE, KINDLY, LIMITS, ORDERS, STRONG, WEAK, WISH};
 
 /// A longer message is a document: only what clearly obliges counts there.
 const DOCUMENT: usize = 1500;
 
-/// Phrases that oblige or forbid, whatever stands around them.
-const STRONG: [&str; 41] = [
-    "must",
-    "mustn't",
-    "never",
-    "always",
-    "at most",
-    "at least",
-    "no more than",
-    "not more than",
-    "no less than",
-    "no fewer than",
-    "no later than",
-    "no earlier than",
-    "not exceed",
-    "nothing over",
-    "nothing above",
-    "do not",
-    "don't",
-    "dont",
-    "budget",
-    "deadline",
-    "required",
-    "mandatory",
-    "requirement",
-    "make sure",
-    "ensure",
-    "be sure to",
-    "avoid",
-    "should not",
-    "shouldn't",
-    "under no circumstances",
-    "forbidden",
-    "prohibited",
-    "not allowed",
-    "off limits",
-    "off-limits",
-    "strictly",
-    "mustnt",
-    "shall not",
-    "may not",
-    "refrain from",
-    "not acceptable",
-];
-/// Phrases that oblige in a message of a few sentences.
-const WEAK: [&str; 41] = [
-    "only",
-    "need to",
-    "needs to",
-    "need it to",
-    "have to",
-    "has to",
-    "cannot",
-    "can't",
-    "can not",
-    "without",
-    "should",
-    "shall",
-    "unless",
-    "except",
-    "except for",
-    "limit",
-    "limited to",
-    "maximum",
-    "minimum",
-    "max",
-    "exactly",
-    "as long as",
-    "instead of",
-    "rather than",
-    "no longer than",
-    "allergic",
-    "nothing else",
-    "require",
-    "requires",
-    "keep it",
-    "stick to",
-    "leave out",
-    "won't",
-    "not willing",
-    "not interested in",
-    "is fixed",
-    "non-negotiable",
-    "cap",
-    "has to be",
-    "need",
-    "keeping",
-];
-/// Phrases of a preference or a wish.
-const WISH: [&str; 24] = [
-    "prefer",
-    "prefers",
-    "preferred",
-    "preferably",
-    "preference",
-    "i want",
-    "i'd want",
-    "we want",
-    "i'd like",
-    "i would like",
-    "we'd like",
-    "we would like",
-    "i'd rather",
-    "i would rather",
-    "ideally",
-    "i'm looking for",
-    "i am looking for",
-    "would be best",
-    "works best",
-    "i'm flexible",
-    "i like",
-    "i love",
-    "i hate",
-    "favor",
-];
-/// Phrases that sound like one and are none.
-const IDLE: [&str; 74] = [
-    "i don't know",
-    "i do not know",
-    "don't worry",
-    "do not worry",
-    "never mind",
-    "nevermind",
-    "i don't think",
-    "i do not think",
-    "i don't see",
-    "i do not see",
-    "i don't remember",
-    "i don't recall",
-    "i don't understand",
-    "i don't believe",
-    "i don't have",
-    "i do not have",
-    "i don't get",
-    "don't hesitate",
-    "do not hesitate",
-    "don't you",
-    "don't we",
-    "can't wait",
-    "cannot wait",
-    "can't believe",
-    "can't find",
-    "cannot find",
-    "can't see",
-    "cannot see",
-    "can't remember",
-    "can't recall",
-    "can't seem",
-    "can't access",
-    "can't locate",
-    "cannot locate",
-    "as always",
-    "always been",
-    "i've always",
-    "i always",
-    "i have always",
-    "if only",
-    "not only",
-    "only just",
-    "i only see",
-    "only thing i",
-    "if you don't mind",
-    "don't mind",
-    "i have to admit",
-    "i have to say",
-    "i must say",
-    "i must admit",
-    "there must be",
-    "must have been",
-    "must be a mistake",
-    "you must be",
-    "it must be",
-    "you should see",
-    "you should be able to",
-    "you should know",
-    "should be fine",
-    "should be good",
-    "should be okay",
-    "should work",
-    "that should",
-    "all i need to know",
-    "i just need to know",
-    "need help",
-    "need a moment",
-    "need more time",
-    "i never got",
-    "i never received",
-    "have never",
-    "has never",
-    "i'd like to know",
-    "let me make sure",
-];
-/// Words before a number or a day that make it a limit.
-const LIMITS: [&str; 17] = [
-    "under",
-    "below",
-    "over",
-    "above",
-    "within",
-    "less than",
-    "fewer than",
-    "more than",
-    "up to",
-    "by",
-    "before",
-    "after",
-    "until",
-    "no",
-    "max",
-    "between",
-    "around",
-];
-/// Words of days, beside digits.
-const DAYS: [&str; 24] = [
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-    "today",
-    "tonight",
-    "tomorrow",
-    "noon",
-    "midnight",
-    "january",
-    "february",
-    "march",
-    "april",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "eod",
-];
-/// Polite beginnings of a question that is an order.
-const KINDLY: [&str; 9] = [
-    "can you",
-    "could you",
-    "would you",
-    "will you",
-    "can we",
-    "could we",
-    "please",
-    "and please",
-    "also please",
-];
 /// Beginnings of messages that a program wrote in the user's place.
 const OBSERVED: [&str; 7] = [
     "<returncode",
@@ -334,7 +86,7 @@ fn of_message(message: &Said) -> Vec<(Sentence, Force)> {
 }
 
 /// Returns how strongly a sentence binds; `None` if it does not.
-pub(crate) fn force(sentence: &Sentence, is_document: bool) -> Option<Force> {
+fn force(sentence: &Sentence, is_document: bool) -> Option<Force> {
     if !(2..=80).contains(&sentence.count()) || sentence.text.ends_with(':') {
         return None;
     }
@@ -342,11 +94,14 @@ pub(crate) fn force(sentence: &Sentence, is_document: bool) -> Option<Force> {
     if sentence.asks && !kindly {
         return None;
     }
-    let told = Sentence {
-        plain: without(&sentence.plain, &IDLE),
-        ..sentence.clone()
+    let mut told = sentence.clone();
+    told.plain = without(&sentence.plain, &IDLE);
+    let ordered = if is_document {
+        orders(&told.plain)
+    } else {
+        told.has(&ORDERS)
     };
-    if told.has(&STRONG) && !(sentence.asks && told.has(&["do i", "do we"])) {
+    if (told.has(&STRONG) || ordered) && !(sentence.asks && told.has(&["do i", "do we"])) {
         return Some(Force::Rule);
     }
     if is_document {
@@ -356,6 +111,17 @@ pub(crate) fn force(sentence: &Sentence, is_document: bool) -> Option<Force> {
         return (!sentence.asks).then_some(Force::Wish);
     }
     (told.has(&WEAK) || limits(&told.plain)).then_some(Force::Rule)
+}
+
+/// Returns whether an order begins in a text of words.
+fn orders(words: &str) -> bool {
+    ORDERS.iter().any(|order| {
+        words.match_indices(&format!(" {order} ")).any(|(at, _)| {
+            let before = words.get(..at).unwrap_or_default();
+            let before = before.rsplit(' ').next().unwrap_or_default();
+            before.is_empty() || BEFORE_ORDERS.contains(&before)
+        })
+    })
 }
 
 /// Returns a text of words without these phrases.
@@ -385,9 +151,4 @@ fn limits(words: &str) -> bool {
             starts && next.is_some_and(is_value)
         })
     })
-}
-
-/// Returns whether a text of a list has the words of a constraint, whatever the white space.
-pub(crate) fn stands_in(constraint: &str, text: &str) -> bool {
-    plain(text).contains(plain(constraint).trim())
 }

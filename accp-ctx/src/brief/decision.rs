@@ -8,7 +8,7 @@ use crate::prose::{Sentence, sentences};
 use crate::said::Said;
 
 /// Phrases that state a choice.
-const CHOSEN: [&str; 52] = [
+const CHOSEN: [&str; 49] = [
     "i decided",
     "i've decided",
     "i have decided",
@@ -58,12 +58,9 @@ const CHOSEN: [&str; 52] = [
     "the right fix is",
     "the final answer is",
     "i'll take",
-    "go ahead with",
-    "move forward with",
-    "proceed with",
 ];
 /// Phrases that state a choice if a reason stands beside them.
-const REASONED: [&str; 30] = [
+const REASONED: [&str; 29] = [
     "i'll use",
     "i will use",
     "we'll use",
@@ -71,7 +68,6 @@ const REASONED: [&str; 30] = [
     "let's use",
     "we should use",
     "i used",
-    "i'm using",
     "we use",
     "i'll keep",
     "i will keep",
@@ -123,8 +119,9 @@ const REASON: [&str; 7] = [
     "this avoids",
 ];
 /// Words that make a choice a question, a condition or an offer.
-const OPEN: [&str; 27] = [
+const OPEN: [&str; 28] = [
     "if you",
+    "once",
     "if we",
     "would you",
     "do you",
@@ -153,7 +150,9 @@ const OPEN: [&str; 27] = [
     "not agreed",
 ];
 /// Choices of a user that only users state.
-const OF_USERS: [&str; 10] = [
+const OF_USERS: [&str; 12] = [
+    "move forward with",
+    "proceed with",
     "go ahead",
     "i'll take",
     "that works",

@@ -44,7 +44,8 @@ pub(super) fn facts(said: &[Said], left: impl Fn(usize) -> bool) -> Vec<Known> {
     }
     let mut found: Vec<_> = found.into_values().collect();
     for known in &mut found {
-        let last = needed.get(&*known.value);
+        // A short value is the same as another by chance.
+        let last = needed.get(&*known.value).filter(|_| known.value.len() > 2);
         known.needed |= last.is_some_and(|last| *last > known.message);
     }
     found.sort_by(|a, b| (a.message, &a.about, &a.name).cmp(&(b.message, &b.about, &b.name)));
@@ -102,7 +103,7 @@ fn told(message: &Said) -> Vec<Known> {
         name: String::new(),
         value: sentence.text,
         needed: true,
-        class: Class::Choice,
+        class: Class::Identifier,
     })
     .collect()
 }

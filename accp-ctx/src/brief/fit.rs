@@ -77,6 +77,7 @@ pub(super) fn write(
         room,
         counter,
         base: 0,
+        bare: counter.count(&render(head, &brief.progress.phase, &Shown::default())),
     };
     fit.base = fit.frame();
     let mut limit = room.total;
@@ -98,31 +99,36 @@ struct Fit<'b> {
     head: &'b Head,
     room: Room,
     counter: &'b dyn TokenCounter,
-    /// The tokens of the form without any piece.
+    /// The tokens of the form when it only counts the pieces.
     base: usize,
+    /// The tokens of the form without anything.
+    bare: usize,
 }
 
 impl Fit<'_> {
-    /// Returns the tokens of the form when nothing but the number of the rest is shown.
+    /// Returns the tokens of the form when it only counts the pieces.
     fn frame(&self) -> usize {
         let mut shown = Shown::default();
-        for part in [Part::Artifacts, Part::Decisions, Part::Facts, Part::Next] {
-            if pieces(self.brief, &[])
-                .iter()
-                .any(|piece| piece.part == part)
-            {
-                shown.more.insert(
-                    part,
-                    More {
-                        count: 99,
-                        first: 100,
-                        last: 200,
-                    },
-                );
-            }
+        for piece in pieces(self.brief, &[]) {
+            let more = More {
+                count: 99,
+                first: 100,
+                last: 200,
+            };
+            shown.more.insert(piece.part, more);
         }
         self.counter
             .count(&render(self.head, &self.brief.progress.phase, &shown))
+    }
+
+    /// Returns whether the intent fits verbatim only if nobody counts what has no room.
+    fn is_quiet(&self, limit: usize) -> bool {
+        let first = self.brief.intent.first();
+        first.is_some_and(|first| {
+            let cost = self.cost(&quoted(&first.text));
+            let is_short = self.counter.count(&first.text) <= self.room.intent;
+            is_short && self.base + cost > limit && self.bare + cost <= limit
+        })
     }
 
     fn refused(&self, needed: usize) -> NoRoom {
@@ -138,28 +144,28 @@ impl Fit<'_> {
         let mut shown = Shown::default();
         let critical = piece::critical(self.brief);
         let cost: usize = critical.iter().map(|piece| self.cost(&piece.text)).sum();
-        let needed = self.base
-            + cost
-            + if self.brief.intent.is_empty() {
-                0
-            } else {
-                LEAST
-            };
-        let mut left = limit
-            .checked_sub(needed)
-            .ok_or_else(|| self.refused(needed))?;
-        if !self.brief.intent.is_empty() {
-            left += LEAST;
-        }
+        let least = if self.brief.intent.is_empty() {
+            0
+        } else {
+            LEAST
+        };
+        let quiet = self.is_quiet(limit.saturating_sub(cost));
+        let needed = if quiet { self.bare } else { self.base } + cost + least;
+        let left = limit.checked_sub(needed);
+        let mut left = left.ok_or_else(|| self.refused(needed))? + least;
         let verbatim = self.intent(&mut shown, &mut left);
         let verbatim = self.request(&mut shown, &mut left, verbatim);
         let mut chosen = critical;
         // A marked message that stands as the intent or the request is not repeated.
-        chosen.retain(|piece| !verbatim.contains(&piece.message));
+        chosen
+            .retain(|piece| !(verbatim.contains(&piece.message) && self.refund(piece.message) > 0));
         self.rest(&mut shown, left, &verbatim, &mut chosen);
         chosen.sort_by_key(|piece| (piece.part, piece.message, piece.order));
         for piece in chosen {
             shown.parts.entry(piece.part).or_default().push(piece.text);
+        }
+        if quiet {
+            shown.more.clear();
         }
         Ok(shown)
     }
@@ -167,6 +173,20 @@ impl Fit<'_> {
     fn cost(&self, text: &str) -> usize {
         // The mark of the line, and the line feed.
         self.counter.count(text) + 3
+    }
+
+    /// Returns the tokens that are reserved for a message because it is marked, if its words are all of it: where
+    /// they stand already, they need not stand again.
+    fn refund(&self, message: usize) -> usize {
+        let objectives = self.brief.intent.iter().chain(&self.brief.request);
+        let mut objectives = objectives.filter(|item| item.message == message);
+        let is_whole = |item: &Item| self.brief.marked.contains(item);
+        if !objectives.any(is_whole) {
+            return 0;
+        }
+        let mut pieces = piece::critical(self.brief).into_iter();
+        let piece = pieces.find(|piece| piece.message == message);
+        piece.map_or(0, |piece| self.cost(&piece.text))
     }
 
     /// Shows the objectives, and returns the messages that stand verbatim.
@@ -178,8 +198,11 @@ impl Fit<'_> {
         };
         // The first objective, and then the newest.
         for (order, item) in std::iter::once(first).chain(later.iter().rev()).enumerate() {
+            let refund = self.refund(item.message);
+            *left += refund;
             let share = if order == 0 { *left } else { *left / 2 };
-            let limit = share.min(self.room.intent);
+            // What is shortened anyway leaves room for the rest.
+            let limit = (share / 2).min(self.room.intent);
             let heading = match order {
                 0 => String::new(),
                 _ => format!("New objective (message {}):\n", item.message),
@@ -188,7 +211,7 @@ impl Fit<'_> {
             let cost = self.cost(&quotation);
             // Only the words of the user count against an eighth of the window.
             let is_short = self.counter.count(&item.text) <= self.room.intent && cost <= share;
-            if is_short {
+            if is_short || refund > 0 {
                 *left = left.saturating_sub(cost);
                 texts.push((item.message, quotation));
                 verbatim.push(item.message);
@@ -216,19 +239,32 @@ impl Fit<'_> {
         let Some(item) = &self.brief.request else {
             return verbatim;
         };
-        let text = if verbatim.contains(&item.message) {
+        let is_intent = self
+            .brief
+            .intent
+            .iter()
+            .any(|one| one.message == item.message);
+        let text = if is_intent {
             "as the session intent says.".to_owned()
         } else {
             let quotation = quoted(&item.text);
             let cost = self.cost(&quotation);
-            if cost <= self.room.intent.max(*left / 2).min(*left) {
+            let refund = self.refund(item.message);
+            *left += refund;
+            if refund > 0 || cost <= self.room.intent.max(*left / 2).min(*left) {
                 verbatim.push(item.message);
                 quotation
             } else {
-                let limit = self.room.intent.min(*left / 2);
-                match limit > 2 * LEAST {
-                    true => shortened(item, limit, &self.head.archive, self.counter),
-                    false => format!("message {}, see the archive.", item.message),
+                let limit = self.room.intent.min(*left / 3);
+                if self.brief.request_stays {
+                    format!(
+                        "message {}, which stands in full after this summary.",
+                        item.message
+                    )
+                } else if limit > 2 * LEAST {
+                    shortened(item, limit, &self.head.archive, self.counter)
+                } else {
+                    format!("message {}, see the archive.", item.message)
                 }
             }
         };

@@ -54,9 +54,10 @@ impl Shown {
 
     fn more(&self, part: Part) -> Option<String> {
         let More { count, first, last } = self.more.get(&part)?;
-        let messages = match first == last {
-            true => format!("message {first}"),
-            false => format!("messages {first} to {last}"),
+        let messages = if first == last {
+            format!("message {first}")
+        } else {
+            format!("messages {first} to {last}")
         };
         Some(format!(
             "{count} more in the archive, {messages}; `recover TOPIC` finds them."
@@ -156,16 +157,20 @@ fn request(shown: &Shown) -> String {
     }
 }
 
-/// Returns a text as a quotation: each line behind its mark, and nothing else changed.
+/// Returns a text as a quotation: each line behind its mark, without blank lines around it.
 pub(super) fn quoted(text: &str) -> String {
-    let line = |line| {
-        if line == "" {
+    let line = |line: &str| {
+        if line.is_empty() {
             ">".to_owned()
         } else {
             format!("> {line}")
         }
     };
-    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+    text.trim_matches('\n')
+        .split('\n')
+        .map(line)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Returns the cell of a table.

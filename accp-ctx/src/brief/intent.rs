@@ -58,6 +58,12 @@ pub(super) fn intent(said: &[Said]) -> Vec<Item> {
             greeted = (order == 0 || greeted) && greets(&message.text);
         }
     }
+    if found.is_empty() {
+        // Among agents only, the first that speaks gives the task.
+        let speaks = |said: &&Said| said.role != Role::System && !said.text.trim().is_empty();
+        let first = said.iter().find(speaks);
+        found.extend(first.map(|first| Item::new(first.index, &*first.text)));
+    }
     found
 }
 

@@ -118,18 +118,19 @@ const NOT_YET: [&str; 19] = [
     "to see",
 ];
 /// Phrases of what remains.
-const REMAINS: [&str; 18] = [
-    "remaining",
+const REMAINS: [&str; 19] = [
+    "remaining work",
+    "remaining steps",
+    "what remains",
     "still need to",
     "still needs to",
     "still have to",
     "left to do",
     "not yet",
-    "to do",
     "todo",
     "next we",
     "yet to be",
-    "outstanding",
+    "is outstanding",
     "still missing",
     "still open",
     "is pending",
@@ -240,9 +241,12 @@ fn done(said: &[Said], at: usize, call: &SaidCall) -> Option<Item> {
         return None;
     }
     let answer = result(said, at, &call.id)?;
-    let outcome = match reported(answer)? {
-        true => "succeeded",
-        false => return None,
+    let outcome = match reported(answer) {
+        Some(true) => "succeeded",
+        Some(false) => return None,
+        // A record that came back says no more than that the tool has answered.
+        None if answer.text.trim_start().starts_with('{') => "answered",
+        None => return None,
     };
     let message = said.get(at)?.index;
     Some(Item::new(message, format!("{} {outcome}", shown(call))))
@@ -253,11 +257,11 @@ pub(super) fn shown(call: &SaidCall) -> String {
     let arguments = match &call.arguments {
         Json::Object(map) => {
             let short = map.iter().filter_map(|(key, value)| match value {
-                Json::String(text) => Some(format!("{key}: {}", clipped(text, 60))),
+                Json::String(text) => Some(format!("{key}: {}", clipped(text, 48))),
                 Json::Number(_) | Json::Bool(_) => Some(format!("{key}: {value}")),
                 _ => None,
             });
-            short.take(4).collect::<Vec<_>>().join(", ")
+            short.take(3).collect::<Vec<_>>().join(", ")
         }
         Json::String(text) => clipped(text, 60),
         _ => String::new(),

@@ -14,8 +14,8 @@ pub(super) fn paths(patch: &str) -> Vec<String> {
     let mut before = "";
     for line in patch.lines() {
         let marked = MARKS.iter().find_map(|mark| line.strip_prefix(mark));
-        let path = marked.or_else(|| unified(before, line));
-        if let Some(path) = path.map(str::trim).filter(|path| !path.is_empty())
+        let named = marked.or_else(|| unified(before, line));
+        if let Some(path) = named.map(str::trim).filter(|path| !path.is_empty())
             && !found.iter().any(|known| known == path)
         {
             found.push(path.to_owned());

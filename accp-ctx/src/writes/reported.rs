@@ -264,7 +264,7 @@ fn is_denied(words: &[&str], at: usize) -> bool {
     let is_none = |word: &&str| NONE.contains(word) || *word == "0";
     let before = words.get(at.saturating_sub(2)..at).unwrap_or_default();
     let after = words.get(at + 1);
-    before.iter().any(|word| is_none(word))
+    before.iter().any(is_none)
         || after.is_some_and(|word| ["0", "none", "null", "free"].contains(word))
 }
 

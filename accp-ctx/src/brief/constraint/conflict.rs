@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Constraint;
-use crate::prose::{Sentence, topics};
+use crate::prose::{Sentence, stem, topics};
 
 /// A constraint is compared with at most this many before it.
 const NEAR: usize = 200;
@@ -53,7 +53,10 @@ const CORRECTS: [&str; 15] = [
 /// What a constraint is about, and what it says of it.
 struct Told {
     topics: BTreeSet<String>,
-    numbers: BTreeSet<String>,
+    /// Numbers that tell a thing from others of its kind, with the word before them: `box 3`.
+    things: BTreeSet<(String, String)>,
+    /// The other numbers: what is asked of the thing.
+    values: BTreeSet<String>,
     is_against: bool,
     corrects: bool,
 }
@@ -61,16 +64,27 @@ struct Told {
 impl Told {
     fn of(text: &str) -> Self {
         let sentence = Sentence::of(text);
-        let words = sentence.plain.split_whitespace();
-        let numbers = words.filter(|word| word.contains(|c: char| c.is_ascii_digit()));
         let mut topics = topics(text);
         topics.retain(|word| !word.contains(|c: char| c.is_ascii_digit()));
         for word in CORRECTS {
-            topics.remove(&crate::prose::stem(word));
+            topics.remove(&stem(word));
+        }
+        let (mut things, mut values) = (BTreeSet::new(), BTreeSet::new());
+        let mut before = String::new();
+        for word in sentence.plain.split_whitespace() {
+            if word.contains(|c: char| c.is_ascii_digit()) {
+                if word.starts_with(|c: char| c.is_ascii_digit()) && topics.contains(&before) {
+                    things.insert((before.clone(), word.to_owned()));
+                } else {
+                    values.insert(word.to_owned());
+                }
+            }
+            before = stem(word);
         }
         Self {
-            numbers: numbers.map(str::to_owned).collect(),
             topics,
+            things,
+            values,
             is_against: sentence.has(&AGAINST),
             corrects: sentence.has(&CORRECTS),
         }
@@ -81,17 +95,22 @@ impl Told {
         let shared = self.topics.intersection(&old.topics).count();
         let fewest = self.topics.len().min(old.topics.len());
         let most = self.topics.len().max(old.topics.len());
-        if shared == 0 {
+        if shared == 0 || self.things != old.things {
             return false;
         }
-        let both = !self.numbers.is_empty() && !old.numbers.is_empty();
-        let other_value = both && self.numbers.is_disjoint(&old.numbers);
+        let both = !self.values.is_empty() && !old.values.is_empty();
+        let other_value = both && self.values.is_disjoint(&old.values);
         let opposite = self.is_against != old.is_against;
         let one_topic = shared * 2 >= fewest && (shared > 1 || most <= 4 || other_value);
         let same_topic = shared * 3 >= most * 2;
         other_value && (same_topic || one_topic && (self.corrects || shared * 2 >= most))
             || opposite && (same_topic && shared > 1 || one_topic && self.corrects)
     }
+}
+
+/// Returns whether a text says the opposite of an older one, or another value.
+pub(crate) fn contradicts(new: &str, old: &str) -> bool {
+    Told::of(new).contradicts(&Told::of(old))
 }
 
 /// Marks the constraints that contradict older ones. Of several, the newest replaces the others.

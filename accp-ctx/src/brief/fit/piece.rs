@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use accp_context::Class;
+
 use crate::brief::constraint::{Constraint, Force};
 use crate::brief::fact::Known;
 use crate::brief::form::{Part, cell, quoted};
@@ -10,7 +12,7 @@ use crate::brief::{Artifact, Brief};
 use crate::prose::plain;
 
 /// A line has at most this many facts.
-const FACTS: usize = 8;
+const FACTS: usize = 12;
 
 /// A piece of a summary.
 #[derive(Debug, Clone)]
@@ -23,6 +25,8 @@ pub(super) struct Piece {
     /// How many things the piece says.
     pub(super) count: usize,
     rank: Rank,
+    /// The best class among the facts of the piece.
+    class: Class,
 }
 
 /// What a piece is worth; the most important first.
@@ -31,13 +35,13 @@ enum Rank {
     Marked,
     Rule,
     Wish,
+    Replaced,
     Decision,
     Artifact,
     Next,
     Remaining,
     Needed,
     Completed,
-    Replaced,
     Fact,
 }
 
@@ -47,7 +51,7 @@ impl Rank {
     fn newest_first(self) -> bool {
         matches!(
             self,
-            Self::Artifact | Self::Needed | Self::Completed | Self::Replaced | Self::Fact
+            Self::Artifact | Self::Needed | Self::Completed | Self::Fact
         )
     }
 }
@@ -66,6 +70,7 @@ pub(super) fn critical(brief: &Brief) -> Vec<Piece> {
             ),
             count: 1,
             rank: Rank::Marked,
+            class: Class::Other,
         }
     };
     brief.marked.iter().map(piece).collect()
@@ -120,7 +125,7 @@ pub(super) fn pieces(brief: &Brief, verbatim: &[usize]) -> Vec<Piece> {
         } else {
             piece.message
         };
-        (piece.rank, newest, piece.order)
+        (piece.rank, piece.class, newest, piece.order)
     });
     out
 }
@@ -133,6 +138,7 @@ fn line(part: Part, rank: Rank, message: usize, text: String) -> Piece {
         text,
         count: 1,
         rank,
+        class: Class::Other,
     }
 }
 
@@ -174,13 +180,16 @@ fn of_facts(facts: &[&Known], said: &mut BTreeSet<String>) -> Vec<Piece> {
                 let rank = if needed { Rank::Needed } else { Rank::Fact };
                 let text = told(facts.iter().map(|one| **one));
                 if said.insert(plain(&text)) {
-                    let text = match first.name.is_empty() && first.about == "user" {
-                        true => format!("{text} (message {})", first.message),
-                        false => format!("{} (message {}): {text}", first.about, first.message),
+                    let is_told = first.name.is_empty() && first.about == "user";
+                    let text = if is_told {
+                        format!("{text} (message {})", first.message)
+                    } else {
+                        format!("{} (message {}): {text}", first.about, first.message)
                     };
                     let piece = line(Part::Facts, rank, first.message, text);
                     out.push(Piece {
                         count: facts.len(),
+                        class: first.class,
                         ..piece
                     });
                 }

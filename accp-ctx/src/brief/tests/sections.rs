@@ -1,0 +1,308 @@
+//! Each section, by conversations written for it.
+
+use super::*;
+
+fn texts(items: &[Item]) -> Vec<&str> {
+    items.iter().map(|item| &*item.text).collect()
+}
+
+#[test]
+fn an_empty_summary_has_its_form() {
+    let summary = write(&Talk::default().brief(), 8192).unwrap();
+    assert_eq!(
+        summary,
+        "## Session Summary\n\
+         **Session ID:** s1\n\
+         **Generated:** 2026-01-29 14:25:30 +02:00\n\
+         **Context Saved:** 1,234,567 tokens\n\n\
+         ### Session Intent\nNone.\n\n\
+         ### Artifacts Created\nNone.\n\n\
+         ### Key Decisions\nNone.\n\n\
+         ### Current Progress\n\
+         - **Phase:** not begun\n\
+         - **Completed:** None.\n\
+         - **Remaining:** None.\n\
+         - **Current request:** None.\n\n\
+         ### Critical Facts\nNone.\n\n\
+         ### Next Steps\nNone.\n\n\
+         ### Recovery References\n\
+         - **Full conversation:** cache/conversations/s1_full.md\n\
+         - **Offloaded content:** None.\n\
+         - **Checkpoints:** cache/checkpoints/\n"
+    );
+}
+
+#[test]
+fn the_intent_and_the_request_are_verbatim() {
+    let talk = Talk::default()
+        .user("Bake rye bread.\n\n## Rules\n- no | yeast")
+        .assistant("Which flour?")
+        .user("Dark rye, please.");
+    let summary = write(&talk.brief(), 8192).unwrap();
+    let intent = section(&summary, "Session Intent");
+    assert_eq!(intent, "> Bake rye bread.\n>\n> ## Rules\n> - no | yeast");
+    assert!(
+        section(&summary, "Current Progress")
+            .ends_with("- **Current request:**\n\n> Dark rye, please.")
+    );
+    // What leads to one message is said once.
+    let once = write(&Talk::default().user("Bake.").brief(), 8192).unwrap();
+    assert_eq!(once.matches("Bake.").count(), 1);
+}
+
+#[test]
+fn a_new_objective_joins_the_intent() {
+    let talk = Talk::default()
+        .user("Hello there!")
+        .user("Plan a week of dinners.")
+        .user("Add a soup on Monday.")
+        .user("New task: write the shopping list.");
+    let intent = talk.brief().intent;
+    let expected = [
+        "Hello there!",
+        "Plan a week of dinners.",
+        "New task: write the shopping list.",
+    ];
+    assert_eq!(texts(&intent), expected);
+    let summary = write(&talk.brief(), 8192).unwrap();
+    assert!(summary.contains("New objective (message 3):\n> New task: write the shopping list."));
+}
+
+#[test]
+fn a_long_intent_has_its_head_and_tail() {
+    let long = format!(
+        "Begin here. {} End here.",
+        "More words of a long text follow. ".repeat(400)
+    );
+    let summary = write(&Talk::default().user(&long).brief(), 4096).unwrap();
+    let intent = section(&summary, "Session Intent");
+    assert!(intent.starts_with(
+        "VERIFICATION_NEEDED: shortened; the whole is message 0 of cache/conversations/s1_full.md"
+    ));
+    assert!(intent.contains("> Begin here.") && intent.ends_with("End here."));
+}
+
+#[test]
+fn constraints_are_what_users_oblige_and_forbid() {
+    let talk = Talk::default()
+        .user("Find me a hotel in Lyon.")
+        .user("It must have a lift. I don't know the area. The budget is $120 a night at most. Thanks, never mind the noise!")
+        .user("I'd prefer a room to the yard. Do I need to pay now? Please book nothing before Friday. I can't find my card.")
+        .assistant("You must pay now.")
+        .user("```\nif x must never { }\n```\nreturn always(only);");
+    let brief = talk.brief();
+    let found: Vec<_> = brief
+        .constraints
+        .iter()
+        .map(|one| (&*one.item.text, one.force))
+        .collect();
+    let expected = [
+        ("It must have a lift.", Force::Rule),
+        ("The budget is $120 a night at most.", Force::Rule),
+        ("I'd prefer a room to the yard.", Force::Wish),
+        ("Please book nothing before Friday.", Force::Rule),
+    ];
+    assert_eq!(found, expected);
+    let summary = write(&brief, 8192).unwrap();
+    assert!(
+        section(&summary, "Critical Facts")
+            .starts_with("- It must have a lift. (message 1)\n- The budget")
+    );
+}
+
+#[test]
+fn the_newest_of_contradicting_constraints_is_marked() {
+    let talk = Talk::default()
+        .user("Plan the trip.")
+        .user("The budget is at most 500 euros.")
+        .user("Always book window seats.")
+        .user("Actually the budget is 700 euros.")
+        .user("Never book window seats.");
+    let summary = write(&talk.brief(), 8192).unwrap();
+    let facts = section(&summary, "Critical Facts");
+    for line in [
+        "- The budget is at most 500 euros. (message 1; replaced by message 3)",
+        "- Always book window seats. (message 2; replaced by message 4)",
+        "- Actually the budget is 700 euros. (message 3; newest, instead of message 1)",
+        "- Never book window seats. (message 4; newest, instead of message 2)",
+    ] {
+        assert!(facts.contains(line), "{line}\n{facts}");
+    }
+}
+
+#[test]
+fn constraints_of_system_messages_count_once_they_have_left() {
+    let talk = Talk::default()
+        .say(
+            Role::System,
+            "You are kind. Never give refunds over 50 euros.",
+        )
+        .user("Refund me.");
+    assert_eq!(talk.brief().constraints.len(), 1);
+    let stays = BTreeSet::from([0]);
+    assert_eq!(
+        Brief::of(&talk.0, &stays, &Writes::default()).constraints,
+        []
+    );
+}
+
+#[test]
+fn decisions_have_their_because() {
+    let talk = Talk::default()
+        .user("Store the orders.")
+        .assistant("I'll use SQLite because one file is enough. I'll use the search tool. Shall we go with rye?")
+        .assistant("Let's go with port 8080. This is because 80 is taken.\n```\nlet chosen = going with;\n```")
+        .user("I'll take the second one.");
+    let expected = [
+        "I'll use SQLite because one file is enough.",
+        "Let's go with port 8080. This is because 80 is taken.",
+        "I'll take the second one.",
+    ];
+    assert_eq!(texts(&talk.brief().decisions), expected);
+    let summary = write(&talk.brief(), 8192).unwrap();
+    assert!(
+        section(&summary, "Key Decisions")
+            .starts_with("1. I'll use SQLite because one file is enough. (message 1)\n2. ")
+    );
+}
+
+#[test]
+fn artifacts_have_the_state_that_results_report() {
+    let file = |path: &str| json!({ "path": path, "content": "x" });
+    let talk = Talk::default()
+        .user("Write.")
+        .call("write_file", file("out/a|b.md"), Some("File written"))
+        .call("write_file", file("c.md"), Some("Error: disk full"))
+        .call("write_file", file("d.md"), Some("7"))
+        .call("read_file", json!({ "path": "e.md" }), Some("File written"))
+        .call("write_file", file("f.md"), None);
+    let summary = write(&talk.brief(), 8192).unwrap();
+    assert_eq!(
+        section(&summary, "Artifacts Created"),
+        "| Artifact | Path | Status |\n|----------|------|--------|\n\
+         | a\\|b.md | out/a\\|b.md | Complete |\n| c.md | c.md | Partial |\n| d.md | d.md | Partial |\n\
+         | f.md | f.md | Partial |"
+    );
+}
+
+#[test]
+fn facts_that_later_calls_needed_come_first() {
+    let order =
+        json!({ "order_id": "W77", "total": 31.5, "note": "gift", "store": { "store_id": "S4" } });
+    let talk = Talk::default()
+        .user("Where is my order?")
+        .user("My mail is ann_lee@example.com.")
+        .user("Go on.")
+        .call(
+            "get_order",
+            json!({ "order_id": "W77" }),
+            Some(&order.to_string()),
+        )
+        .call(
+            "get_store",
+            json!({ "store_id": "S4-very-long-store" }),
+            Some("[]"),
+        );
+    let brief = talk.brief();
+    let summary = write(&brief, 8192).unwrap();
+    let facts = section(&summary, "Critical Facts");
+    assert!(
+        facts.contains("- My mail is ann_lee@example.com. (message 1)"),
+        "{facts}"
+    );
+    assert!(
+        facts.contains("- W77 (message 4): total 31.5; note gift"),
+        "{facts}"
+    );
+    let small = write(&brief, 1600).unwrap();
+    assert!(section(&small, "Critical Facts").contains("ann_lee@example.com"));
+}
+
+#[test]
+fn progress_and_next_steps_follow_the_last_messages() {
+    let talk = Talk::default()
+        .user("Fix the build.")
+        .call("edit_file", json!({ "path": "a.rs", "old_str": "x", "new_str": "y" }), Some("File edited"))
+        .assistant("I've fixed the parser. The docs still need to be written. Let me know if you have questions.")
+        .call("deploy", json!({ "target": "stage" }), None)
+        .assistant("Next I will run the tests. Which target do you use?");
+    let summary = write(&talk.brief(), 8192).unwrap();
+    let progress = section(&summary, "Current Progress");
+    assert!(
+        progress.starts_with("- **Phase:** waiting for the result of deploy\n"),
+        "{progress}"
+    );
+    assert!(progress.contains(
+        "  - edit_file(path: a.rs, old_str: x, new_str: y) succeeded\n  - I've fixed the parser.\n"
+    ));
+    assert!(progress.contains("- **Remaining:**\n  - The docs still need to be written.\n"));
+    assert_eq!(
+        section(&summary, "Next Steps"),
+        "1. Wait for the result of deploy(target: stage)\n2. Next I will run the tests.\n\
+         3. Unanswered: Which target do you use?"
+    );
+}
+
+#[test]
+fn what_is_marked_is_there_or_named() {
+    let talk = Talk::default()
+        .user("Order bread.")
+        .user("The door code is 4711.\nRing twice.")
+        .mark()
+        .user("Go on.")
+        .call(
+            "order",
+            json!({ "item": "rye" }),
+            Some("{\"order_id\":\"B9\"}"),
+        )
+        .mark();
+    let summary = write(&talk.brief(), 8192).unwrap();
+    let facts = section(&summary, "Critical Facts");
+    assert!(facts.contains(
+        "- Marked as critical (message 1):\n  > The door code is 4711.\n  > Ring twice."
+    ));
+    assert!(facts.contains("  > {\"order_id\":\"B9\"}"));
+    let long = Talk::default()
+        .user("Order.")
+        .user(&"word ".repeat(500))
+        .mark()
+        .user("Go on.");
+    let refused = write(&long.brief(), 1600).unwrap_err();
+    assert_eq!(refused.marked.len(), 1);
+    let text = refused.to_string();
+    assert!(
+        text.contains(
+            "has room for 320; marked as critical and without room: message 1 (word word"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_marked_intent_stands_verbatim_and_once() {
+    let long = "Bake rye bread for all. ".repeat(30);
+    let talk = Talk::default().user(long.trim()).mark().user("Go on.");
+    let summary = write(&talk.brief(), 2300).unwrap();
+    assert_eq!(summary.matches(long.trim()).count(), 1);
+    assert!(!summary.contains("VERIFICATION_NEEDED"));
+}
+
+#[test]
+fn what_has_no_room_is_counted() {
+    let mut talk = Talk::default().user("Sort the shelf.");
+    for number in 0..60 {
+        talk = talk.user(&format!(
+            "Box {number} must stand on shelf {}.",
+            number * 7 % 10
+        ));
+    }
+    let summary = write(&talk.brief(), 2048).unwrap();
+    let facts = section(&summary, "Critical Facts");
+    assert!(facts.starts_with("- Box 0 must stand"), "{facts}");
+    let last = facts.lines().last().unwrap();
+    assert!(
+        last.contains(" more in the archive, messages ")
+            && last.ends_with("`recover TOPIC` finds them."),
+        "{last}"
+    );
+}

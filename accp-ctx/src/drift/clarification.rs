@@ -1,0 +1,337 @@
+//! The assistant asks for something that the archive answers.
+
+use std::collections::BTreeSet;
+
+use super::kind::{Case, Drift, Indicator};
+use crate::message::Role;
+use crate::prose::{Sentence, sentences, stem, topics};
+use crate::said::Said;
+
+/// Phrases that ask for something without a question mark.
+const WANTS: [&str; 28] = [
+    "please provide",
+    "please tell",
+    "please give",
+    "please share",
+    "please send",
+    "please confirm",
+    "please specify",
+    "please clarify",
+    "please let me know",
+    "let me know the",
+    "let me know your",
+    "let me know which",
+    "let me know what",
+    "let me know when",
+    "let me know where",
+    "let me know how",
+    "i need to know",
+    "i'll need the",
+    "i'll need your",
+    "i will need the",
+    "i will need your",
+    "i need the",
+    "i need your",
+    "i don't have the",
+    "i don't have your",
+    "i'm missing",
+    "i am missing",
+    "i don't know the",
+];
+/// Phrases that offer something or ask for leave.
+const OFFERS: [&str; 22] = [
+    "shall i",
+    "shall we",
+    "should i go",
+    "should i proceed",
+    "should i continue",
+    "would you like",
+    "do you want me",
+    "may i go",
+    "can i go",
+    "is there anything",
+    "anything else",
+    "does this",
+    "does that",
+    "is this",
+    "is that",
+    "are you",
+    "are these",
+    "ready to",
+    "okay with",
+    "sound good",
+    "look good",
+    "want me to",
+];
+/// Phrases that ask for a wish or for leave, and for nothing that was told before.
+const CONSENT: [&str; 13] = [
+    "let me know if",
+    "confirm if",
+    "confirm that",
+    "confirm whether",
+    "you would like",
+    "you'd like",
+    "would you like",
+    "any other questions",
+    "further questions",
+    "anything else",
+    "if you have",
+    "like to proceed",
+    "want to proceed",
+];
+/// Words of a statement that tells a value.
+const TELLS: [&str; 10] = [
+    "is", "are", "it's", "was", "were", "be", "that's", "name", "named", "called",
+];
+/// Words of a statement that tells none.
+const TELLS_NOT: [&str; 16] = [
+    "don't have",
+    "do not have",
+    "didn't",
+    "don't know",
+    "not sure",
+    "i'll get",
+    "i'll find",
+    "i'll check",
+    "i'll work",
+    "i need to",
+    "i want to",
+    "i'd like to",
+    "i would like to",
+    "go ahead",
+    "can't find",
+    "trying to",
+];
+
+/// Words of asking, which are not what is asked for.
+const ASKING: [&str; 62] = [
+    "following",
+    "follow",
+    "tell",
+    "know",
+    "need",
+    "continue",
+    "proceed",
+    "remind",
+    "send",
+    "repeat",
+    "repeating",
+    "ask",
+    "again",
+    "first",
+    "sorry",
+    "mind",
+    "missing",
+    "seem",
+    "ahead",
+    "give",
+    "giving",
+    "let",
+    "please",
+    "confirm",
+    "clarify",
+    "specify",
+    "information",
+    "details",
+    "detail",
+    "exact",
+    "exactly",
+    "correct",
+    "right",
+    "ahead",
+    "begin",
+    "start",
+    "moment",
+    "still",
+    "lost",
+    "find",
+    "look",
+    "looking",
+    "come",
+    "way",
+    "much",
+    "many",
+    "kind",
+    "question",
+    "quick",
+    "quickly",
+    "task",
+    "job",
+    "would",
+    "could",
+    "may",
+    "there",
+    "here",
+    "value",
+    "choose",
+    "pick",
+    "want",
+    "go",
+];
+
+/// Returns a sign for each question that the archive answers.
+pub(super) fn judge(case: &Case<'_>) -> Vec<Drift> {
+    let all = sentences(&case.message.text);
+    let mut found: Vec<Drift> = Vec::new();
+    for (at, sentence) in all.iter().enumerate() {
+        let wants = sentence.has(&WANTS);
+        if !(sentence.asks || wants) || sentence.begins(&OFFERS) || sentence.has(&CONSENT) {
+            continue;
+        }
+        let mut wanted = wanted(sentence);
+        if wanted.is_empty() && at > 0 {
+            // "I don't have the code. Would you send it?"
+            let before = all.get(at - 1).filter(|before| before.has(&WANTS));
+            wanted = before.map(self::wanted).unwrap_or_default();
+        }
+        if let Some((message, answer)) = answer(&wanted, sentence, case) {
+            let evidence = format!(
+                "asks \"{}\", and message {message} answers: {}",
+                sentence.text,
+                clipped(&answer)
+            );
+            if found.iter().all(|known| known.messages != [message]) {
+                found.push(Drift::new(
+                    Indicator::Clarification,
+                    evidence,
+                    vec![message],
+                ));
+            }
+        }
+    }
+    found
+}
+
+fn clipped(text: &str) -> String {
+    text.chars().take(160).collect()
+}
+
+/// Returns the words of what a sentence asks for.
+fn wanted(sentence: &Sentence) -> BTreeSet<String> {
+    let mut wanted = topics(&sentence.text);
+    for word in ASKING {
+        wanted.remove(&stem(word));
+        wanted.remove(word);
+    }
+    wanted
+}
+
+/// Returns the message that answers a question, and what it says.
+fn answer(
+    wanted: &BTreeSet<String>,
+    question: &Sentence,
+    case: &Case<'_>,
+) -> Option<(usize, String)> {
+    if wanted.is_empty() {
+        return None;
+    }
+    let known = case
+        .brief
+        .facts
+        .iter()
+        .rev()
+        .filter(|fact| !fact.name.is_empty());
+    let fact = known.into_iter().find(|fact| {
+        let name = topics(&fact.name.replace(['_', '.'], " "));
+        !name.is_empty() && wanted.is_subset(&name)
+    });
+    told(wanted, question, case.archive)
+        .or_else(|| fact.map(|fact| (fact.message, format!("{} {}", fact.name, fact.value))))
+        .or_else(|| replied(wanted, case.archive))
+        .or_else(|| decided(wanted, question, case))
+}
+
+/// Returns a statement of a user or an assistant that has all that is asked for and says something of it.
+fn told(
+    wanted: &BTreeSet<String>,
+    question: &Sentence,
+    archive: &[Said],
+) -> Option<(usize, String)> {
+    let speaks = archive.iter().rev().filter(|said| said.role == Role::User);
+    for said in speaks {
+        for sentence in sentences(&said.text) {
+            let says = topics(&sentence.text);
+            let states = !sentence.asks && sentence.plain != question.plain && tells(&sentence);
+            if states && wanted.is_subset(&says) && specific(wanted, &says) {
+                return Some((said.index, sentence.text));
+            }
+        }
+    }
+    None
+}
+
+/// Returns whether a statement tells a value: a number, a name, or what something is.
+fn tells(sentence: &Sentence) -> bool {
+    let mut words = sentence.text.split_whitespace().skip(1);
+    let names = |word: &str| {
+        let is_name = word.starts_with(char::is_uppercase) && word.len() > 1;
+        let is_speaker = word.starts_with("I'") || word.starts_with("I\u{2019}");
+        let is_kind = word.trim_end_matches(|c: char| !c.is_alphanumeric()) == "ID";
+        word.contains(|c: char| c.is_ascii_digit()) || is_name && !is_speaker && !is_kind
+    };
+    !sentence.has(&TELLS_NOT) && (words.any(names) || sentence.has(&TELLS))
+}
+
+/// Returns whether the words asked for are enough of a sentence for the sentence to be about them.
+fn specific(wanted: &BTreeSet<String>, says: &BTreeSet<String>) -> bool {
+    wanted.len() > 1 || says.len() <= 6
+}
+
+/// Returns the reply of a user to an earlier question for the same thing.
+fn replied(wanted: &BTreeSet<String>, archive: &[Said]) -> Option<(usize, String)> {
+    let pairs = archive.iter().zip(archive.iter().skip(1)).rev();
+    for (asked, reply) in pairs {
+        let answers = asked.role == Role::Assistant && reply.role == Role::User;
+        if !answers || reply.text.trim_end().ends_with('?') || reply.text.trim().is_empty() {
+            continue;
+        }
+        let questions = sentences(&asked.text);
+        let mut questions = questions
+            .iter()
+            .filter(|sentence| sentence.asks || sentence.has(&WANTS));
+        let same = questions.any(|sentence| {
+            let earlier = self::wanted(sentence);
+            let shared = earlier.intersection(wanted).count();
+            shared > 0 && shared == wanted.len() && shared * 2 >= earlier.len()
+        });
+        if same && !evades(&reply.text) {
+            return Some((reply.index, reply.text.clone()));
+        }
+    }
+    None
+}
+
+/// Returns whether a reply does not answer.
+fn evades(reply: &str) -> bool {
+    let all = sentences(reply);
+    let is_short = reply.split_whitespace().count() <= 5;
+    let evasive = [
+        "i don't know",
+        "i do not know",
+        "not sure",
+        "don't have",
+        "later",
+        "no idea",
+    ];
+    let tells = is_short || all.iter().any(tells);
+    !tells || all.iter().any(|sentence| sentence.has(&evasive))
+}
+
+/// Returns the decision or constraint that answers a question with alternatives.
+fn decided(
+    wanted: &BTreeSet<String>,
+    question: &Sentence,
+    case: &Case<'_>,
+) -> Option<(usize, String)> {
+    if !question.has(&["or", "which"]) {
+        return None;
+    }
+    let constraints = case.brief.constraints.iter().map(|one| &one.item);
+    let items = case.brief.decisions.iter().chain(constraints);
+    let mut items = items.filter(|item| {
+        let says = topics(&item.text);
+        let shared = says.intersection(wanted).count();
+        shared > 0 && shared * 2 >= wanted.len()
+    });
+    items.next().map(|item| (item.message, item.text.clone()))
+}

@@ -1,0 +1,238 @@
+//! The assistant says the opposite of a decision, or another value.
+
+use std::collections::BTreeSet;
+
+use super::kind::{Case, Drift, Indicator};
+use crate::brief::{Item, contradicts};
+use crate::message::Role;
+use crate::prose::{Sentence, plain, sentences, stem, topics};
+
+/// Phrases of a choice.
+const CHOOSES: [&str; 38] = [
+    "use",
+    "using",
+    "go with",
+    "going with",
+    "take",
+    "taking",
+    "choose",
+    "chose",
+    "chosen",
+    "pick",
+    "picked",
+    "settled on",
+    "settle on",
+    "opted for",
+    "opt for",
+    "decided on",
+    "decided to",
+    "switch",
+    "switching",
+    "switched",
+    "set up",
+    "setting up",
+    "configured",
+    "replace",
+    "replaced",
+    "change",
+    "changing",
+    "changed",
+    "stick with",
+    "drop",
+    "dropped",
+    "is going to be",
+    "will be",
+    "instead",
+    "instead of",
+    "rather than",
+    "after all",
+    "moving to",
+];
+/// Phrases that turn away from something.
+const AGAINST: [&str; 19] = [
+    "not",
+    "won't",
+    "isn't",
+    "instead of",
+    "rather than",
+    "drop",
+    "dropped",
+    "no longer",
+    "replace",
+    "replaced",
+    "switch",
+    "switching",
+    "switched",
+    "abandon",
+    "abandoned",
+    "never",
+    "don't",
+    "without",
+    "aren't",
+];
+/// Words of a choice, which are not what is chosen.
+const CHOOSING: [&str; 25] = [
+    "use", "using", "go", "going", "take", "choose", "chosen", "chose", "pick", "picked",
+    "settled", "settle", "opted", "opt", "decided", "decide", "let", "because", "since", "given",
+    "switch", "set", "drop", "replaced", "change",
+];
+
+/// Beginnings of a reason.
+const BECAUSE: [&str; 7] = [
+    " because ",
+    " since ",
+    " so that ",
+    " due to ",
+    " given that ",
+    ", as ",
+    " in order to ",
+];
+/// Words of a condition or a possibility.
+const OPEN: [&str; 8] = [
+    "once", "if", "when", "could", "might", "would", "unless", "whether",
+];
+
+/// A decision: what is chosen for what.
+struct Decided<'b> {
+    item: &'b Item,
+    /// All words but those of the reason.
+    says: BTreeSet<String>,
+    /// The words of what is chosen.
+    chosen: BTreeSet<String>,
+    /// The words of what it is chosen for; none if the sentence does not say so.
+    slot: BTreeSet<String>,
+}
+
+impl<'b> Decided<'b> {
+    fn of(item: &'b Item) -> Self {
+        let text = before_reason(&item.text);
+        let (choice, slot) = parts(text).unwrap_or((text, ""));
+        Self {
+            item,
+            says: chosen(text),
+            chosen: chosen(choice),
+            slot: chosen(slot),
+        }
+    }
+}
+
+/// Returns what is chosen and for what: `use A for B`, `A as B`, `for B, A`.
+fn parts(text: &str) -> Option<(&str, &str)> {
+    let lower = text.to_ascii_lowercase();
+    let starts = ["for ", "as "].iter().any(|start| lower.starts_with(start));
+    if let Some((slot, choice)) = text
+        .split_once(", ")
+        .or_else(|| text.split_once(" I"))
+        .filter(|_| starts)
+    {
+        return Some((choice, slot));
+    }
+    text.split_once(" for ").or_else(|| text.split_once(" as "))
+}
+
+/// Returns a text without its reason.
+fn before_reason(text: &str) -> &str {
+    let at = BECAUSE.iter().filter_map(|word| text.find(word)).min();
+    text.get(..at.unwrap_or(text.len())).unwrap_or(text)
+}
+
+/// Returns the words of a text that may be a thing chosen; the names of files are none.
+fn chosen(text: &str) -> BTreeSet<String> {
+    let is_file = |word: &&str| {
+        word.contains('/') || word.trim_end_matches(['.', ',', ';', ':']).contains('.')
+    };
+    let words: Vec<_> = text
+        .split_whitespace()
+        .filter(|word| !is_file(word))
+        .collect();
+    let mut words = topics(&words.join(" "));
+    for word in CHOOSING {
+        words.remove(&stem(word));
+        words.remove(word);
+    }
+    words
+}
+
+/// Returns a sign for each decision that a message contradicts.
+pub(super) fn judge(case: &Case<'_>) -> Vec<Drift> {
+    let all = sentences(&case.message.text);
+    let decisions: Vec<_> = case.brief.decisions.iter().map(Decided::of).collect();
+    let mut found = Vec::new();
+    for (at, decision) in decisions.iter().enumerate() {
+        // A later decision about the same thing counts.
+        let later = decisions.get(at + 1..).unwrap_or_default();
+        let is_old = later.iter().any(|later| {
+            let shared = later.says.intersection(&decision.says).count();
+            shared * 3 >= decision.says.len().max(1) * 2
+        });
+        if is_old {
+            continue;
+        }
+        let against = all
+            .iter()
+            .find(|sentence| opposes(sentence, decision) && !asked(sentence, decision, case));
+        if let Some(sentence) = against {
+            let Item { message, text } = decision.item;
+            let evidence = format!(
+                "says \"{}\", but message {message} decided: {text}",
+                sentence.text
+            );
+            found.push(Drift::new(
+                Indicator::Contradiction,
+                evidence,
+                vec![*message],
+            ));
+        }
+    }
+    found
+}
+
+/// Returns whether a sentence says the opposite of a decision, or another value.
+fn opposes(sentence: &Sentence, decision: &Decided<'_>) -> bool {
+    if sentence.asks || decision.says.is_empty() || sentence.has(&OPEN) {
+        return false;
+    }
+    let says = chosen(before_reason(&sentence.text));
+    let shared: BTreeSet<_> = says.intersection(&decision.says).cloned().collect();
+    if shared.len() * 3 < decision.says.len().max(1) {
+        return false;
+    }
+    let is_same = shared.len() == decision.says.len();
+    let has_other = says.difference(&decision.says).next().is_some();
+    let of_slot = says.intersection(&decision.slot).count();
+    let about_slot = of_slot > 0 && of_slot * 2 >= decision.slot.len();
+    let chooses = sentence.has(&CHOOSES) && !decision.chosen.is_subset(&says);
+    let replaces = chooses && about_slot && has_other;
+    let turns = sentence.has(&AGAINST) && turned(sentence, &shared);
+    let one_topic = shared.len() * 3 >= says.len() * 2;
+    let opposite = one_topic && contradicts(&sentence.text, &decision.item.text);
+    turns || replaces || opposite && (!is_same || sentence.has(&AGAINST))
+}
+
+/// Returns whether one of these words stands right behind a phrase that turns away.
+fn turned(sentence: &Sentence, shared: &BTreeSet<String>) -> bool {
+    AGAINST.iter().any(|phrase| {
+        sentence
+            .plain
+            .match_indices(&format!(" {phrase} "))
+            .any(|(at, found)| {
+                let rest = sentence.plain.get(at + found.len()..).unwrap_or_default();
+                let near: Vec<_> = rest.split_whitespace().take(5).collect();
+                let near = topics(&near.join(" "));
+                near.intersection(shared).count() > 0
+            })
+    })
+}
+
+/// Returns whether the user has asked for the change after the decision.
+fn asked(sentence: &Sentence, decision: &Decided<'_>, case: &Case<'_>) -> bool {
+    let says = chosen(&sentence.text);
+    let new: BTreeSet<_> = says.difference(&decision.says).cloned().collect();
+    let users = case.archive.iter().filter(|said| said.role == Role::User);
+    let mut later = users.filter(|said| said.index > decision.item.message);
+    later.any(|said| {
+        let wanted = chosen(&said.text);
+        let named = new.intersection(&wanted).count();
+        named > 0 && named * 2 >= new.len() && !plain(&said.text).contains(" don't ")
+    })
+}

@@ -1,0 +1,233 @@
+//! The assistant says that the task is complete, and a deliverable is missing.
+
+use std::collections::BTreeSet;
+
+use super::kind::{Case, Drift, Indicator};
+use crate::brief::Item;
+use crate::message::Role;
+use crate::prose::{Sentence, sentences, topics};
+use crate::said::{Said, SaidResult};
+use crate::writes::{Writes, reported};
+
+/// Words of an end.
+const ENDS: [&str; 20] = [
+    "complete",
+    "completed",
+    "done",
+    "finished",
+    "accomplished",
+    "fulfilled",
+    "concluded",
+    "finalized",
+    "finalised",
+    "wrapped up",
+    "closed",
+    "taken care of",
+    "ready",
+    "delivered",
+    "over",
+    "all set",
+    "nothing left",
+    "nothing remains",
+    "nothing more",
+    "nothing is left",
+];
+/// Words of the whole task.
+const WHOLE: [&str; 30] = [
+    "all",
+    "everything",
+    "task",
+    "tasks",
+    "work",
+    "job",
+    "assignment",
+    "request",
+    "project",
+    "we are",
+    "we're",
+    "i'm",
+    "i am",
+    "whole",
+    "mission",
+    "nothing",
+    "entire",
+    "what you asked",
+    "that's it",
+    "objective",
+    "goal",
+    "i've",
+    "i have",
+    "it's",
+    "it is",
+    "that is it",
+    "this is",
+    "here",
+    "fully",
+    "deliverables",
+];
+/// Words that make an end partial, conditional or still to come.
+const PARTS: [&str; 31] = [
+    "not", "isn't", "aren't", "once", "if", "when", "until", "before", "after", "will", "would",
+    "step", "steps", "part", "half", "halfway", "first", "second", "next", "section", "almost",
+    "nearly", "still", "yet", "soon", "draft", "phase", "to be", "let me", "i'll", "partly",
+];
+
+/// Returns a sign if a message ends the task while something of it is open.
+pub(super) fn judge(case: &Case<'_>) -> Option<Drift> {
+    let all = sentences(&case.message.text);
+    let end = all.iter().position(ends)?;
+    // A message that goes on with work does not end it.
+    let goes_on =
+        |sentence: &Sentence| sentence.has(&["next i", "now i'll", "i will now", "i'll now"]);
+    if !case.message.calls.is_empty() || all.get(end + 1..)?.iter().any(goes_on) {
+        return None;
+    }
+    let claim = &all.get(end)?.text;
+    let open = files(case)
+        .or_else(|| partial(case))
+        .or_else(|| promised(case));
+    let (message, what) = open?;
+    Some(Drift::new(
+        Indicator::Done,
+        format!("says \"{claim}\", but {what}"),
+        vec![message],
+    ))
+}
+
+fn ends(sentence: &Sentence) -> bool {
+    let short = sentence.count() <= 3;
+    !sentence.asks
+        && sentence.has(&ENDS)
+        && (short || sentence.has(&WHOLE))
+        && !sentence.has(&PARTS)
+}
+
+/// Returns a file of the objectives that no successful call has written.
+fn files(case: &Case<'_>) -> Option<(usize, String)> {
+    let written = written(case);
+    let objectives = case.brief.intent.iter().chain(&case.brief.request);
+    for Item { message, text } in objectives {
+        if text.len() > 1500 {
+            continue;
+        }
+        let mut wanted = text
+            .split_whitespace()
+            .filter_map(file)
+            .filter(|file| asked_for(text, file));
+        let open = wanted.find(|file| !written.iter().any(|path| path.ends_with(*file)));
+        if let Some(file) = open {
+            return Some((*message, format!("nothing reports that {file} is written")));
+        }
+    }
+    None
+}
+
+/// Returns the name of a file in a word.
+fn file(word: &str) -> Option<&str> {
+    let word =
+        word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/' && c != '.' && c != '_');
+    let word = word.trim_end_matches('.');
+    let (name, end) = word.rsplit_once('.')?;
+    let is_end = (1..=5).contains(&end.len()) && end.chars().all(|c| c.is_ascii_alphanumeric());
+    let is_number = word.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let is_short = name.len() < 2 || word.contains("://") || word.contains('@');
+    (is_end && !is_number && !is_short && end.contains(|c: char| c.is_ascii_alphabetic()))
+        .then_some(word)
+}
+
+/// Returns whether a text asks for a file, and does not only read it.
+fn asked_for(text: &str, file: &str) -> bool {
+    const READS: [&str; 9] = [
+        "from",
+        "read",
+        "in the file",
+        "analyze",
+        "analyse",
+        "see",
+        "open",
+        "reads",
+        "using",
+    ];
+    let before = text.split(file).next().unwrap_or_default();
+    let near: Vec<_> = before.split_whitespace().rev().take(3).collect();
+    !near
+        .iter()
+        .any(|word| READS.contains(&&*word.to_lowercase()))
+}
+
+/// Returns the paths that successful calls have written.
+fn written(case: &Case<'_>) -> BTreeSet<String> {
+    let writes = Writes::default();
+    let mut found: BTreeSet<String> = BTreeSet::new();
+    for said in [case.archive, case.list] {
+        for (at, message) in said.iter().enumerate() {
+            for call in &message.calls {
+                let answer = answer(said, at, &call.id);
+                if answer.and_then(reported) == Some(true)
+                    && let Some(write) = writes.of(&call.tool, &call.arguments)
+                {
+                    found.extend(write.paths);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn answer<'s>(said: &'s [Said], at: usize, id: &str) -> Option<&'s SaidResult> {
+    let later = said.get(at + 1..)?;
+    later
+        .iter()
+        .flat_map(|message| &message.results)
+        .find(|result| result.id == id)
+}
+
+/// Returns a file whose last write has not been reported as a success.
+fn partial(case: &Case<'_>) -> Option<(usize, String)> {
+    let written = written(case);
+    let artifacts = case.brief.artifacts.iter();
+    let mut open = artifacts.filter(|one| !one.complete && !written.contains(&one.path));
+    let one = open.next()?;
+    Some((
+        one.message,
+        format!(
+            "the last write of {} is not reported as a success",
+            one.path
+        ),
+    ))
+}
+
+/// Returns a call without a result, or a promise that nothing after it has kept.
+fn promised(case: &Case<'_>) -> Option<(usize, String)> {
+    let left = &case.brief.progress.remaining;
+    let steps = case.brief.progress.next.iter().chain(left);
+    let mut open = steps.filter(|step| is_task(step) && !kept(step, case));
+    let step = open.next()?;
+    Some((step.message, format!("this is open: {}", step.text)))
+}
+
+/// Returns whether a step is work, and not an answer or a question.
+fn is_task(step: &Item) -> bool {
+    !step.text.starts_with("Answer the last") && !step.text.starts_with("Unanswered:")
+}
+
+/// Returns whether a later call or a statement of an assistant has words of a step.
+fn kept(step: &Item, case: &Case<'_>) -> bool {
+    let wanted = topics(&step.text);
+    let later = case.archive.iter().chain(case.list);
+    let mut later = later.filter(|said| said.index >= step.message && said.role == Role::Assistant);
+    wanted.is_empty()
+        || later.any(|said| {
+            let calls = said.calls.iter();
+            let calls =
+                calls.map(|call| format!("{} {}", call.tool.replace('_', " "), call.arguments));
+            let words = if said.index > step.message {
+                said.text.clone()
+            } else {
+                String::new()
+            };
+            calls
+                .chain([words])
+                .any(|text| topics(&text).intersection(&wanted).count() > 0)
+        })
+}

@@ -1,0 +1,103 @@
+//! The indicators of drift, and what a judge sees and says.
+
+use crate::brief::Brief;
+use crate::said::Said;
+
+/// A sign that a model has lost its task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Indicator {
+    /// The assistant asks for something that the archive answers.
+    Clarification,
+    /// The assistant says that the task is complete, and a deliverable is missing.
+    Done,
+    /// The assistant does something that has nothing to do with the task.
+    Unrelated,
+    /// The assistant says the opposite of a decision, or another value.
+    Contradiction,
+    /// A constraint of the archive does not stand in the list.
+    Constraint,
+}
+
+/// How much a sign of drift matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Severity {
+    Medium,
+    High,
+    Critical,
+}
+
+impl Indicator {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Clarification,
+        Self::Done,
+        Self::Unrelated,
+        Self::Contradiction,
+        Self::Constraint,
+    ];
+
+    /// Returns the name in reports.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Clarification => "clarification",
+            Self::Done => "done",
+            Self::Unrelated => "unrelated",
+            Self::Contradiction => "contradiction",
+            Self::Constraint => "constraint",
+        }
+    }
+
+    /// Returns the severity that the specification gives the indicator.
+    pub(crate) const fn severity(self) -> Severity {
+        match self {
+            Self::Clarification | Self::Unrelated | Self::Constraint => Severity::High,
+            Self::Done => Severity::Critical,
+            Self::Contradiction => Severity::Medium,
+        }
+    }
+}
+
+impl Severity {
+    /// Returns the name in reports.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Medium => "MEDIUM",
+            Self::High => "HIGH",
+            Self::Critical => "CRITICAL",
+        }
+    }
+}
+
+/// What a judge sees.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Case<'c> {
+    /// The brief of the summary.
+    pub(crate) brief: &'c Brief,
+    /// The messages of the archive.
+    pub(crate) archive: &'c [Said],
+    /// The list before the message, with the summary.
+    pub(crate) list: &'c [Said],
+    /// The message of the assistant.
+    pub(crate) message: &'c Said,
+}
+
+/// A sign of drift in a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Drift {
+    pub(crate) indicator: Indicator,
+    pub(crate) severity: Severity,
+    /// What the judge saw, for people.
+    pub(crate) evidence: String,
+    /// The archived messages that answer it, by their indices.
+    pub(crate) messages: Vec<usize>,
+}
+
+impl Drift {
+    pub(super) fn new(indicator: Indicator, evidence: String, messages: Vec<usize>) -> Self {
+        Self {
+            indicator,
+            severity: indicator.severity(),
+            evidence,
+            messages,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! A constraint of the archive does not stand in the list.
+
+use std::collections::BTreeSet;
+
+use super::kind::{Case, Drift, Indicator};
+use crate::brief::Force;
+use crate::prose::{plain, sentences, topics};
+use crate::said::Said;
+
+/// Returns a sign for each constraint that neither stands in the list nor has been replaced.
+pub(super) fn judge(case: &Case<'_>) -> Vec<Drift> {
+    let stands: Vec<String> = case.list.iter().map(|said| plain(&text(said))).collect();
+    let stands_plain = |constraint: &str| {
+        let wanted = plain(constraint);
+        stands.iter().any(|text| text.contains(wanted.trim()))
+    };
+    let constraints = case.brief.constraints.iter();
+    let missing = constraints.filter(|one| {
+        let binds = one.force == Force::Rule || one.force == Force::Wish;
+        binds && one.replaced.is_none() && !stands_plain(&one.item.text)
+    });
+    let missing: Vec<_> = missing.collect();
+    if missing.is_empty() {
+        return Vec::new();
+    }
+    let said: Vec<_> = case
+        .list
+        .iter()
+        .flat_map(|said| sentences(&text(said)))
+        .collect();
+    let said: Vec<_> = said
+        .iter()
+        .map(|sentence| (topics(&sentence.text), numbers(&sentence.plain)))
+        .collect();
+    let others = missing
+        .into_iter()
+        .filter(|one| !paraphrased(&one.item.text, &said));
+    others
+        .map(|one| {
+            let evidence = format!("does not stand in the list: {}", one.item.text);
+            Drift::new(Indicator::Constraint, evidence, vec![one.item.message])
+        })
+        .collect()
+}
+
+/// Returns the words of a message without the marks of quotations.
+fn text(said: &Said) -> String {
+    said.text.replace("\n> ", "\n").replace("\n  > ", "\n")
+}
+
+fn numbers(plain: &str) -> BTreeSet<String> {
+    let words = plain.split_whitespace();
+    let numbers = words.filter(|word| word.contains(|c: char| c.is_ascii_digit()));
+    numbers.map(str::to_owned).collect()
+}
+
+/// Returns whether a sentence of the list has nearly all the words of a constraint, and its numbers.
+fn paraphrased(constraint: &str, said: &[(BTreeSet<String>, BTreeSet<String>)]) -> bool {
+    let (wanted, values) = (topics(constraint), numbers(&plain(constraint)));
+    wanted.len() > 2
+        && said.iter().any(|(topics, numbers)| {
+            let shared = topics.intersection(&wanted).count();
+            shared * 5 >= wanted.len() * 4 && values.is_subset(numbers)
+        })
+}

@@ -1,0 +1,199 @@
+//! Each indicator, by hand.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::*;
+use crate::brief::Brief;
+use crate::message::Role;
+use crate::said::{Said, SaidCall, SaidResult};
+use crate::writes::Writes;
+
+fn said(index: usize, role: Role, text: &str) -> Said {
+    Said {
+        index,
+        role,
+        text: text.to_owned(),
+        calls: Vec::new(),
+        results: Vec::new(),
+        marked: false,
+    }
+}
+
+fn call(index: usize, tool: &str, arguments: serde_json::Value) -> Said {
+    let mut said = said(index, Role::Assistant, "");
+    said.calls.push(SaidCall {
+        id: "c".to_owned(),
+        tool: tool.to_owned(),
+        arguments,
+    });
+    said
+}
+
+/// Returns the archive of a conversation about a garden shed.
+fn archive() -> Vec<Said> {
+    vec![
+        said(
+            0,
+            Role::User,
+            "Plan a garden shed and write the plan to shed/plan.md.",
+        ),
+        said(1, Role::Assistant, "How high may it be?"),
+        said(2, Role::User, "2.4 metres."),
+        said(
+            3,
+            Role::User,
+            "The timber must never touch the ground. My customer number is K-118.",
+        ),
+        said(
+            4,
+            Role::Assistant,
+            "I'll use larch for the walls because it lasts longer.",
+        ),
+    ]
+}
+
+/// Judges a message after the archive. The list has the words of the archive.
+fn signs(archive: &[Said], message: &Said) -> Vec<Drift> {
+    let brief = Brief::of(archive, &BTreeSet::new(), &Writes::default());
+    let judge: &dyn Judge = &Lexical;
+    judge.judge(&Case {
+        brief: &brief,
+        archive,
+        list: archive,
+        message,
+    })
+}
+
+fn says(text: &str) -> Vec<(Indicator, Vec<usize>)> {
+    let signs = signs(&archive(), &said(5, Role::Assistant, text));
+    signs
+        .into_iter()
+        .map(|sign| (sign.indicator, sign.messages))
+        .collect()
+}
+
+#[test]
+fn a_question_that_the_archive_answers_is_a_sign() {
+    for (text, message) in [
+        ("What is your customer number?", 3),
+        ("Please provide your customer number.", 3),
+        ("How high may it be?", 2),
+    ] {
+        assert_eq!(
+            says(text),
+            [(Indicator::Clarification, vec![message])],
+            "{text}"
+        );
+    }
+    for text in [
+        "What is your postal code?",
+        "Would you like a door for the shed?",
+        "Your customer number is K-118.",
+    ] {
+        assert_eq!(says(text), [], "{text}");
+    }
+}
+
+#[test]
+fn an_end_without_the_deliverable_is_a_sign() {
+    assert_eq!(says("The task is complete."), [(Indicator::Done, vec![0])]);
+    assert_eq!(says("All done!"), [(Indicator::Done, vec![0])]);
+    assert_eq!(says("The first part of the plan is complete."), []);
+    let mut written = archive();
+    written.push(call(
+        5,
+        "write_file",
+        json!({ "path": "shed/plan.md", "content": "# Plan" }),
+    ));
+    let end = said(7, Role::Assistant, "The task is complete.");
+    for (result, expected) in [("File written", 0), ("Error: disk full", 1), ("", 1)] {
+        let mut archive = written.clone();
+        let mut answer = said(6, Role::Tool, "");
+        answer.results.push(SaidResult {
+            id: "c".to_owned(),
+            tool: Some("write_file".to_owned()),
+            text: result.to_owned(),
+            failed: false,
+        });
+        archive.push(answer);
+        assert_eq!(signs(&archive, &end).len(), expected, "{result}");
+    }
+}
+
+#[test]
+fn an_action_without_a_word_of_the_task_is_a_sign() {
+    assert_eq!(
+        says("Let me compose a pop song."),
+        [(Indicator::Unrelated, vec![0, 3])]
+    );
+    assert_eq!(says("Let me measure the walls of the shed."), []);
+    let action = |query: &str| signs(&archive(), &call(5, "search", json!({ "q": query })));
+    assert_eq!(action("pop song charts")[0].severity, Severity::High);
+    assert_eq!(action("larch prices per metre"), []);
+}
+
+#[test]
+fn another_choice_than_the_decided_one_is_a_sign() {
+    for text in [
+        "I'll use spruce for the walls.",
+        "We won't use larch for the walls.",
+        "Let's take spruce instead of larch.",
+    ] {
+        assert_eq!(says(text), [(Indicator::Contradiction, vec![4])], "{text}");
+    }
+    for text in [
+        "I'll use larch for the walls.",
+        "I'll use slate for the roof of the shed.",
+        "Should the walls be spruce?",
+    ] {
+        assert_eq!(says(text), [], "{text}");
+    }
+    let mut changed = archive();
+    changed.push(said(5, Role::User, "Please use spruce for the walls."));
+    let text = said(6, Role::Assistant, "I'll use spruce for the walls.");
+    assert_eq!(signs(&changed, &text), []);
+}
+
+#[test]
+fn a_constraint_that_does_not_stand_in_the_list_is_a_sign() {
+    let archive = archive();
+    let brief = Brief::of(&archive, &BTreeSet::new(), &Writes::default());
+    let message = said(5, Role::Assistant, "I'll draw the shed.");
+    let missing = |text: &str| {
+        let list = [said(0, Role::User, text)];
+        let signs = Lexical.judge(&Case {
+            brief: &brief,
+            archive: &archive,
+            list: &list,
+            message: &message,
+        });
+        signs
+            .iter()
+            .any(|sign| sign.indicator == Indicator::Constraint && sign.messages == [3])
+    };
+    assert!(missing("Plan a garden shed."));
+    assert!(!missing(
+        "> Plan.\n> The timber must never touch the ground. Go on."
+    ));
+    assert!(!missing(
+        "- The timber must never\n  touch the ground. (message 3)"
+    ));
+}
+
+#[test]
+fn names_and_severities_are_those_of_the_specification() {
+    let all: Vec<_> = Indicator::ALL
+        .iter()
+        .map(|one| (one.name(), one.severity().name()))
+        .collect();
+    let expected = [
+        ("clarification", "HIGH"),
+        ("done", "CRITICAL"),
+        ("unrelated", "HIGH"),
+        ("contradiction", "MEDIUM"),
+        ("constraint", "HIGH"),
+    ];
+    assert_eq!(all, expected);
+}

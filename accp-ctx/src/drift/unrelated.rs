@@ -1,0 +1,180 @@
+//! The assistant does something that shares no word with the task.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+
+use super::kind::{Case, Drift, Indicator};
+use crate::message::Role;
+use crate::prose::{Sentence, sentences, stem, topics};
+
+/// Phrases that announce an action.
+const PLANS: [&str; 24] = [
+    "let me",
+    "let's",
+    "i'll",
+    "i will",
+    "i'm going to",
+    "i am going to",
+    "next i",
+    "now i",
+    "i should",
+    "i need to",
+    "i want to",
+    "it's time to",
+    "time to",
+    "my plan is to",
+    "i plan to",
+    "we will",
+    "we'll",
+    "we should",
+    "going to",
+    "on to",
+    "i'd like to",
+    "i think i",
+    "i start",
+    "i am starting",
+];
+/// Announcements that are not actions.
+const IDLE: [&str; 9] = [
+    "let me know",
+    "i'll be happy",
+    "i'll be here",
+    "i'll wait",
+    "i'll use",
+    "i need the",
+    "i'll assist",
+    "i will assist",
+    "let's see",
+];
+/// Words of actions of all kinds, which say nothing of a topic.
+const ACTING: [&str; 55] = [
+    "search", "web", "look", "check", "read", "file", "open", "find", "list", "show", "view",
+    "run", "query", "write", "create", "edit", "update", "start", "begin", "continue", "call",
+    "tool", "step", "next", "plan", "data", "text", "name", "path", "value", "type", "command",
+    "input", "output", "bash", "shell", "python", "code", "time", "thing", "point", "think",
+    "right", "first", "few", "some", "new", "work", "task", "done", "document", "lookup", "number",
+    "send", "mail",
+];
+/// An action with fewer words says too little.
+const LEAST: usize = 2;
+
+/// Returns a sign if none of a message's actions shares a word with the task.
+pub(super) fn judge(case: &Case<'_>) -> Option<Drift> {
+    let (action, words) = action(case)?;
+    let known = known(case);
+    if words.len() < LEAST || words.iter().any(|word| is_known(word, &known)) {
+        return None;
+    }
+    let intent = case.brief.intent.first().map(|item| item.message);
+    let request = case.brief.request.as_ref().map(|item| item.message);
+    let evidence =
+        format!("shares no word with the intent, the facts and the last request: {action}");
+    Some(Drift::new(
+        Indicator::Unrelated,
+        evidence,
+        intent.into_iter().chain(request).collect(),
+    ))
+}
+
+/// Returns what a message does, and its words.
+fn action(case: &Case<'_>) -> Option<(String, BTreeSet<String>)> {
+    let plans =
+        |sentence: &Sentence| !sentence.asks && sentence.has(&PLANS) && !sentence.has(&IDLE);
+    let all = sentences(&case.message.text);
+    let planned: Vec<_> = all
+        .iter()
+        .filter(|sentence| plans(sentence))
+        .map(|one| one.text.clone())
+        .collect();
+    let calls = case.message.calls.iter();
+    let calls = calls.map(|call| {
+        let mut leaves = String::new();
+        collect(&call.arguments, &mut leaves);
+        format!("{}: {leaves}", call.tool)
+    });
+    let parts: Vec<_> = calls.chain(planned).collect();
+    let text = parts.join(" ");
+    let mut words = words(&text);
+    for word in ACTING {
+        words.remove(&stem(word));
+    }
+    (!parts.is_empty()).then_some((text.chars().take(200).collect(), words))
+}
+
+/// Collects the texts and numbers in a value.
+fn collect(json: &Json, out: &mut String) {
+    match json {
+        Json::Object(map) => map.values().for_each(|value| collect(value, out)),
+        Json::Array(items) => items.iter().for_each(|item| collect(item, out)),
+        Json::String(text) => {
+            out.push_str(text);
+            out.push(' ');
+        }
+        Json::Number(number) => {
+            out.push_str(&number.to_string());
+            out.push(' ');
+        }
+        _ => {}
+    }
+}
+
+/// Returns the words of a text, and the parts of its identifiers and paths.
+fn words(text: &str) -> BTreeSet<String> {
+    let mut all = topics(text);
+    all.extend(topics(&text.replace(['_', '.', '/', '-', ':'], " ")));
+    all
+}
+
+/// Returns the words of the task: its objectives, requests, constraints, decisions, artifacts and facts, and what
+/// users and results say in the list.
+fn known(case: &Case<'_>) -> BTreeSet<String> {
+    let brief = case.brief;
+    let mut known = BTreeSet::new();
+    let items = brief
+        .intent
+        .iter()
+        .chain(&brief.request)
+        .chain(&brief.decisions)
+        .chain(&brief.marked);
+    let items = items
+        .chain(&brief.progress.remaining)
+        .chain(&brief.progress.next);
+    items.for_each(|item| known.extend(words(&item.text)));
+    brief
+        .constraints
+        .iter()
+        .for_each(|one| known.extend(words(&one.item.text)));
+    brief
+        .artifacts
+        .iter()
+        .for_each(|one| known.extend(words(&one.path)));
+    for fact in &brief.facts {
+        known.extend(words(&fact.value));
+        known.extend(words(&fact.name));
+        known.extend(words(&fact.about));
+    }
+    let users = case
+        .archive
+        .iter()
+        .chain(case.list)
+        .filter(|said| said.role == Role::User);
+    users.for_each(|said| known.extend(words(&said.text)));
+    for result in case.list.iter().flat_map(|said| &said.results) {
+        known.extend(words(&result.text));
+    }
+    known
+}
+
+/// Returns whether a word is known, or the beginning of a known word, or begins with one.
+fn is_known(word: &str, known: &BTreeSet<String>) -> bool {
+    let begins = |other: &String| {
+        let (short, long) = if word.len() < other.len() {
+            (word, &**other)
+        } else {
+            (&**other, word)
+        };
+        short.len() > 4 && long.starts_with(short)
+    };
+    known.contains(word) || known.iter().any(begins)
+}
