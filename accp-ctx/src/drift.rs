@@ -7,7 +7,8 @@ mod kind;
 mod missing;
 mod unrelated;
 
-pub(crate) use kind::{Case, Drift, Indicator, Severity};
+pub(crate) use kind::{Case, Drift};
+pub use kind::{DriftEvent, Indicator, Severity};
 
 /// Judges a message of an assistant after a summary.
 ///

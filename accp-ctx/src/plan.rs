@@ -4,11 +4,13 @@ mod planner;
 mod tier1;
 mod tier2;
 mod tier3;
+mod watch;
 
 use accp_frame::TokenCounter;
 use time::OffsetDateTime;
 
 use crate::check::check;
+use crate::drift::DriftEvent;
 use crate::event::Event;
 use crate::finding::Finding;
 use crate::hooks::Hooks;
@@ -98,6 +100,10 @@ pub struct Plan {
     pub events: Vec<Event>,
     /// The files to write before the list leaves.
     pub files: Vec<NewFile>,
+    /// Signs of drift in what the assistant has said since the last list.
+    pub drift: Vec<DriftEvent>,
+    /// How many messages were said when a summary was written, if one was.
+    pub(crate) summed_up: Option<usize>,
     /// How many messages the archive has then.
     pub(crate) archived: usize,
     /// How many checkpoints there are then.
@@ -122,6 +128,8 @@ impl Plan {
             new: Vec::new(),
             made: Vec::new(),
             events: Vec::new(),
+            drift: Vec::new(),
+            summed_up: None,
             files: Vec::new(),
             archived: session.archived,
             checkpoints: session.checkpoints,
@@ -187,6 +195,8 @@ impl Session {
             self.made.insert(message.digest(), covers.clone());
         }
         self.slots.clone_from(&plan.slots);
+        self.drift.extend(plan.drift.iter().cloned());
+        self.summed_up = plan.summed_up.or(self.summed_up);
         self.archived = plan.archived;
         self.checkpoints = plan.checkpoints;
         self.use_of = plan.window.or(self.use_of);

@@ -6,6 +6,7 @@ use std::ops::Range;
 use accp_registry::Hash;
 
 use crate::brief::Brief;
+use crate::drift::DriftEvent;
 use crate::event::Event;
 use crate::finding::Finding;
 use crate::form::Form;
@@ -82,6 +83,10 @@ pub struct Session {
     pub(crate) checkpoints: u64,
     /// The log.
     pub(crate) events: Vec<Event>,
+    /// Signs of drift.
+    pub(crate) drift: Vec<DriftEvent>,
+    /// How many messages were said when the last summary was written.
+    pub(crate) summed_up: Option<usize>,
     /// How full the window was with the last list.
     pub(crate) use_of: Option<Use>,
 }
@@ -152,6 +157,8 @@ impl Session {
             archived: 0,
             checkpoints: 0,
             events: Vec::new(),
+            drift: Vec::new(),
+            summed_up: None,
             use_of: None,
         }
     }
@@ -174,6 +181,11 @@ impl Session {
     /// Returns the log, the oldest event first.
     pub fn events(&self) -> &[Event] {
         &self.events
+    }
+
+    /// Returns the signs of drift, the oldest first.
+    pub fn drift(&self) -> &[DriftEvent] {
+        &self.drift
     }
 
     /// Returns how full the window was with the last list that changed anything.

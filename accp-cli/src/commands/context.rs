@@ -30,6 +30,7 @@ use crate::outcome::{Failure, Outcome};
 pub(crate) enum Command {
     Compress(compress::Args),
     Check(check::CheckArgs),
+    Repair(check::RepairArgs),
     Status(look::StatusArgs),
     Recover(look::RecoverArgs),
     Read(look::ReadArgs),
@@ -47,6 +48,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
     match command {
         Command::Compress(args) => compress::run(args),
         Command::Check(args) => check::run(args),
+        Command::Repair(args) => check::run_repair(args),
         Command::Status(args) => look::status(args),
         Command::Recover(args) => look::recover(args),
         Command::Read(args) => look::read(args),

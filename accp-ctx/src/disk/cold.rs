@@ -9,6 +9,7 @@ use accp_session::{Batch, Cold as Value};
 use accp_store::{SideId, SqliteStore, Store as _, StoreError};
 use serde::{Deserialize, Serialize};
 
+use crate::drift::DriftEvent;
 use crate::event::Event;
 use crate::finding::Finding;
 use crate::form::Form;
@@ -67,6 +68,12 @@ pub(crate) struct Step {
     /// Messages that the caller marked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     marks: Vec<usize>,
+    /// Signs of drift.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    drift: Vec<DriftEvent>,
+    /// How many messages were said when a summary was written, if this step wrote one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    summed_up: Option<usize>,
     /// How full the window was then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     use_of: Option<Use>,
@@ -179,6 +186,8 @@ impl Cold {
             kept.session.checkpoints = step.checkpoints;
             kept.session.events.extend(step.events);
             kept.session.marks.extend(step.marks);
+            kept.session.drift.extend(step.drift);
+            kept.session.summed_up = step.summed_up.or(kept.session.summed_up);
             if step.use_of.is_some() {
                 kept.session.use_of = step.use_of;
             }
@@ -251,6 +260,8 @@ impl Cold {
             events: plan.events.clone(),
             files,
             marks,
+            drift: plan.drift.clone(),
+            summed_up: plan.summed_up,
             use_of: plan.window.clone(),
         };
         let text = serde_json::to_vec(&step).unwrap_or_default();

@@ -11,6 +11,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::cold::{Cold, ColdError, Kept, KeptFile};
+use crate::drift::DriftEvent;
 use crate::event::Event;
 use crate::form::Form;
 use crate::hooks::Hooks;
@@ -134,6 +135,8 @@ pub struct Compressed {
     pub state: State,
     /// The tiers that acted.
     pub events: Vec<Event>,
+    /// Signs that the model has lost its task, in what it has said since the last list.
+    pub drift: Vec<DriftEvent>,
     /// What the caller should do, if anything.
     pub advice: Option<String>,
 }
@@ -229,6 +232,7 @@ impl<F: Files> Context<F> {
             after: plan.after,
             state: plan.state,
             events: plan.events,
+            drift: plan.drift,
             advice: plan.advice,
         })
     }

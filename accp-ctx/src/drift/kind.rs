@@ -1,11 +1,14 @@
 //! The indicators of drift, and what a judge sees and says.
 
+use serde::{Deserialize, Serialize};
+
 use crate::brief::Brief;
 use crate::said::Said;
 
 /// A sign that a model has lost its task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Indicator {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Indicator {
     /// The assistant asks for something that the archive answers.
     Clarification,
     /// The assistant says that the task is complete, and a deliverable is missing.
@@ -19,15 +22,20 @@ pub(crate) enum Indicator {
 }
 
 /// How much a sign of drift matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Severity {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Severity {
+    /// A contradiction.
     Medium,
+    /// A request, an action or a constraint that the archive speaks against.
     High,
+    /// A task that is called complete, and is not.
     Critical,
 }
 
 impl Indicator {
-    pub(crate) const ALL: [Self; 5] = [
+    /// All indicators.
+    pub const ALL: [Self; 5] = [
         Self::Clarification,
         Self::Done,
         Self::Unrelated,
@@ -36,7 +44,7 @@ impl Indicator {
     ];
 
     /// Returns the name in reports.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Clarification => "clarification",
             Self::Done => "done",
@@ -47,7 +55,7 @@ impl Indicator {
     }
 
     /// Returns the severity that the specification gives the indicator.
-    pub(crate) const fn severity(self) -> Severity {
+    pub const fn severity(self) -> Severity {
         match self {
             Self::Clarification | Self::Unrelated | Self::Constraint => Severity::High,
             Self::Done => Severity::Critical,
@@ -58,7 +66,7 @@ impl Indicator {
 
 impl Severity {
     /// Returns the name in reports.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Medium => "MEDIUM",
             Self::High => "HIGH",
@@ -78,6 +86,23 @@ pub(crate) struct Case<'c> {
     pub(crate) list: &'c [Said],
     /// The message of the assistant.
     pub(crate) message: &'c Said,
+}
+
+/// A sign of drift, as the log has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriftEvent {
+    /// The time, with its zone.
+    pub at: String,
+    /// The index in the conversation of the message that was judged.
+    pub message: usize,
+    /// The sign.
+    pub indicator: Indicator,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What the judge saw.
+    pub evidence: String,
+    /// Whether archived messages that answer it were put into the list.
+    pub recovered: bool,
 }
 
 /// A sign of drift in a message.

@@ -7,6 +7,7 @@ use time::format_description::well_known::Rfc3339;
 use super::{Means, NewFile, Plan, PlanError};
 use crate::archive::{Archive, Archived};
 use crate::check::check;
+use crate::drift::DriftEvent;
 use crate::event::{Event, Intent, Tier};
 use crate::finding::{Code, Finding};
 use crate::hooks::{Hooks, Verdict};
@@ -35,6 +36,7 @@ pub(super) struct Planner<'p> {
     /// Whether something was said since the last list.
     has_news: bool,
     events: Vec<Event>,
+    pub(super) drift: Vec<DriftEvent>,
 }
 
 /// What can be taken back, if a tier is put off or does not help.
@@ -79,6 +81,7 @@ impl<'p> Planner<'p> {
             before: 0,
             has_news: !taken.new.is_empty(),
             events: Vec::new(),
+            drift: Vec::new(),
             draft: Draft {
                 archived: session.archived,
                 checkpoints: session.checkpoints,
@@ -137,6 +140,7 @@ impl<'p> Planner<'p> {
         if !self.has_news && fits && !self.means.force {
             return Ok(());
         }
+        self.watch();
         self.large_results(hooks);
         self.results(hooks);
         self.inputs(hooks);
@@ -241,6 +245,16 @@ impl<'p> Planner<'p> {
         self.draft
             .made
             .push((made.message.clone(), made.covers.clone(), made.kind));
+    }
+
+    /// Puts a message that nobody said into the list.
+    pub(super) fn insert(&mut self, at: usize, slot: Slot) {
+        let tokens = self.means.window.tokens(&slot.message, self.means.counter);
+        self.draft
+            .made
+            .push((slot.message.clone(), slot.covers.clone(), slot.kind));
+        self.draft.tokens.insert(at, tokens);
+        self.draft.slots.insert(at, slot);
     }
 
     /// Returns a path for a result that is moved out now.
@@ -391,6 +405,8 @@ impl<'p> Planner<'p> {
             slots: self.draft.slots,
             new,
             made: self.draft.made,
+            summed_up: self.events.iter().any(acted).then_some(self.all.len()),
+            drift: self.drift,
             events: self.events,
             files: self.draft.files,
             archived: self.draft.archived,
@@ -406,6 +422,11 @@ impl<'p> Planner<'p> {
             advice,
         })
     }
+}
+
+/// Returns whether a summary took the place of messages.
+fn acted(event: &Event) -> bool {
+    event.tier == Tier::Three && !event.deferred
 }
 
 /// Returns whether a message shows a text, whole or quoted.

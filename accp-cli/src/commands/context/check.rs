@@ -1,11 +1,11 @@
 //! `accp context check`: the rules of a provider's list.
 
-use accp_ctx::{Code, Finding, check};
+use accp_ctx::{Code, Finding, RepairKind, check, repair};
 
-use super::{Messages, Size, report};
+use super::{Messages, Size, list, report};
 use crate::choices::Format;
 use crate::input::InputArg;
-use crate::outcome::{Outcome, Verdict};
+use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output;
 
 /// Say what is wrong with a list: calls without results, results without calls, and what else a provider refuses
@@ -55,6 +55,40 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
             }
         }
     }
+    Ok(Verdict::of(found.len() as u64))
+}
+
+/// Mend a list whose calls and results do not pair
+///
+/// Results without calls are dropped, and calls without results are answered with a text that says so. Nothing else
+/// changes, and nothing runs this by itself.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp context repair broken.json > messages.json")]
+pub(crate) struct RepairArgs {
+    /// The form of the list; recognised when left out
+    #[arg(long, value_enum)]
+    messages: Option<Messages>,
+    #[command(flatten)]
+    input: InputArg,
+}
+
+/// Runs `repair`.
+pub(crate) fn run_repair(args: &RepairArgs) -> Outcome {
+    let list = list(args.input.open()?, args.messages.map(Into::into))?;
+    let (list, repairs) = repair(&list).map_err(|fault| Failure::Input(fault.to_string()))?;
+    for one in &repairs {
+        let done = match one.kind {
+            RepairKind::Dropped => "dropped the result of",
+            _ => "answered",
+        };
+        output::note(format!("message {}: {done} `{}`", one.message, one.id));
+    }
+    let found = check(&list);
+    for fault in &found {
+        output::error(fault);
+    }
+    report::print(&list.to_string())?;
     Ok(Verdict::of(found.len() as u64))
 }
 

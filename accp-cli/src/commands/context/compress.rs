@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use accp_ctx::Writes;
+use accp_ctx::{Severity, Writes};
 
 use super::{Messages, Place, Size, failure, list, options, report};
 use crate::choices::Format;
@@ -73,6 +73,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
         output::note(format!(
             "{}: {}, {} tokens saved",
             event.tier, event.trigger, event.saved
+        ));
+    }
+    for drift in done
+        .drift
+        .iter()
+        .filter(|drift| drift.severity >= Severity::High)
+    {
+        output::note(format!(
+            "{} ({}): {}",
+            drift.severity.name(),
+            drift.indicator.name(),
+            drift.evidence
         ));
     }
     if args.place.format == Format::Text && args.report.is_none() {

@@ -237,6 +237,18 @@ pub(crate) fn log(args: &LogArgs) -> Outcome {
             Format::Text => report::print(&event.to_markdown())?,
         }
     }
+    for drift in context.begun().map_err(failure)?.drift() {
+        match args.place.format {
+            Format::Json => report::print(&json!(drift).to_string())?,
+            Format::Text => report::print(&format!(
+                "## Drift\n**Timestamp:** {}\n**Indicator:** {}\n**Severity:** {}\n**Evidence:** {}\n",
+                drift.at,
+                drift.indicator.name(),
+                drift.severity.name(),
+                drift.evidence
+            ))?,
+        }
+    }
     if events.is_empty() {
         output::note("nothing was compressed yet");
     }

@@ -29,7 +29,7 @@ pub(super) fn report(session: &str, window: &Window, done: &Compressed) -> Json 
         "share": window.share(done.after),
         "state": done.state.as_str(),
         "events": done.events,
-        "drift": [],
+        "drift": done.drift,
         "advice": done.advice,
         "intent": intent(&done.events),
     })
