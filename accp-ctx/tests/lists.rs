@@ -8,8 +8,9 @@ use accp_ctx::{Code, Form, MessageList, RepairKind, check, repair};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use common::junk::edited;
 use common::lists::{any_messages, any_texts, list, messages};
-use common::plant::{self, edited};
+use common::plant;
 
 fn is_result(code: Code) -> bool {
     let codes = [

@@ -15,9 +15,9 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value as Json;
 
-use common::junk;
+use common::junk::{self, edited};
 use common::lists::{any_messages, list};
-use common::plant::{self, edited};
+use common::plant;
 
 /// Returns code and message of each fault, sorted.
 fn second(form: Form, messages: &[Json]) -> Vec<(&'static str, usize)> {

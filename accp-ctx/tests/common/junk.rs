@@ -1,6 +1,7 @@
-//! Messages that no writer writes: members at random, of the wrong kind, or not there.
+//! Messages that no writer writes: valid lists shuffled, and members at random, of the wrong kind, or not there.
 
 use proptest::prelude::*;
+use proptest::sample::Index;
 use serde_json::{Map, Value as Json, json};
 
 /// A member: its key, and its value if it is there.
@@ -119,4 +120,20 @@ fn of(members: Vec<Member>) -> Json {
         .into_iter()
         .filter_map(|(key, value)| Some((key.to_owned(), value?)));
     Json::Object(members.collect::<Map<_, _>>())
+}
+
+/// Drops, doubles and swaps messages.
+pub(crate) fn edited(mut messages: Vec<Json>, edits: &[(u8, Index, Index)]) -> Vec<Json> {
+    for (kind, a, b) in edits {
+        if messages.is_empty() {
+            break;
+        }
+        let (a, b) = (a.index(messages.len()), b.index(messages.len()));
+        match kind {
+            0 => drop(messages.remove(a)),
+            1 => messages.insert(b, messages[a].clone()),
+            _ => messages.swap(a, b),
+        }
+    }
+    messages
 }

@@ -1,7 +1,6 @@
 //! Faults planted into valid lists.
 
 use accp_ctx::{Code, Form};
-use proptest::sample::Index;
 use serde_json::{Value as Json, json};
 
 /// A list with one fault.
@@ -382,20 +381,4 @@ impl<'m> Garden<'m> {
             self.add(Code::IdRepeated, call, broken);
         }
     }
-}
-
-/// Drops, doubles and swaps messages.
-pub(crate) fn edited(mut messages: Vec<Json>, edits: &[(u8, Index, Index)]) -> Vec<Json> {
-    for (kind, a, b) in edits {
-        if messages.is_empty() {
-            break;
-        }
-        let (a, b) = (a.index(messages.len()), b.index(messages.len()));
-        match kind {
-            0 => drop(messages.remove(a)),
-            1 => messages.insert(b, messages[a].clone()),
-            _ => messages.swap(a, b),
-        }
-    }
-    messages
 }

@@ -135,10 +135,10 @@ pub(crate) fn faults(messages: &[Json]) -> Faults {
         let is_system = ["system", "developer"]
             .iter()
             .any(|role| messages[call.at]["role"] == *role);
-        if is_system {
-        } else if call.id.is_empty() {
+        let is_empty = call.id.is_empty();
+        if !is_system && is_empty {
             found.push(("id-missing", call.at));
-        } else if earlier.next().is_some() {
+        } else if !is_system && earlier.next().is_some() {
             found.push(("id-repeated", call.at));
         }
         let is_first = all.iter().find(|other| other.at == call.at) == Some(call);
