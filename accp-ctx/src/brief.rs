@@ -9,6 +9,7 @@ mod form;
 mod intent;
 mod item;
 mod progress;
+mod spoken;
 
 use std::collections::BTreeSet;
 
@@ -52,8 +53,9 @@ impl Brief {
         let left = |index: usize| !stays.contains(&index);
         let gone = || said.iter().filter(|message| left(message.index));
         let request = intent::request(said);
-        let mut progress = progress::progress(said, left);
-        let mut decisions = decision::decisions(said.iter());
+        let spoken = spoken::spoken(said);
+        let mut progress = progress::progress(said, &spoken, left);
+        let mut decisions = decision::decisions(&spoken);
         // What is decided is done, and is not a step.
         let is_step = |item: &Item| {
             decisions
@@ -70,10 +72,12 @@ impl Brief {
                 .filter(|message| message.marked)
                 .map(Item::whole)
                 .collect(),
-            constraints: constraint::constraints(gone()),
+            constraints: constraint::constraints(
+                spoken.iter().filter(|message| left(message.said.index)),
+            ),
             decisions,
             artifacts: artifact::artifacts(said, left, writes),
-            facts: fact::facts(said, left),
+            facts: fact::facts(&spoken, left),
             progress,
         }
     }

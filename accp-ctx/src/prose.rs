@@ -282,6 +282,11 @@ pub(crate) fn is_code(line: &str) -> bool {
     ends || calls || from || known || symbols * 4 > line.chars().count() && line.len() > 12
 }
 
+/// Returns whether a word is one letter, as of a name.
+fn is_initial(word: &str) -> bool {
+    word.len() == 1 && word.starts_with(char::is_alphabetic)
+}
+
 /// Returns the sentences of a paragraph.
 fn split(paragraph: &str) -> Vec<&str> {
     let (mut out, mut from) = (Vec::new(), 0);
@@ -307,8 +312,8 @@ fn split(paragraph: &str) -> Vec<&str> {
             .next()
             .unwrap_or_default();
         let word = word.trim_start_matches(['(', '"']).to_lowercase();
-        let is_short = letter == '.'
-            && (SHORT.contains(&&*word) || word.chars().count() == 1 && before.len() > 1);
+        let is_short =
+            letter == '.' && (SHORT.contains(&&*word) || is_initial(&word) && before.len() > 1);
         if is_end && !is_short {
             out.extend(paragraph.get(from..end));
             from = end;

@@ -3,11 +3,12 @@
 mod conflict;
 mod phrases;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::item::Item;
+use super::spoken::Spoken;
 use crate::message::Role;
-use crate::prose::{Sentence, plain, sentences};
+use crate::prose::Sentence;
 use crate::said::Said;
 pub(crate) use conflict::contradicts;
 use phrases::{BEFORE_ORDERS, DAYS, IDLE, KINDLY, LIMITS, ORDERS, STRONG, WEAK, WISH};
@@ -44,45 +45,49 @@ pub(crate) struct Constraint {
     pub(crate) replaced: Option<usize>,
 }
 
-/// Returns the constraints in messages, each once, oldest first.
-pub(super) fn constraints<'s>(said: impl Iterator<Item = &'s Said>) -> Vec<Constraint> {
-    let mut known = BTreeSet::new();
+/// Returns the constraints in messages, oldest first. One that is said again counts again only if another has
+/// contradicted it in between.
+pub(super) fn constraints<'s>(spoken: impl Iterator<Item = &'s Spoken<'s>>) -> Vec<Constraint> {
     let mut found = Vec::new();
-    for message in said {
+    let mut texts = Vec::new();
+    for message in spoken {
         for (sentence, force) in of_message(message) {
-            if known.insert(sentence.plain) {
-                found.push(Constraint {
-                    item: Item::new(message.index, sentence.text),
-                    force,
-                    replaces: None,
-                    replaced: None,
-                });
-            }
+            texts.push(&sentence.plain);
+            found.push(Constraint {
+                item: Item::new(message.said.index, &*sentence.text),
+                force,
+                replaces: None,
+                replaced: None,
+            });
         }
     }
-    conflict::mark(&mut found);
+    let ends = conflict::mark(&mut found);
+    let mut known: BTreeMap<&str, Option<usize>> = BTreeMap::new();
+    let mut rows = texts.into_iter().zip(ends);
+    found.retain(|one| {
+        let Some((text, end)) = rows.next() else {
+            return false;
+        };
+        let before = known.get(&**text);
+        let is_new = before.is_none_or(|end| end.is_some_and(|end| end < one.item.message));
+        if is_new {
+            known.insert(text, end);
+        }
+        is_new
+    });
     found
 }
 
 /// Returns the sentences of a message that oblige.
-fn of_message(message: &Said) -> Vec<(Sentence, Force)> {
-    let speaks = matches!(message.role, Role::User | Role::System);
-    let start = message
-        .text
-        .trim_start()
-        .get(..16)
-        .unwrap_or_default()
-        .to_lowercase();
-    if !speaks || OBSERVED.iter().any(|mark| start.starts_with(mark)) {
-        return Vec::new();
-    }
-    let is_document = message.role == Role::System || message.text.len() > DOCUMENT;
-    let all = sentences(&message.text).into_iter();
-    all.filter_map(|sentence| {
-        let force = force(&sentence, is_document)?;
-        Some((sentence, force))
-    })
-    .collect()
+fn of_message<'s>(message: &'s Spoken<'_>) -> impl Iterator<Item = (&'s Sentence, Force)> {
+    let Said { role, text, .. } = message.said;
+    let start: String = text.trim_start().chars().take(16).collect();
+    let start = start.to_lowercase();
+    let speaks = matches!(role, Role::User | Role::System);
+    let counts = speaks && !OBSERVED.iter().any(|mark| start.starts_with(mark));
+    let is_document = *role == Role::System || text.len() > DOCUMENT;
+    let all = message.sentences.iter().filter(move |_| counts);
+    all.filter_map(move |sentence| Some((sentence, force(sentence, is_document)?)))
 }
 
 /// Returns how strongly a sentence binds; `None` if it does not.

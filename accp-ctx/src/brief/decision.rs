@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::item::Item;
+use super::spoken::Spoken;
 use crate::message::Role;
-use crate::prose::{Sentence, sentences};
-use crate::said::Said;
+use crate::prose::Sentence;
+
+/// A longer message of a user is a document, and states no choice.
+const DOCUMENT: usize = 4000;
 
 /// Phrases that state a choice.
 const CHOSEN: [&str; 49] = [
@@ -166,26 +169,23 @@ const OF_USERS: [&str; 12] = [
 ];
 
 /// Returns the decisions in messages, each once, oldest first.
-pub(super) fn decisions<'s>(said: impl Iterator<Item = &'s Said>) -> Vec<Item> {
+pub(super) fn decisions(spoken: &[Spoken<'_>]) -> Vec<Item> {
     let mut known = BTreeSet::new();
     let mut found = Vec::new();
-    for message in said {
-        if !matches!(message.role, Role::User | Role::Assistant) {
+    for Spoken { said, sentences } in spoken {
+        let is_user = said.role == Role::User;
+        let is_document = is_user && said.text.len() > DOCUMENT;
+        if is_document || !matches!(said.role, Role::User | Role::Assistant) {
             continue;
         }
-        let is_user = message.role == Role::User;
-        if is_user && message.text.len() > 4000 {
-            continue;
-        }
-        let all = sentences(&message.text);
-        for (at, sentence) in all.iter().enumerate() {
-            if decides(sentence, all.get(at + 1), is_user) && known.insert(sentence.plain.clone()) {
-                let because = all.get(at + 1).filter(|next| next.begins(&REASON));
-                let text = match because {
+        for (at, sentence) in sentences.iter().enumerate() {
+            let next = sentences.get(at + 1);
+            if decides(sentence, next, is_user) && known.insert(&*sentence.plain) {
+                let text = match next.filter(|next| next.begins(&REASON)) {
                     Some(because) => format!("{} {}", sentence.text, because.text),
                     None => sentence.text.clone(),
                 };
-                found.push(Item::new(message.index, text));
+                found.push(Item::new(said.index, text));
             }
         }
     }

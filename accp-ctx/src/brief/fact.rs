@@ -6,8 +6,8 @@ use accp_context::{Class, facts_of};
 use accp_frame::Value;
 use serde_json::Value as Json;
 
+use super::spoken::Spoken;
 use crate::message::Role;
-use crate::prose::sentences;
 use crate::said::Said;
 
 /// Longer values are not facts.
@@ -29,15 +29,13 @@ pub(crate) struct Known {
 
 /// Returns the facts of messages that have left, in the order of their messages. A later value replaces an
 /// earlier one.
-pub(super) fn facts(said: &[Said], left: impl Fn(usize) -> bool) -> Vec<Known> {
-    let needed = needed(said);
+pub(super) fn facts(spoken: &[Spoken<'_>], left: impl Fn(usize) -> bool) -> Vec<Known> {
+    let needed = needed(spoken);
     let mut found = BTreeMap::new();
-    for message in said.iter().filter(|message| left(message.index)) {
-        for known in told(message)
-            .into_iter()
-            .chain(returned(message))
-            .chain(asked(message))
-        {
+    for message in spoken.iter().filter(|message| left(message.said.index)) {
+        let said = message.said;
+        let all = told(message).into_iter().chain(returned(said));
+        for known in all.chain(asked(said)) {
             let key = (known.about.clone(), known.name.clone(), key_value(&known));
             found.insert(key, known);
         }
@@ -62,13 +60,13 @@ fn key_value(known: &Known) -> String {
 }
 
 /// Returns the values of arguments, each with the last message that needed it.
-fn needed(said: &[Said]) -> BTreeMap<String, usize> {
+fn needed(spoken: &[Spoken<'_>]) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
-    for message in said {
-        for call in &message.calls {
+    for said in spoken.iter().map(|message| message.said) {
+        for call in &said.calls {
             let mut leaves = Vec::new();
             scalars("", &call.arguments, &mut leaves);
-            found.extend(leaves.into_iter().map(|(_, value)| (value, message.index)));
+            found.extend(leaves.into_iter().map(|(_, value)| (value, said.index)));
         }
     }
     found
@@ -90,18 +88,19 @@ fn is_short(text: &str) -> bool {
 }
 
 /// Returns the sentences of a user that have a name or a number.
-fn told(message: &Said) -> Vec<Known> {
-    if message.role != Role::User || message.text.len() > DOCUMENT {
+fn told(message: &Spoken<'_>) -> Vec<Known> {
+    let said = message.said;
+    if said.role != Role::User || said.text.len() > DOCUMENT {
         return Vec::new();
     }
     let tells = |text: &str| text.split_whitespace().any(is_name);
-    let all = sentences(&message.text).into_iter();
+    let all = message.sentences.iter();
     let all = all.filter(|one| tells(&one.text) && (!one.asks || one.text.len() < 200));
     all.map(|sentence| Known {
-        message: message.index,
+        message: said.index,
         about: "user".to_owned(),
         name: String::new(),
-        value: sentence.text,
+        value: sentence.text.clone(),
         needed: true,
         class: Class::Identifier,
     })

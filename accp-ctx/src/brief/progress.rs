@@ -7,8 +7,9 @@ use serde_json::Value as Json;
 
 use super::artifact::result;
 use super::item::{Item, clipped};
+use super::spoken::Spoken;
 use crate::message::Role;
-use crate::prose::{Sentence, sentences};
+use crate::prose::Sentence;
 use crate::said::{Said, SaidCall};
 use crate::writes::reported;
 
@@ -191,31 +192,41 @@ pub(crate) struct Progress {
 }
 
 /// Returns how far the work is after these messages.
-pub(super) fn progress(said: &[Said], left: impl Fn(usize) -> bool) -> Progress {
+pub(super) fn progress(
+    said: &[Said],
+    spoken: &[Spoken<'_>],
+    left: impl Fn(usize) -> bool,
+) -> Progress {
     let mut completed = Vec::new();
-    for (at, message) in said.iter().enumerate() {
-        if !left(message.index) {
+    for (at, message) in spoken.iter().enumerate() {
+        if !left(message.said.index) {
             continue;
         }
-        let calls = message.calls.iter();
+        let calls = message.said.calls.iter();
         completed.extend(calls.filter_map(|call| done(said, at, call)));
-        if message.role == Role::Assistant {
+        if message.said.role == Role::Assistant {
             completed.extend(statements(message, is_done));
         }
     }
     let mut known = BTreeSet::new();
     completed.retain(|item| known.insert(item.text.clone()));
     Progress {
-        phase: phase(said),
+        phase: phase(said, spoken),
         completed,
-        remaining: remaining(said),
-        next: next(said),
+        remaining: remaining(spoken),
+        next: next(said, spoken),
     }
 }
 
-fn statements(message: &Said, is: fn(&Sentence) -> bool) -> impl Iterator<Item = Item> {
-    let index = message.index;
-    let all = sentences(&message.text).into_iter().filter(is);
+fn statements<'s>(
+    message: &'s Spoken<'_>,
+    is: fn(&Sentence) -> bool,
+) -> impl Iterator<Item = Item> + 's {
+    let index = message.said.index;
+    let all = message
+        .sentences
+        .iter()
+        .filter(move |sentence| is(sentence));
     all.map(move |sentence| Item::new(index, clipped(&sentence.text, 240)))
 }
 
@@ -280,19 +291,24 @@ fn open(said: &[Said]) -> Vec<(usize, &SaidCall)> {
     found
 }
 
-fn phase(said: &[Said]) -> String {
+fn phase(said: &[Said], spoken: &[Spoken<'_>]) -> String {
     let open = open(said);
     if let Some((_, call)) = open.last() {
         return format!("waiting for the result of {}", call.tool);
     }
-    let speaks = |message: &&Said| !message.text.trim().is_empty() || !message.results.is_empty();
-    let Some(last) = said.iter().rfind(speaks) else {
+    let speaks = |message: &&Spoken<'_>| {
+        let Said { text, results, .. } = message.said;
+        !text.trim().is_empty() || !results.is_empty()
+    };
+    let Some(Spoken {
+        said: last,
+        sentences,
+    }) = spoken.iter().rfind(speaks)
+    else {
         return "not begun".to_owned();
     };
     let tool = said.iter().rev().find_map(|message| message.calls.last());
-    let asks = sentences(&last.text)
-        .last()
-        .is_some_and(|sentence| sentence.asks);
+    let asks = sentences.last().is_some_and(|sentence| sentence.asks);
     match (last.role, tool) {
         (Role::User, _) if last.results.is_empty() => "the user waits for an answer".to_owned(),
         (Role::Assistant, _) if asks => "waiting for an answer of the user".to_owned(),
@@ -303,19 +319,22 @@ fn phase(said: &[Said]) -> String {
 }
 
 /// Returns what the last messages say is left to do.
-fn remaining(said: &[Said]) -> Vec<Item> {
-    let speaks = said.iter().rev().filter(|message| {
-        matches!(message.role, Role::Assistant | Role::User) && !message.text.trim().is_empty()
+fn remaining(spoken: &[Spoken<'_>]) -> Vec<Item> {
+    let speaks = spoken.iter().rev().filter(|message| {
+        let Said { role, text, .. } = message.said;
+        matches!(role, Role::Assistant | Role::User) && !text.trim().is_empty()
     });
     let last: Vec<_> = speaks.take(4).collect();
     let mut found = Vec::new();
     for message in last.into_iter().rev() {
-        let unticked = message
-            .text
+        let Said {
+            index, role, text, ..
+        } = message.said;
+        let lines = text
             .lines()
             .filter_map(|line| line.trim().strip_prefix("- [ ] "));
-        found.extend(unticked.map(|line| Item::new(message.index, clipped(line, 240))));
-        if message.role == Role::Assistant {
+        found.extend(lines.map(|line| Item::new(*index, clipped(line, 240))));
+        if *role == Role::Assistant {
             found.extend(statements(message, is_left));
         }
     }
@@ -324,7 +343,7 @@ fn remaining(said: &[Said]) -> Vec<Item> {
 
 /// Returns the next steps: calls without results, what the assistant has promised last, and questions that
 /// nobody has answered.
-fn next(said: &[Said]) -> Vec<Item> {
+fn next(said: &[Said], spoken: &[Spoken<'_>]) -> Vec<Item> {
     let open = open(said);
     let mut found: Vec<_> = open
         .into_iter()
@@ -332,23 +351,25 @@ fn next(said: &[Said]) -> Vec<Item> {
             Item::new(message, format!("Wait for the result of {}", shown(call)))
         })
         .collect();
-    let speaks = |message: &&Said| !message.text.trim().is_empty();
-    let last = said
-        .iter()
-        .rfind(|message| message.role == Role::Assistant && speaks(message));
-    let user = said
-        .iter()
-        .rfind(|message| message.role == Role::User && speaks(message));
-    if let Some(user) = user.filter(|user| last.is_none_or(|last| last.index < user.index)) {
+    let last = |role: Role| {
+        let speaks = |message: &&Spoken<'_>| {
+            message.said.role == role && !message.said.text.trim().is_empty()
+        };
+        spoken.iter().rfind(speaks)
+    };
+    let (assistant, user) = (last(Role::Assistant), last(Role::User));
+    let is_newer = |one: Option<&Spoken<'_>>, other: Option<&Spoken<'_>>| {
+        one.map(|one| one.said.index) > other.map(|other| other.said.index)
+    };
+    if let Some(user) = user.filter(|user| is_newer(Some(user), assistant)) {
         found.push(Item::new(
-            user.index,
+            user.said.index,
             "Answer the last message of the user.",
         ));
     }
-    if let Some(last) = last {
-        let promised = statements(last, is_promise);
-        found.extend(promised);
-        if user.is_none_or(|user| user.index < last.index) {
+    if let Some(last) = assistant {
+        found.extend(statements(last, is_promise));
+        if is_newer(assistant, user) {
             let asked = statements(last, |sentence| sentence.asks);
             found.extend(
                 asked.map(|item| Item::new(item.message, format!("Unanswered: {}", item.text))),

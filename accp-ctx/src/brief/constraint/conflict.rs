@@ -113,19 +113,22 @@ pub(crate) fn contradicts(new: &str, old: &str) -> bool {
     Told::of(new).contradicts(&Told::of(old))
 }
 
-/// Marks the constraints that contradict older ones. Of several, the newest replaces the others.
-pub(super) fn mark(found: &mut [Constraint]) {
+/// Marks the constraints that contradict older ones. Of several, the newest replaces the others. Returns for each
+/// the message that contradicts it first.
+pub(super) fn mark(found: &mut [Constraint]) -> Vec<Option<usize>> {
     let told: Vec<_> = found.iter().map(|one| Told::of(&one.item.text)).collect();
-    for new in 1..found.len() {
-        for old in (new.saturating_sub(NEAR)..new).rev() {
-            let (Some(later), Some(earlier)) = (told.get(new), told.get(old)) else {
+    let mut ends = vec![None; found.len()];
+    for (new, later) in told.iter().enumerate() {
+        let from = new.saturating_sub(NEAR);
+        let older = told.iter().enumerate().take(new).skip(from).rev();
+        for (old, _) in older.filter(|(_, earlier)| later.contradicts(earlier)) {
+            let message = |at: usize| found.get(at).map(|one| one.item.message);
+            let (now, before) = (message(new), message(old));
+            if now == before {
                 continue;
-            };
-            let messages =
-                |at: usize, found: &[Constraint]| found.get(at).map(|one| one.item.message);
-            let (now, before) = (messages(new, found), messages(old, found));
-            if now == before || !later.contradicts(earlier) {
-                continue;
+            }
+            if let Some(end) = ends.get_mut(old) {
+                *end = end.or(now);
             }
             if let Some(one) = found.get_mut(old) {
                 one.replaced = now;
@@ -135,4 +138,5 @@ pub(super) fn mark(found: &mut [Constraint]) {
             }
         }
     }
+    ends
 }

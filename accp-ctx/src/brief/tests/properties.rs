@@ -134,3 +134,48 @@ proptest! {
         let _ = talk.brief();
     }
 }
+
+#[test]
+fn fifty_summaries_lose_nothing_that_matters() {
+    let mut messages = vec![(0, "Sort the archive of the choir.".to_owned(), false)];
+    let mut kept: Vec<String> = messages.iter().map(|message| message.1.clone()).collect();
+    for round in 0..50 {
+        let name = char::from(b'a' + (round % 26) as u8)
+            .to_string()
+            .repeat(4 + round / 26);
+        if round % 5 == 0 {
+            let told = [
+                (0, format!("Folder {name} must stay locked.")),
+                (2, format!("I'll use paper {name} because {name} lasts.")),
+                (1, format!("The secret of {name} is safe.")),
+            ];
+            kept.extend(told.iter().map(|(_, text)| text.clone()));
+            messages.extend(
+                told.map(|(role, text)| (role, text.clone(), text.starts_with("The secret"))),
+            );
+        }
+        messages.push((5, format!("{name}-{round}"), false));
+        messages.push((
+            2,
+            format!("Let me look at {name} next. All is well with {name} so far."),
+            false,
+        ));
+        messages.push((
+            1,
+            format!("Thanks, {name} looks good to me, so go on."),
+            false,
+        ));
+        let room = Room {
+            total: 900,
+            intent: 500,
+        };
+        let summary = talk(&messages)
+            .brief()
+            .write(&head(), room, &Words)
+            .unwrap();
+        assert!(Words.count(&summary) <= 900);
+        for text in &kept {
+            assert!(summary.contains(text), "round {round}: {text} in {summary}");
+        }
+    }
+}

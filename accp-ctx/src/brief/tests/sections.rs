@@ -131,6 +131,22 @@ fn the_newest_of_contradicting_constraints_is_marked() {
 }
 
 #[test]
+fn a_constraint_that_is_said_again_replaces_its_contradiction() {
+    let talk = Talk::default()
+        .user("Plan the trip.")
+        .user("The budget is at most 500 euros.")
+        .user("The budget is at most 500 euros.")
+        .user("The budget is at most 700 euros.")
+        .user("The budget is at most 500 euros.");
+    let found = talk.brief().constraints;
+    let found: Vec<_> = found
+        .iter()
+        .map(|one| (one.item.message, one.replaced))
+        .collect();
+    assert_eq!(found, [(1, Some(3)), (3, Some(4)), (4, None)]);
+}
+
+#[test]
 fn constraints_of_system_messages_count_once_they_have_left() {
     let talk = Talk::default()
         .say(
