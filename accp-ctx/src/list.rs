@@ -43,6 +43,8 @@ struct Body {
     list: Range<usize>,
     /// What a model reads beside the list, each as a line of compact JSON.
     beside: Vec<String>,
+    /// The tools with their schemas; null without.
+    tools: Json,
     /// Whether the provider has items before these.
     goes_on: bool,
 }
@@ -98,6 +100,7 @@ impl MessageList {
         };
         let body = is_body.then(|| Body {
             beside: form.beside().iter().filter_map(beside).collect(),
+            tools: json.get("tools").cloned().unwrap_or_default(),
             goes_on: ["previous_response_id", "conversation"]
                 .iter()
                 .any(|key| json.get(*key).is_some_and(|value| !value.is_null())),
@@ -141,6 +144,11 @@ impl MessageList {
             messages,
             ..self.clone()
         }
+    }
+
+    /// Returns the tools of the request with their schemas; null without.
+    pub(crate) fn tools(&self) -> &Json {
+        self.body.as_ref().map_or(&Json::Null, |body| &body.tools)
     }
 
     /// Returns whether the provider has earlier items, which the list does not show.

@@ -22,8 +22,6 @@ pub(crate) struct Offloaded {
     pub(crate) message: Message,
     /// What the file has.
     pub(crate) text: String,
-    /// The tokens that the message has lost.
-    pub(crate) saved: u64,
 }
 
 /// Moves a result of a message to the file at `path`. `None` if that saves nothing.
@@ -50,17 +48,13 @@ pub(crate) fn offload(
         let now = before
             .checked_sub(window.tokens(&new, counter))
             .filter(|saved| *saved > 0)?;
-        best = Some((new, now));
+        best = Some(new);
         if now == saved {
             break;
         }
         saved = now;
     }
-    best.map(|(message, saved)| Offloaded {
-        message,
-        text,
-        saved,
-    })
+    best.map(|message| Offloaded { message, text })
 }
 
 /// Returns the text that stays: the form of the specification.
@@ -132,10 +126,7 @@ mod tests {
         .unwrap();
         assert_eq!(moved.text, rows.join("\n"));
         let before = window.tokens(&message, &counter);
-        assert_eq!(
-            before - window.tokens(&moved.message, &counter),
-            moved.saved
-        );
+        let saved = before - window.tokens(&moved.message, &counter);
         let said = moved.message.json()["content"].as_str().unwrap();
         let lines: Vec<_> = said.lines().collect();
         assert_eq!(lines[0], "## Offloaded Content Reference");
@@ -143,10 +134,7 @@ mod tests {
             lines[1],
             "**File:** cache/offloaded/20260129_142530_stock.md"
         );
-        assert_eq!(
-            lines[2],
-            format!("**Tokens Saved:** {}", Thousands(moved.saved))
-        );
+        assert_eq!(lines[2], format!("**Tokens Saved:** {}", Thousands(saved)));
         assert_eq!(lines[4], "> row 1: rye, 1 bags");
         assert_eq!(lines[13], "> row 10: rye, 10 bags");
         assert_eq!(lines[14], "");

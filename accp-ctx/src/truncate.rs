@@ -16,13 +16,7 @@ const SHORT: u64 = 120;
 /// The most characters of the first line in a summary.
 const BEGINNING: usize = 80;
 
-/// A message whose call has lost its long texts.
-pub(crate) struct Truncated {
-    pub(crate) message: Message,
-    pub(crate) saved: u64,
-}
-
-/// Cuts the long texts of a call. `None` if that saves nothing.
+/// Returns a message without the long texts of a call. `None` if that saves nothing.
 pub(crate) fn truncate(
     form: Form,
     message: &Message,
@@ -30,7 +24,7 @@ pub(crate) fn truncate(
     write: &Write,
     window: &Window,
     counter: &dyn TokenCounter,
-) -> Option<Truncated> {
+) -> Option<Message> {
     let recorded = call.arguments.value(message.json())?;
     let arguments = message.arguments(call)?;
     let long = |place: &&Place| {
@@ -61,13 +55,8 @@ pub(crate) fn truncate(
         _ => new,
     };
     let cut = message.with(form, &[(call.arguments.clone(), new)])?;
-    let saved = window
-        .tokens(message, counter)
-        .checked_sub(window.tokens(&cut, counter))?;
-    (saved > 0 && !places.is_empty()).then_some(Truncated {
-        message: cut,
-        saved,
-    })
+    let is_shorter = window.tokens(&cut, counter) < window.tokens(message, counter);
+    (is_shorter && !places.is_empty()).then_some(cut)
 }
 
 /// Returns the text that stays: the form of the specification.

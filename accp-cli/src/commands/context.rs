@@ -103,7 +103,9 @@ struct Place {
 
 impl Place {
     fn now(&self) -> OffsetDateTime {
-        OffsetDateTime::now_utc().to_offset(self.zone)
+        // Names of files and logs have whole seconds.
+        let now = OffsetDateTime::now_utc().to_offset(self.zone);
+        now.replace_nanosecond(0).unwrap_or(now)
     }
 
     /// Opens the session.

@@ -219,7 +219,12 @@ impl<F: Files> Context<F> {
         let fresh = Session::new(self.id.clone(), list.form());
         let session = self.session().unwrap_or(&fresh);
         let here = self.here(options);
-        let means = options.means(&here);
+        // The schemas of the request say which tools write.
+        let writes = options.writes.clone().with_schemas(list.tools());
+        let means = Means {
+            writes: &writes,
+            ..options.means(&here)
+        };
         let plan = session.plan(list, &means, hooks)?;
         self.keep(list.form(), &plan, Vec::new(), options.now)?;
         for event in &plan.events {

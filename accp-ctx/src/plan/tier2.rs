@@ -53,7 +53,7 @@ impl Planner<'_> {
                 counter,
             );
             if let Some(cut) = cut {
-                self.replace(found.slot, cut.message);
+                self.replace(found.slot, cut);
             }
         }
         self.keep_if(act, goal, hooks);

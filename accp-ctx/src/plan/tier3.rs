@@ -209,7 +209,14 @@ impl Planner<'_> {
             total: tokens(most.saturating_sub(AROUND)),
             intent: tokens(window.room() * INTENT / 1_000),
         };
-        let rules = brief.write(&head, room, &Sent(means.counter))?;
+        let counter = Sent(means.counter);
+        let first = brief.write(&head, room, &counter)?;
+        // What the summary itself takes is not saved.
+        let head = Head {
+            saved: saved.saturating_sub(counter.count(&first) as u64),
+            ..head
+        };
+        let rules = brief.write(&head, room, &counter)?;
         let marked: Vec<_> = brief.marked.iter().map(|item| item.text.clone()).collect();
         let left = || {
             let left = self.all.iter().filter(|said| leaves[said.index]);
@@ -223,7 +230,6 @@ impl Planner<'_> {
             marked: &marked,
         };
         let better = means.summarizer.summarize(&wanted);
-        let counter = Sent(means.counter);
         let better = better.filter(|text| wanted.accepts(text, counter.count(text) as u64));
         Ok(better.unwrap_or(rules))
     }
