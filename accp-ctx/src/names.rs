@@ -72,7 +72,7 @@ pub(crate) fn offloaded(stamp: &str, tool: &str, is_taken: impl Fn(&str) -> bool
         1 => format!("{OFFLOADED}/{stamp}_{tool}.md"),
         number => format!("{OFFLOADED}/{stamp}_{tool}_{number}.md"),
     };
-    (1..)
+    (1..u64::MAX)
         .map(name)
         .find(|path| !is_taken(path))
         .unwrap_or_default()

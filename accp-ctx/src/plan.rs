@@ -165,7 +165,7 @@ impl Session {
         let taken = self.take(list)?;
         let mut planner = Planner::new(self, means, list, &taken);
         planner.run(hooks)?;
-        planner.finish(taken.new)
+        Ok(planner.finish(taken.new))
     }
 
     /// Plans a checkpoint of the list as it stands, or the shortest list to go on with: system messages, a summary,
@@ -185,7 +185,7 @@ impl Session {
             Apart::Checkpoint => planner.checkpoint(),
             Apart::Fresh => planner.begin_anew()?,
         }
-        planner.finish(Vec::new())
+        Ok(planner.finish(Vec::new()))
     }
 
     /// Returns what has happened, once the files of a plan are written.

@@ -110,15 +110,12 @@ pub(crate) fn persisted(
             .iter()
             .any(|file| file == text || write.edits && file.contains(text))
     };
-    let holds = match &write.whole {
-        Some(whole) => files.iter().any(|file| file == whole),
-        None => {
-            let mut texts = write
-                .texts
-                .iter()
-                .filter_map(|place| place.value(arguments)?.as_str());
-            texts.any(has)
-        }
+    let holds = if let Some(whole) = &write.whole {
+        files.iter().any(|file| file == whole)
+    } else {
+        let texts = write.texts.iter();
+        let mut texts = texts.filter_map(|place| place.value(arguments)?.as_str());
+        texts.any(has)
     };
     holds.then_some(Persisted::Seen)
 }

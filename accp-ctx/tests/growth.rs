@@ -21,7 +21,7 @@ use time::OffsetDateTime;
 struct Quarters;
 
 impl TokenCounter for Quarters {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "quarters"
     }
 
@@ -117,7 +117,7 @@ fn grow(
             Err(ContextError::Plan(
                 PlanError::OverWindow(_) | PlanError::NoRoom(_) | PlanError::Invalid(_),
             )) => continue,
-            Err(error) => panic!("{error}"),
+            Err(error) => return Err(TestCaseError::fail(error.to_string())),
         };
         said = end;
         shown = raws(&done.list);
@@ -188,9 +188,9 @@ fn a_list_that_grows_stays_valid_and_inside_and_loses_nothing() {
     let result = runner.run(
         &given,
         |((form, mut messages), size, times, stress, whole)| {
-            messages
-                .iter_mut()
-                .for_each(|message| lengthen(message, times));
+            for message in &mut messages {
+                lengthen(message, times);
+            }
             let window = Window::of(size).expect("a window").with_stress(stress);
             let all = raws(&list(form, &messages));
             grow(form, &all, &window, whole, &mut acted.borrow_mut())

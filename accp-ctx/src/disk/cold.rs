@@ -169,18 +169,15 @@ impl Cold {
             }
             let from = kept.session.originals.len();
             kept.session.originals.extend(said[from..].iter().cloned());
-            match step.list {
-                Some(list) => {
-                    let slots = list.iter().map(|place| slot(*place, &said, &made));
-                    let slots: Option<Vec<_>> = slots.collect();
-                    kept.session.slots = slots.ok_or_else(|| {
-                        self.damaged(&key(STEP, number), "names a message that is not there")
-                    })?;
-                }
-                None => {
-                    let slots = (from..said.len()).map(|at| Slot::said(at, said[at].clone()));
-                    kept.session.slots.extend(slots);
-                }
+            if let Some(list) = step.list {
+                let slots = list.iter().map(|place| slot(*place, &said, &made));
+                let slots: Option<Vec<_>> = slots.collect();
+                kept.session.slots = slots.ok_or_else(|| {
+                    self.damaged(&key(STEP, number), "names a message that is not there")
+                })?;
+            } else {
+                let slots = (from..said.len()).map(|at| Slot::said(at, said[at].clone()));
+                kept.session.slots.extend(slots);
             }
             kept.session.archived = step.archived;
             kept.session.checkpoints = step.checkpoints;
@@ -262,7 +259,7 @@ impl Cold {
             marks,
             drift: plan.drift.clone(),
             summed_up: plan.summed_up,
-            use_of: plan.window.clone(),
+            use_of: plan.window,
         };
         let text = serde_json::to_vec(&step).unwrap_or_default();
         batch.cold.push(value(

@@ -289,8 +289,8 @@ impl<F: Files> Context<F> {
     /// When there is no such checkpoint, or cold state cannot be read.
     pub fn checkpoint_text(&mut self, number: u64) -> Result<String, ContextError> {
         let path = self.id.checkpoint(number);
-        let files = self.kept.iter().flat_map(|kept| &kept.files);
-        let file = files.filter(|file| file.path == path).next_back().cloned();
+        let mut files = self.kept.iter().flat_map(|kept| &kept.files);
+        let file = files.rfind(|file| file.path == path).cloned();
         let of = self.begun()?.checkpoints;
         let file = file.ok_or(ContextError::NoCheckpoint { number, of })?;
         Ok(self.cold.file(&file)?)

@@ -168,9 +168,9 @@ impl<'p> Planner<'p> {
         let saved = act.before.saturating_sub(self.total());
         let helps = self.total() < goal || saved >= self.step() || self.means.force;
         if saved > 0 && helps {
-            self.end(act, hooks)
+            self.end(act, hooks);
         } else {
-            self.undo(act)
+            self.undo(act);
         }
     }
 
@@ -384,7 +384,7 @@ impl<'p> Planner<'p> {
         Finding::of_list(Code::OverWindow, text)
     }
 
-    pub(super) fn finish(mut self, new: Vec<Message>) -> Result<Plan, PlanError> {
+    pub(super) fn finish(mut self, new: Vec<Message>) -> Plan {
         let after = self.total();
         let window = self.means.window;
         let state = window.state(after);
@@ -401,7 +401,7 @@ impl<'p> Planner<'p> {
                 self.session.id.as_str()
             ));
         }
-        Ok(Plan {
+        Plan {
             slots: self.draft.slots,
             new,
             made: self.draft.made,
@@ -420,7 +420,7 @@ impl<'p> Planner<'p> {
             after,
             state,
             advice,
-        })
+        }
     }
 }
 

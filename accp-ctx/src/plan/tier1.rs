@@ -26,9 +26,9 @@ impl Planner<'_> {
             let trigger = format!("a result of {} tokens, over {limit}", found.tokens);
             let act = self.begin(Tier::One, trigger);
             if self.offload(&found) {
-                self.end(act, hooks)
+                self.end(act, hooks);
             } else {
-                self.undo(act)
+                self.undo(act);
             }
         }
     }
@@ -72,9 +72,9 @@ impl Planner<'_> {
             self.offload(&found);
         }
         if self.total() < before {
-            self.end(act, hooks)
+            self.end(act, hooks);
         } else {
-            self.undo(act)
+            self.undo(act);
         }
     }
 
