@@ -38,8 +38,14 @@ const WANTS: [&str; 28] = [
     "i am missing",
     "i don't know the",
 ];
-/// Phrases that offer something or ask for leave.
-const OFFERS: [&str; 22] = [
+/// Beginnings of questions that offer something, ask for leave, or are not for the user.
+const OFFERS: [&str; 28] = [
+    "what if",
+    "does it",
+    "is it",
+    "how do",
+    "how does",
+    "why",
     "shall i",
     "shall we",
     "should i go",

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use accp_registry::words;
+
 use super::kind::{Case, Drift, Indicator};
 use crate::brief::Item;
 use crate::message::Role;
 use crate::prose::{Sentence, sentences, topics};
-use crate::said::{Said, SaidResult};
+use crate::said::{Said, SaidCall, SaidResult};
 use crate::writes::{Writes, reported};
 
 /// Words of an end.
@@ -72,6 +74,41 @@ const PARTS: [&str; 31] = [
     "nearly", "still", "yet", "soon", "draft", "phase", "to be", "let me", "i'll", "partly",
 ];
 
+/// Verbs of a request for a file.
+const MAKES: [&str; 25] = [
+    "write",
+    "create",
+    "save",
+    "export",
+    "store",
+    "put",
+    "draft",
+    "produce",
+    "generate",
+    "collect",
+    "prepare",
+    "belongs in",
+    "belongs into",
+    "make",
+    "build",
+    "document",
+    "output",
+    "record",
+    "compile",
+    "record",
+    "add",
+    "list",
+    "deliver",
+    "file",
+    "results in",
+];
+/// Words in the names of tools that only look.
+const LOOKING: [&str; 9] = [
+    "get", "list", "search", "find", "read", "view", "show", "open", "cat",
+];
+/// A longer message is a document, and names files that it does not ask for.
+const DOCUMENT: usize = 1500;
+
 /// Returns a sign if a message ends the task while something of it is open.
 pub(super) fn judge(case: &Case<'_>) -> Option<Drift> {
     let all = sentences(&case.message.text);
@@ -102,24 +139,44 @@ fn ends(sentence: &Sentence) -> bool {
         && !sentence.has(&PARTS)
 }
 
-/// Returns a file of the objectives that no successful call has written.
+/// Returns a file that the objectives ask for, and that nothing seems to have written.
 fn files(case: &Case<'_>) -> Option<(usize, String)> {
     let written = written(case);
     let objectives = case.brief.intent.iter().chain(&case.brief.request);
-    for Item { message, text } in objectives {
-        if text.len() > 1500 {
-            continue;
-        }
-        let mut wanted = text
-            .split_whitespace()
-            .filter_map(file)
-            .filter(|file| asked_for(text, file));
-        let open = wanted.find(|file| !written.iter().any(|path| path.ends_with(*file)));
-        if let Some(file) = open {
+    for Item { message, text } in objectives.filter(|item| item.text.len() <= DOCUMENT) {
+        let asked = sentences(text)
+            .into_iter()
+            .filter(|sentence| sentence.has(&MAKES));
+        let asked: Vec<_> = asked.collect();
+        let words = asked
+            .iter()
+            .flat_map(|sentence| sentence.text.split_whitespace());
+        let mut files = words.filter_map(file).filter(|file| asked_for(text, file));
+        let is_open =
+            |file: &&str| !written.iter().any(|path| path.ends_with(*file)) && !touched(case, file);
+        if let Some(file) = files.find(is_open) {
             return Some((*message, format!("nothing reports that {file} is written")));
         }
     }
     None
+}
+
+/// Returns whether a command names a file: in a call that no table knows, or in a block of code. Such a command
+/// may have written the file.
+fn touched(case: &Case<'_>, file: &str) -> bool {
+    let writes = Writes::default();
+    let runs = |call: &SaidCall| {
+        let looks = words(&call.tool).any(|word| LOOKING.contains(&&*word.to_ascii_lowercase()));
+        !looks
+            && writes.of(&call.tool, &call.arguments).is_none()
+            && call.arguments.to_string().contains(file)
+    };
+    let said = case.archive.iter().chain(case.list);
+    let mut said = said.filter(|said| said.role == Role::Assistant);
+    said.any(|said| {
+        let mut blocks = said.text.split("```").skip(1).step_by(2);
+        blocks.any(|block| block.contains(file)) || said.calls.iter().any(runs)
+    })
 }
 
 /// Returns the name of a file in a word.
@@ -213,6 +270,11 @@ fn is_task(step: &Item) -> bool {
 
 /// Returns whether a later call or a statement of an assistant has words of a step.
 fn kept(step: &Item, case: &Case<'_>) -> bool {
+    let here = case.archive.iter().find(|said| said.index == step.message);
+    if here.is_some_and(|said| !said.calls.is_empty() || said.text.contains("```")) {
+        // The message does at once what it announces.
+        return !step.text.starts_with("Wait for the result");
+    }
     let wanted = topics(&step.text);
     let later = case.archive.iter().chain(case.list);
     let mut later = later.filter(|said| said.index >= step.message && said.role == Role::Assistant);

@@ -123,6 +123,34 @@ fn an_end_without_the_deliverable_is_a_sign() {
 }
 
 #[test]
+fn a_command_may_have_written_the_file() {
+    let end = said(6, Role::Assistant, "The task is complete.");
+    let mut by_call = archive();
+    by_call.push(call(
+        5,
+        "bash",
+        json!({ "command": "cp draft shed/plan.md" }),
+    ));
+    by_call.push(said(6, Role::Tool, ""));
+    if let Some(last) = by_call.last_mut() {
+        last.results.push(SaidResult {
+            id: "c".to_owned(),
+            tool: Some("bash".to_owned()),
+            text: "exit code: 0".to_owned(),
+            failed: false,
+        });
+    }
+    assert_eq!(signs(&by_call, &end), []);
+    let mut by_text = archive();
+    by_text.push(said(
+        5,
+        Role::Assistant,
+        "Now I write:\n```bash\ncp draft shed/plan.md\n```",
+    ));
+    assert_eq!(signs(&by_text, &end), []);
+}
+
+#[test]
 fn an_action_without_a_word_of_the_task_is_a_sign() {
     assert_eq!(
         says("Let me compose a pop song."),
