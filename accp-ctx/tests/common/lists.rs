@@ -3,11 +3,11 @@
 //! A [`Script`] says what happens in a conversation. It is written in a form, so a test has the same
 //! conversation in each form if it wants to.
 
+mod render;
+
 use accp_ctx::{Form, MessageList};
 use proptest::prelude::*;
 use serde_json::Value as Json;
-
-use super::render;
 
 /// A conversation without a form.
 #[derive(Debug, Clone)]

@@ -6,4 +6,3 @@
 pub(crate) mod junk;
 pub(crate) mod lists;
 pub(crate) mod plant;
-pub(crate) mod render;

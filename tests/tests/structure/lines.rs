@@ -67,10 +67,11 @@ const BUDGETS: [Budget; 5] = [
         until_then: 0,
     },
     Budget {
+        // 50 more than before the facts of a value and their classes were public, with their docs.
         of: "sessions and their context",
         counts: is_of_sessions,
         goal: 10_000,
-        until_then: 20_330,
+        until_then: 20_380,
     },
 ];
 

@@ -3,7 +3,7 @@
 use accp_ctx::Form;
 use serde_json::{Value as Json, json};
 
-use super::lists::{Call, Kind, Script, Step, Turn, User};
+use super::{Call, Kind, Script, Step, Turn, User};
 
 const IMAGE: &str = "iVBORw0KGgo=";
 
