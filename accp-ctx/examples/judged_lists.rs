@@ -9,7 +9,8 @@ use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use serde_json::{Value as Json, json};
 
-use common::{lists, plant, render};
+use common::lists::render;
+use common::{lists, plant};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let count = std::env::args().nth(1);

@@ -3,7 +3,7 @@
 //! A [`Script`] says what happens in a conversation. It is written in a form, so a test has the same
 //! conversation in each form if it wants to.
 
-mod render;
+pub(crate) mod render;
 
 use accp_ctx::{Form, MessageList};
 use proptest::prelude::*;
