@@ -128,6 +128,21 @@ impl MessageList {
         })
     }
 
+    /// Adds a line that a model reads beside the list.
+    pub(crate) fn with_beside(self, line: String) -> Self {
+        let body = Body {
+            text: String::new(),
+            list: 0..0,
+            tools: serde_json::from_str(&line).unwrap_or_default(),
+            beside: vec![line],
+            goes_on: false,
+        };
+        Self {
+            body: Some(body),
+            ..self
+        }
+    }
+
     /// Returns the form.
     pub fn form(&self) -> Form {
         self.form

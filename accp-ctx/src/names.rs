@@ -42,6 +42,11 @@ impl SessionId {
         }
     }
 
+    /// Takes an id of this program's own, which has the form of one.
+    pub(crate) fn named(text: &'static str) -> Self {
+        Self(text.to_owned())
+    }
+
     /// Returns the id.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -15,6 +15,7 @@ use crate::event::Event;
 use crate::finding::Finding;
 use crate::hooks::Hooks;
 use crate::list::MessageList;
+use crate::memo::Memo;
 use crate::message::Message;
 use crate::session::{Covers, Kind, Session, Slot, Stranger, Taken, Use};
 use crate::summary::{Summarizer, SummaryError};
@@ -163,7 +164,12 @@ impl Session {
             return Err(PlanError::Invalid(faults));
         }
         let taken = self.take(list)?;
-        let mut planner = Planner::new(self, means, list, &taken);
+        let memo = Memo::of(means.counter);
+        let means = Means {
+            counter: &memo,
+            ..*means
+        };
+        let mut planner = Planner::new(self, &means, list, &taken);
         planner.run(hooks)?;
         Ok(planner.finish(taken.new))
     }

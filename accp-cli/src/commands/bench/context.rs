@@ -117,8 +117,13 @@ pub(crate) struct Args {
     format: Format,
 }
 
+/// Returns the forms of all names of policies.
+fn forms() -> String {
+    format!("{FORMS}\n{}", accp_ctx::policy::FORM)
+}
+
 fn examples() -> String {
-    let (forms, rules) = (indented(FORMS), rules());
+    let (forms, rules) = (indented(&forms()), rules());
     format!("Policies:\n{forms}\n\nRules:\n{rules}\n\n{EXAMPLES}")
 }
 
@@ -198,12 +203,14 @@ impl Args {
         }
         let others = named.filter(|name| *name != BASE);
         let plans = std::iter::once(BASE).chain(others).map(|name| {
-            plan(name).ok_or_else(|| {
-                let forms = indented(FORMS);
-                Failure::Misuse(format!(
-                    "expected a policy, found `{name}`; there are\n{forms}"
-                ))
-            })
+            plan(name)
+                .or_else(|| accp_ctx::policy::plan(name))
+                .ok_or_else(|| {
+                    let forms = indented(&forms());
+                    Failure::Misuse(format!(
+                        "expected a policy, found `{name}`; there are\n{forms}"
+                    ))
+                })
         });
         plans.collect()
     }

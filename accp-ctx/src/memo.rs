@@ -1,0 +1,49 @@
+//! Counts each text once, because tiers look at the same results and messages in turn.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+
+use accp_frame::TokenCounter;
+
+/// A shorter text is counted faster than it is looked up.
+const SHORT: usize = 128;
+
+/// A counter that remembers what it has counted.
+pub(crate) struct Memo<'c> {
+    counter: &'c dyn TokenCounter,
+    known: RefCell<HashMap<Box<str>, usize>>,
+}
+
+impl<'c> Memo<'c> {
+    pub(crate) fn of(counter: &'c dyn TokenCounter) -> Self {
+        Self {
+            counter,
+            known: RefCell::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Memo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Memo").field(&self.counter.name()).finish()
+    }
+}
+
+impl TokenCounter for Memo<'_> {
+    fn name(&self) -> &str {
+        self.counter.name()
+    }
+
+    fn count(&self, text: &str) -> usize {
+        if text.len() < SHORT {
+            return self.counter.count(text);
+        }
+        if let Some(count) = self.known.borrow().get(text) {
+            return *count;
+        }
+        let count = self.counter.count(text);
+        self.known.borrow_mut().insert(text.into(), count);
+        count
+    }
+}

@@ -1,0 +1,235 @@
+//! The tiers as a policy of accp-context, for the instrument that measures policies on recorded conversations.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use accp_context::policy::{self, Agent, Kind as SegmentKind, Opening, Policy, Segment};
+use serde_json::{Map, Value as Json};
+use time::{Duration, OffsetDateTime};
+
+use crate::form::Form;
+use crate::list::MessageList;
+use crate::message::Role;
+use crate::names::SessionId;
+use crate::plan::{Means, World};
+use crate::session::{Kind, Session, Slot};
+use crate::window::Window;
+use crate::writes::Writes;
+
+/// The form of names that [`plan`] takes, for people.
+pub const FORM: &str = "\
+ctx:WINDOW,stress               CTX-001: lists of OpenAI chat inside a window of WINDOW tokens (8192 when left
+                                out); with `stress` all tiers act from 25 % on";
+
+/// The window of `ctx` without a number.
+const WINDOW: u64 = 8_192;
+
+/// Returns the policy of this name: `ctx`, `ctx:4096`, `ctx:4096,stress`. `None` for another name.
+///
+/// ```
+/// assert_eq!(accp_ctx::policy::plan("ctx:4096,stress").unwrap().name, "ctx:4096,stress");
+/// assert!(accp_ctx::policy::plan("ctx:0").is_none());
+/// ```
+pub fn plan(name: &str) -> Option<policy::Plan> {
+    let options = name.strip_prefix("ctx")?;
+    let options = match options.strip_prefix(':') {
+        Some(options) => Some(options),
+        None if options.is_empty() => None,
+        None => return None,
+    };
+    let (size, stress) = match options.map(|options| options.split_once(',')) {
+        None => (WINDOW, false),
+        Some(None) => (options?.parse().ok()?, false),
+        Some(Some((size, "stress"))) => (size.parse().ok()?, true),
+        Some(Some(_)) => return None,
+    };
+    let window = Window::of(size).ok()?.with_stress(stress);
+    let doc = format!(
+        "lists inside a window of {size} tokens: files, cut inputs, a summary{}",
+        if stress {
+            "; all tiers from 25 % on"
+        } else {
+            ""
+        }
+    );
+    Some(policy::Plan::new(name, doc, move |opening| Ctx {
+        opening: opening.clone(),
+        window: window.clone(),
+        writes: Writes::default(),
+        said: Vec::new(),
+        agents: BTreeMap::new(),
+    }))
+}
+
+/// One conversation, as each of its agents has it in a list.
+struct Ctx {
+    opening: Opening,
+    window: Window,
+    writes: Writes,
+    said: Vec<policy::Message>,
+    agents: BTreeMap<Arc<str>, Held>,
+}
+
+/// The list of one agent.
+struct Held {
+    session: Session,
+    /// How many messages of the conversation the agent has read.
+    read: usize,
+    /// The messages of the conversation that are in the agent's.
+    indices: Vec<usize>,
+    files: Files,
+}
+
+/// The files that were made, by name: nothing is written.
+#[derive(Default)]
+struct Files(RefCell<BTreeSet<String>>);
+
+impl World for Files {
+    fn is_taken(&self, path: &str) -> bool {
+        self.0.borrow().contains(path)
+    }
+
+    fn written(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+impl Policy for Ctx {
+    fn push(&mut self, message: &policy::Message) {
+        self.said.push(message.clone());
+    }
+
+    fn prompt(&mut self, agent: &Agent) -> Vec<Segment> {
+        let held = self
+            .agents
+            .entry(Arc::clone(&agent.name))
+            .or_insert_with(Held::new);
+        let mut given: Vec<String> = held
+            .session
+            .slots
+            .iter()
+            .map(|slot| slot.message.raw().to_owned())
+            .collect();
+        for message in &self.said[held.read..] {
+            if message.is_for(&agent.name) {
+                held.indices.push(message.index);
+                given.push(as_chat(message, &agent.name).to_string());
+            }
+        }
+        held.read = self.said.len();
+        let list = MessageList::of(Form::OpenAi, given.iter().map(String::as_str));
+        let list = list.map(|list| match &self.opening.tools {
+            Some(tools) => list.with_beside(tools.to_string()),
+            None => list,
+        });
+        let means = Means {
+            window: &self.window,
+            counter: &*self.opening.counter,
+            writes: &self.writes,
+            world: &held.files,
+            summarizer: &(),
+            force: false,
+            now: OffsetDateTime::UNIX_EPOCH
+                + Duration::seconds(i64::try_from(held.read).unwrap_or(0)),
+        };
+        let planned = list
+            .ok()
+            .and_then(|list| held.session.plan(&list, &means, &mut ()).ok());
+        let slots = match planned {
+            Some(plan) => {
+                let made = plan.files.iter().map(|file| file.path.clone());
+                held.files.0.borrow_mut().extend(made);
+                held.session.apply(&plan);
+                held.session.slots.clone()
+            }
+            // There is no list inside the window. What would have been sent shows that it is over.
+            None => held.refused(&given),
+        };
+        let tools = Segment::tools(&self.opening);
+        let shown = slots.iter().map(|slot| segment(slot, &held.indices));
+        tools.into_iter().chain(shown).collect()
+    }
+
+    fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
+        let message = self.said.get(index)?;
+        let holds = |held: &Held| {
+            let at = held.indices.iter().position(|known| *known == index);
+            at.is_some_and(|at| at < held.session.originals.len())
+        };
+        let is_read = self.agents.values().any(holds);
+        // A message that nobody has read yet stands in the next list as it is.
+        let is_next = self.agents.values().all(|held| index >= held.read);
+        (is_read || is_next).then(|| Cow::Borrowed(message.original()))
+    }
+}
+
+impl Held {
+    fn new() -> Self {
+        let id = SessionId::named("measured");
+        Self {
+            session: Session::new(id, Form::OpenAi),
+            read: 0,
+            indices: Vec::new(),
+            files: Files::default(),
+        }
+    }
+
+    /// Returns the list that was refused, and keeps what was said for the next.
+    fn refused(&mut self, given: &[String]) -> Vec<Slot> {
+        let known = self.session.slots.len();
+        let first = self.session.originals.len();
+        let new = MessageList::of(Form::OpenAi, given[known..].iter().map(String::as_str));
+        let new = new.map(|list| list.messages().to_vec()).unwrap_or_default();
+        for (at, message) in new.into_iter().enumerate() {
+            self.session.originals.push(message.clone());
+            self.session.slots.push(Slot::said(first + at, message));
+        }
+        self.session.slots.clone()
+    }
+}
+
+/// Returns a message as the agent's program has it in a list of OpenAI chat: its own are the assistant's, all others
+/// the user's.
+fn as_chat(message: &policy::Message, agent: &str) -> Json {
+    let recorded = message.recorded();
+    let speaker = recorded.name().or(recorded.role()).unwrap_or_default();
+    let answers = recorded.is_result() && recorded.call_id().is_some();
+    let role = match message.kind {
+        SegmentKind::System => "system",
+        SegmentKind::Result if answers => "tool",
+        _ if speaker == agent => "assistant",
+        _ => "user",
+    };
+    let mut chat = Map::new();
+    chat.insert("role".to_owned(), role.into());
+    for (key, value) in message.json.as_object().into_iter().flatten() {
+        let is_call = key == "tool_calls" || key == "function_call";
+        if key != "role" && !(is_call && role != "assistant") {
+            chat.insert(key.clone(), value.clone());
+        }
+    }
+    let has_calls = chat.get("tool_calls").is_some_and(|calls| !calls.is_null());
+    if chat.get("content").is_none_or(Json::is_null) && !has_calls {
+        chat.insert("content".to_owned(), "".into());
+    }
+    Json::Object(chat)
+}
+
+/// Returns the part of a prompt that shows a message of the list.
+fn segment(slot: &Slot, indices: &[usize]) -> Segment {
+    let kind = match (slot.kind, slot.message.role) {
+        (Kind::Summary | Kind::Recovered, _) => SegmentKind::Facts,
+        (_, Role::System) => SegmentKind::System,
+        (_, Role::Tool) => SegmentKind::Result,
+        (_, Role::User) => SegmentKind::User,
+        _ if !slot.message.calls.is_empty() => SegmentKind::Call,
+        _ => SegmentKind::Agent,
+    };
+    let said = slot.covers.first().filter(|_| slot.kind == Kind::Said);
+    Segment {
+        message: said.and_then(|range| indices.get(range.start)).copied(),
+        ..Segment::new(kind, slot.message.line())
+    }
+}
