@@ -37,10 +37,7 @@ fn ctx_34_refuses_to_write_anywhere_else() {
     assert!(done.events.len() > 1);
     assert_eq!(names(&desk.root()), ["cache"]);
     assert_eq!(names(&desk.work()), ["shed"]);
-    assert_eq!(
-        names(&desk.root().parent().unwrap().to_owned()),
-        ["root", "work"]
-    );
+    assert_eq!(names(desk.root().parent().unwrap()), ["root", "work"]);
     let made = done.events.iter().flat_map(|event| &event.files);
     assert!(made.clone().all(|path| path.starts_with("cache/")));
     // `intermediate` is the program's own.

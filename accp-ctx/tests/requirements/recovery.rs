@@ -153,9 +153,10 @@ struct Heard {
 impl Hooks for Heard {
     fn before(&mut self, event: &Event) -> Verdict {
         self.before.push(event.clone());
-        match self.off == Some(event.tier) {
-            true => Verdict::Defer,
-            false => Verdict::Act,
+        if self.off == Some(event.tier) {
+            Verdict::Defer
+        } else {
+            Verdict::Act
         }
     }
 

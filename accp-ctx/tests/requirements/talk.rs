@@ -1,5 +1,7 @@
 //! Conversations, message by message, in the form of OpenAI's chat.
 
+use std::fmt::Write as _;
+
 use accp_ctx::{Form, MessageList, Window};
 use serde_json::{Value as Json, json};
 
@@ -103,7 +105,7 @@ pub(crate) fn rows(tokens: usize) -> String {
         if out.len() >= 4 * tokens {
             break;
         }
-        out.push_str(&format!("row {row}: {row} bags of rye\n"));
+        writeln!(out, "row {row}: {row} bags of rye").unwrap();
     }
     out
 }

@@ -155,6 +155,17 @@ fn ctx_20_accepts_the_oldest_first_and_then_the_largest() {
     let calls = done.list.messages()[1].json()["tool_calls"].to_string();
     assert_eq!(calls.matches("## Truncated Tool Call").count(), 1);
     assert!(calls.contains("**Path:** b.md"), "{calls}");
+    // Of two that are as large, the one whose file was seen leaves first.
+    let seen = Desk::of(10_000);
+    seen.put("b.md", &rows(2_000));
+    let talk = Talk::begun()
+        .calls(&[call("a", "a.md", 2_000), call("b", "b.md", 2_000)])
+        .result("a", "File written")
+        .result("b", "File written");
+    let done = seen.compress(&talk.up_to(6_000, &seen.window).list());
+    let calls = done.list.messages()[1].json()["tool_calls"].to_string();
+    assert_eq!(calls.matches("## Truncated Tool Call").count(), 1);
+    assert!(calls.contains("**Path:** b.md"), "{calls}");
 }
 
 #[test]
