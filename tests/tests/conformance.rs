@@ -76,6 +76,11 @@ fn folders() -> Vec<Row> {
     rows("Shared folders", 5)
 }
 
+/// Returns the rows of the table of lists of messages.
+fn lists() -> Vec<Row> {
+    rows("Lists of messages", 5)
+}
+
 /// Expands ranges of ids: `OPT-04..06` is three ids, `INT-01` is one.
 fn expand(ids: &str) -> Vec<String> {
     let ids = ids
@@ -128,12 +133,29 @@ fn every_requirement_of_shared_folders_stands_in_the_document_once() {
     assert_eq!(stands, expected);
 }
 
-/// Each has a test that accepts and one that refuses, and no test of a requirement is left out.
+#[test]
+fn every_requirement_of_lists_of_messages_stands_in_the_document_once() {
+    let mut stands: Vec<String> = lists().into_iter().map(|row| row.id).collect();
+    stands.sort_unstable();
+    let expected: Vec<String> = (1..=74).map(|number| format!("CTX-{number:02}")).collect();
+    assert_eq!(stands, expected);
+}
+
 #[test]
 fn every_requirement_of_shared_folders_has_both_tests() {
+    both_tests(folders(), "accp-collab/tests/requirements/");
+}
+
+#[test]
+fn every_requirement_of_lists_of_messages_has_both_tests() {
+    both_tests(lists(), "accp-ctx/tests/requirements/");
+}
+
+/// Each has a test that accepts and one that refuses, and no test of a requirement is left out.
+fn both_tests(rows: Vec<Row>, folder: &str) {
     let tests = Tests::of_workspace();
     let mut named_tests = Vec::new();
-    for Row { id, cells } in folders() {
+    for Row { id, cells } in rows {
         let prefix = id.to_lowercase().replace('-', "_");
         for (cell, kind) in cells.iter().zip(["accepts", "refuses"]) {
             let names = named(cell);
@@ -148,8 +170,7 @@ fn every_requirement_of_shared_folders_has_both_tests() {
             }
         }
     }
-    let of_it = |path: &&str| path.starts_with("accp-collab/tests/requirements/");
-    let left_out = tests.paths().filter(of_it);
+    let left_out = tests.paths().filter(|path| path.starts_with(folder));
     let left_out = left_out.filter(|path| named_tests.iter().all(|named| named != path));
     assert_eq!(left_out.collect::<Vec<_>>(), [""; 0]);
 }
@@ -185,6 +206,7 @@ fn the_list_of_what_is_covered_is_the_table() {
 fn every_requirement_names_tests_that_exist() {
     let tests = Tests::of_workspace();
     let all = tables().0.into_iter().chain(packets()).chain(folders());
+    let all = all.chain(lists());
     for Row { id, cells } in all {
         let [accepts, refuses] = &cells[..] else {
             panic!("{id} has cells {cells:?}")

@@ -357,7 +357,8 @@ impl<'p> Planner<'p> {
         }
     }
 
-    fn too_large(&self, total: u64, room: u64) -> Finding {
+    /// Says what has to stay in a list that does not fit.
+    pub(super) fn too_large(&self, total: u64, room: u64) -> Finding {
         let newest = self.newest(1);
         let mut what: Vec<_> = Vec::new();
         if self.beside > 0 {

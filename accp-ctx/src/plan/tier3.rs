@@ -39,6 +39,12 @@ impl Planner<'_> {
         if least > window.room() && total > window.room() {
             self.results_that_do_not_fit(least - window.room(), hooks);
         }
+        // What has to stay does not fit by itself, so that no summary helps (CTX-72).
+        let least = self.least(&self.units());
+        if least > window.room() {
+            let finding = self.too_large(least, window.room());
+            return Err(PlanError::OverWindow(finding));
+        }
         let total = self.total();
         let act = self.begin(Tier::Three, self.over(total));
         let is_shorter = self.sum_up(self.goal())?;

@@ -27,6 +27,7 @@ impl Tests {
             "accp-aacp",
             "accp-collab",
             "accp-context",
+            "accp-ctx",
             "accp-session",
             "accp-runtime",
             "accp-tokens",

@@ -1,0 +1,21 @@
+//! The requirements of CTX-001 on lists of messages, CTX-01 to CTX-74. Each has a test that accepts what it asks
+//! for, and a test that refuses what it forbids. The tests work on folders on the disk.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+mod behaviour;
+mod commands;
+mod desk;
+mod drift;
+mod forms;
+mod log;
+mod messages;
+mod paths;
+mod principles;
+mod recovery;
+mod summary;
+mod talk;
+mod thresholds;
+mod tier1;
+mod tier2;
+mod tier3;
+mod validity;
