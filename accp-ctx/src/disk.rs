@@ -2,8 +2,11 @@
 
 mod cold;
 mod context;
+mod error;
 pub mod index;
 pub mod read;
+mod writer;
 
 pub use cold::ColdError;
-pub use context::{Compressed, Context, ContextError, Options};
+pub use context::{Compressed, Context, Options};
+pub use error::ContextError;

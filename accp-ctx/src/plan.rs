@@ -142,6 +142,12 @@ impl Plan {
         }
     }
 
+    /// Returns the list that leaves, in the request that was given.
+    pub fn list(&self, given: &MessageList) -> MessageList {
+        let messages = self.slots.iter().map(|slot| slot.message.clone());
+        given.with(messages.collect())
+    }
+
     /// Returns whether there is nothing to keep: nothing was said, and nothing was done.
     pub(crate) fn is_empty(&self) -> bool {
         self.new.is_empty() && self.made.is_empty() && self.files.is_empty()
@@ -194,8 +200,40 @@ impl Session {
         Ok(planner.finish(Vec::new()))
     }
 
-    /// Returns what has happened, once the files of a plan are written.
-    pub(crate) fn apply(&mut self, plan: &Plan) {
+    /// Takes a plan of this session as done, once its files are written. [`Context`](crate::disk::Context) writes
+    /// them; a program that has a place of its own for files does both.
+    ///
+    /// ```
+    /// use accp_ctx::{Form, Means, MessageList, Session, SessionId, Window, World, Writes};
+    /// use accp_tokens::Bpe;
+    ///
+    /// struct Nothing;
+    /// impl World for Nothing {
+    ///     fn is_taken(&self, _: &str) -> bool { false }
+    ///     fn written(&self, _: &str) -> Option<String> { None }
+    /// }
+    ///
+    /// # let counter = Bpe::o200k_base();
+    /// let window = Window::of(1_000)?;
+    /// let means = Means {
+    ///     window: &window,
+    ///     counter: &counter,
+    ///     writes: &Writes::default(),
+    ///     world: &Nothing,
+    ///     summarizer: &(),
+    ///     force: false,
+    ///     now: time::OffsetDateTime::UNIX_EPOCH,
+    /// };
+    /// let list = MessageList::read(r#"[{"role":"user","content":"Rye?"}]"#, None)?;
+    /// let mut session = Session::new(SessionId::new("s")?, Form::OpenAi);
+    /// let plan = session.plan(&list, &means, &mut ())?;
+    /// assert!(plan.files.is_empty());
+    /// assert_eq!(plan.list(&list).to_string(), list.to_string());
+    /// session.apply(&plan);
+    /// assert_eq!(session.originals().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn apply(&mut self, plan: &Plan) {
         self.originals.extend(plan.new.iter().cloned());
         for (message, covers, _) in &plan.made {
             self.made.insert(message.digest(), covers.clone());

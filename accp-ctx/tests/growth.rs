@@ -9,26 +9,12 @@ use std::path::Path;
 
 use accp_ctx::disk::{Compressed, Context, ContextError, Options};
 use accp_ctx::{Form, Message, MessageList, PlanError, SessionId, Tier, Window, Writes, check};
-use accp_frame::TokenCounter;
 use common::lists::{any_messages, list};
+use common::quarters::Quarters;
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value as Json;
 use time::OffsetDateTime;
-
-/// Counts a token for four bytes, so that the tests do not unpack a vocabulary for each case.
-#[derive(Debug)]
-struct Quarters;
-
-impl TokenCounter for Quarters {
-    fn name(&self) -> &'static str {
-        "quarters"
-    }
-
-    fn count(&self, text: &str) -> usize {
-        text.len().div_ceil(4)
-    }
-}
 
 /// Compresses a list below a root, in a process of its own as far as files can tell.
 fn compress(root: &Path, list: &MessageList, window: &Window) -> Result<Compressed, ContextError> {

@@ -44,7 +44,7 @@ fn help_reads_well() {
       registry     Check, compare, show and learn schema registries
       aacp         Check, read, write and measure AACP packets
       collab       Let agents work on one document through a shared folder
-  context      Keep a conversation inside the window of its model, forget nothing, and break no list
+      context      Keep a conversation inside the window of its model, forget nothing, and break no list
       completions  Write the completion script for a shell
       man          Write the manual page of accp, or of one of its commands
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use accp_registry::Hash;
 use accp_session::{Batch, Cold as Value};
-use accp_store::{SideId, SqliteStore, Store as _, StoreError};
+use accp_store::{SideId, SqliteStore, Store as _, StoreError, StoreErrorKind};
 use serde::{Deserialize, Serialize};
 
 use crate::drift::DriftEvent;
@@ -32,6 +32,9 @@ pub enum ColdError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The file is not a store.
+    #[error("{0}; take `cache/cold.accp` back from a copy, or give another root (`--root`)")]
+    Foreign(#[source] StoreError),
     /// A value is not there, or is not what it should be.
     #[error(
         "value `{key}` of session {session} {what}; take `cache/cold.accp` back from a copy, or begin another session"
@@ -108,6 +111,13 @@ pub(crate) struct KeptFile {
     key: String,
 }
 
+impl KeptFile {
+    /// Returns whether a step wrote the file, or a part of it.
+    pub(crate) fn is_of(&self, step: u64) -> bool {
+        self.key.starts_with(&format!("{FILE}{step}."))
+    }
+}
+
 /// A session as it was kept.
 #[derive(Debug)]
 pub(crate) struct Kept {
@@ -129,8 +139,12 @@ pub(crate) struct Cold {
 impl Cold {
     /// Opens the cold state of a session, and makes the file if there is none.
     pub(crate) fn open(file: &Path, id: SessionId) -> Result<Self, ColdError> {
+        let store = SqliteStore::open(file).map_err(|error| match error.kind() {
+            StoreErrorKind::Foreign => ColdError::Foreign(error),
+            _ => error.into(),
+        })?;
         Ok(Self {
-            store: SqliteStore::open(file)?,
+            store,
             side: SideId::new(id.as_str(), SIDE),
             id,
         })

@@ -1,23 +1,22 @@
 //! A session below its root: the list that a program gives goes in, and the list for the model comes out.
 
-use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use accp_frame::TokenCounter;
-use accp_registry::Hash;
 use accp_store::files::{Files, Os};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::cold::{Cold, ColdError, Kept, KeptFile};
+use super::cold::{Cold, Kept, KeptFile};
+use super::error::{ContextError, failed};
+use super::writer::{Here, Writer};
 use crate::drift::DriftEvent;
 use crate::event::Event;
 use crate::form::Form;
 use crate::hooks::Hooks;
 use crate::list::MessageList;
 use crate::names::{CHECKPOINTS, CONVERSATIONS, INTERMEDIATE, OFFLOADED, SessionId};
-use crate::plan::{Apart, Means, Plan, PlanError, World};
+use crate::plan::{Apart, Means, NewFile, Plan, PlanError, World};
 use crate::session::Session;
 use crate::summary::Summarizer;
 use crate::window::{State, Window};
@@ -27,65 +26,6 @@ use crate::writes::Writes;
 const COLD: &str = "cache/cold.accp";
 /// The file that processes lock, below the root.
 const LOCK: &str = "cache/.lock";
-
-/// Why there is no list.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ContextError {
-    /// The list, the session or the window does not allow one.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// Cold state cannot be read or written.
-    #[error(transparent)]
-    Cold(#[from] ColdError),
-    /// A file cannot be read or written.
-    #[error("{path}: {source}; the list is as it was, {cure}")]
-    Files {
-        /// The path.
-        path: String,
-        /// What can be done.
-        cure: &'static str,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// A file is not what was written.
-    #[error(
-        "{path}: the file is not what was written there (its SHA-256 differs); take it back from a copy, or remove it, \
-         and it is written again"
-    )]
-    Changed {
-        /// The path below the root.
-        path: String,
-    },
-    /// The conversation has no such message.
-    #[error(
-        "there is no message {message}; the conversation has {of}, and the first has the index 0"
-    )]
-    NoMessage {
-        /// The index that was asked for.
-        message: usize,
-        /// How many messages there are.
-        of: usize,
-    },
-    /// The session has no such checkpoint.
-    #[error("there is no checkpoint {number}; the session has {of}, from 1 on")]
-    NoCheckpoint {
-        /// The number that was asked for.
-        number: u64,
-        /// How many there are.
-        of: u64,
-    },
-    /// The session is not there.
-    #[error(
-        "there is no session {id} below {root}; `accp context compress --session {id}` begins one"
-    )]
-    NoSession {
-        /// The id.
-        id: String,
-        /// The root.
-        root: String,
-    },
-}
 
 /// How a list is compressed.
 pub struct Options<'o> {
@@ -149,16 +89,46 @@ pub struct Context<F = Os> {
     files: F,
     cold: Cold,
     kept: Option<Kept>,
+    /// Whether `kept` is what cold state has, and all its files are on the disk.
+    is_settled: bool,
     /// Held as long as this is there.
-    _lock: Option<std::fs::File>,
+    _lock: std::fs::File,
 }
 
 impl Context<Os> {
-    /// Opens a session below a root, and makes the folders that are not there. One process at a time has a root.
+    /// Opens a session below a root, and makes the folders that are not there. One process at a time has a root;
+    /// the next one waits.
     ///
     /// # Errors
     /// When the root cannot be read or written, or what stands there is damaged.
     pub fn open(root: impl Into<PathBuf>, id: SessionId) -> Result<Self, ContextError> {
+        Self::open_on(root, id, Os)
+    }
+}
+
+impl<F: Files> Context<F> {
+    /// Opens a session below a root, as [`open`](Context::open) does, and writes its files with `files`. A test
+    /// gives files that fail. Cold state is a database, which SQLite writes.
+    ///
+    /// ```
+    /// use accp_ctx::SessionId;
+    /// use accp_ctx::disk::Context;
+    /// use accp_store::files::Os;
+    ///
+    /// # let root = tempfile::tempdir()?;
+    /// let context = Context::open_on(root.path(), SessionId::new("trip")?, Os)?;
+    /// assert!(context.session().is_none());
+    /// assert!(root.path().join("cache/offloaded").is_dir());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the root cannot be read or written, or what stands there is damaged.
+    pub fn open_on(
+        root: impl Into<PathBuf>,
+        id: SessionId,
+        files: F,
+    ) -> Result<Self, ContextError> {
         let root = root.into();
         for folder in [OFFLOADED, CONVERSATIONS, CHECKPOINTS, INTERMEDIATE] {
             let path = root.join(folder);
@@ -172,29 +142,16 @@ impl Context<Os> {
             .open(&path)
             .map_err(|error| failed(&path, error))?;
         lock.lock().map_err(|error| failed(&path, error))?;
-        Self::with_files(root, id, Os, Some(lock))
-    }
-}
-
-impl<F: Files> Context<F> {
-    fn with_files(
-        root: PathBuf,
-        id: SessionId,
-        files: F,
-        lock: Option<std::fs::File>,
-    ) -> Result<Self, ContextError> {
-        let mut cold = Cold::open(&root.join(COLD), id.clone())?;
-        let kept = cold.load()?;
         let mut context = Self {
+            cold: Cold::open(&root.join(COLD), id.clone())?,
             root,
             id,
             files,
-            cold,
-            kept,
+            kept: None,
+            is_settled: false,
             _lock: lock,
         };
-        let files = context.kept.as_ref().map(|kept| kept.files.clone());
-        context.complete(&files.unwrap_or_default())?;
+        context.settle()?;
         Ok(context)
     }
 
@@ -209,13 +166,15 @@ impl<F: Files> Context<F> {
     ///
     /// # Errors
     /// When the list breaks the rules of its form, does not belong to the session, or does not fit, and when a file
-    /// cannot be written. No list comes back then, and the session is as it was.
+    /// cannot be written. No list comes back then. What was begun, the next call finishes; so give the same list
+    /// again.
     pub fn compress(
         &mut self,
         list: &MessageList,
         options: &Options<'_>,
         hooks: &mut dyn Hooks,
     ) -> Result<Compressed, ContextError> {
+        self.settle()?;
         let fresh = Session::new(self.id.clone(), list.form());
         let session = self.session().unwrap_or(&fresh);
         let here = self.here(options);
@@ -230,9 +189,8 @@ impl<F: Files> Context<F> {
         for event in &plan.events {
             hooks.after(event);
         }
-        let messages = plan.slots.into_iter().map(|slot| slot.message).collect();
         Ok(Compressed {
-            list: list.with(messages),
+            list: plan.list(list),
             before: plan.before,
             after: plan.after,
             state: plan.state,
@@ -247,6 +205,7 @@ impl<F: Files> Context<F> {
     /// # Errors
     /// When there is no such message, or cold state cannot be written.
     pub fn mark(&mut self, message: usize, now: OffsetDateTime) -> Result<(), ContextError> {
+        self.settle()?;
         let session = self.begun()?;
         let of = session.originals.len();
         if message >= of {
@@ -297,6 +256,7 @@ impl<F: Files> Context<F> {
     }
 
     fn apart(&mut self, options: &Options<'_>, apart: Apart) -> Result<(), ContextError> {
+        self.settle()?;
         let session = self.begun()?;
         let here = self.here(options);
         let plan = session.plan_apart(&options.means(&here), apart)?;
@@ -323,6 +283,33 @@ impl<F: Files> Context<F> {
         }
     }
 
+    /// Finishes what an earlier call or another process began, and did not end. What cold state has, holds.
+    fn settle(&mut self) -> Result<(), ContextError> {
+        if self.is_settled {
+            return Ok(());
+        }
+        let writer = Writer::new(&self.root, &self.files);
+        let unfinished = writer.unfinished()?;
+        let last = |kept: &Kept, id: &SessionId| {
+            let is_unfinished = unfinished.as_ref() == Some(id);
+            is_unfinished.then_some(kept.steps.saturating_sub(1))
+        };
+        // The files of another session first: their names are taken, though they are not there yet.
+        if let Some(id) = unfinished.as_ref().filter(|id| **id != self.id) {
+            let mut cold = Cold::open(&self.root.join(COLD), id.clone())?;
+            if let Some(kept) = cold.load()? {
+                writer.complete(&mut cold, &kept.files, last(&kept, id))?;
+            }
+        }
+        self.kept = self.cold.load()?;
+        if let Some(kept) = &self.kept {
+            writer.complete(&mut self.cold, &kept.files, last(kept, &self.id))?;
+        }
+        writer.end()?;
+        self.is_settled = true;
+        Ok(())
+    }
+
     /// Keeps a plan: cold first, then the files, so that what a crash leaves undone is known.
     fn keep(
         &mut self,
@@ -335,6 +322,17 @@ impl<F: Files> Context<F> {
             return Ok(());
         }
         let at = now.format(&Rfc3339).unwrap_or_default();
+        let writer = Writer::new(&self.root, &self.files);
+        for NewFile { path, .. } in &plan.files {
+            let mut known = self.kept.iter().flat_map(|kept| &kept.files);
+            if !known.any(|known| known.path == *path) && writer.is_taken(path) {
+                return Err(ContextError::Taken { path: path.clone() });
+            }
+        }
+        self.is_settled = false;
+        if !plan.files.is_empty() {
+            writer.begin(&self.id)?;
+        }
         let files = self
             .cold
             .keep(self.kept.as_ref(), form, plan, marks.clone(), at)?;
@@ -345,103 +343,18 @@ impl<F: Files> Context<F> {
         });
         kept.session.apply(plan);
         kept.session.marks.extend(marks);
+        let last = kept.steps;
         kept.steps += 1;
         kept.files.extend(files.iter().cloned());
         // A file that grew before has to be there up to where it grows from.
         let grows = |known: &&KeptFile| files.iter().any(|file| file.path == known.path);
         let parts: Vec<_> = kept.files.iter().filter(grows).cloned().collect();
-        self.complete(&parts)
-    }
-
-    /// Writes what is missing of files. A crash may have left them undone, or somebody removed one.
-    fn complete(&mut self, files: &[KeptFile]) -> Result<(), ContextError> {
-        let mut parts: BTreeMap<&str, Vec<&KeptFile>> = BTreeMap::new();
-        for file in files {
-            parts.entry(&file.path).or_default().push(file);
+        let writer = Writer::new(&self.root, &self.files);
+        writer.complete(&mut self.cold, &parts, Some(last))?;
+        if !plan.files.is_empty() {
+            writer.end()?;
         }
-        parts
-            .into_iter()
-            .try_for_each(|(path, parts)| self.write(path, &parts))
-    }
-
-    /// Writes what is missing of a file. Its parts follow each other.
-    fn write(&mut self, name: &str, parts: &[&KeptFile]) -> Result<(), ContextError> {
-        let path = self.root.join(name);
-        let there = match self.files.read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(failed(&path, error)),
-        };
-        let changed = || ContextError::Changed {
-            path: name.to_owned(),
-        };
-        let mut missing = Vec::new();
-        for part in parts {
-            let range = usize::try_from(part.from)
-                .and_then(|from| Ok(from..from + usize::try_from(part.bytes)?));
-            let range = range.map_err(|_| changed())?;
-            match there.get(range.clone()) {
-                Some(bytes) if Hash::of(bytes) == part.digest => {}
-                Some(_) => return Err(changed()),
-                None => {
-                    let text = self.cold.file(part)?;
-                    // A part of the text may be there, from a write that did not end.
-                    let begun = there.get(range.start..).unwrap_or_default();
-                    let rest = text.as_bytes().strip_prefix(begun).ok_or_else(changed)?;
-                    if there.len() + missing.len() != range.start + begun.len() {
-                        return Err(changed());
-                    }
-                    missing.extend_from_slice(rest);
-                }
-            }
-        }
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let done = self
-            .files
-            .append(&path, &missing)
-            .and_then(|()| self.files.sync(&path));
-        done.map_err(|error| failed(&path, error))?;
-        if there.is_empty() {
-            let folder = path.parent().unwrap_or(&self.root);
-            self.files
-                .sync(folder)
-                .map_err(|error| failed(folder, error))?;
-        }
+        self.is_settled = true;
         Ok(())
-    }
-}
-
-fn failed(path: &Path, source: io::Error) -> ContextError {
-    let cure = match source.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room, and give it again",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "give a root that this program may write (`--root`), and give it again"
-        }
-        _ => "give it again when the cause is gone",
-    };
-    ContextError::Files {
-        path: path.display().to_string(),
-        cure,
-        source,
-    }
-}
-
-/// The files around a list.
-struct Here<'h, F> {
-    root: &'h Path,
-    work: &'h Path,
-    files: &'h F,
-}
-
-impl<F: Files> World for Here<'_, F> {
-    fn is_taken(&self, path: &str) -> bool {
-        !matches!(self.files.resolve(&self.root.join(path)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound)
-    }
-
-    fn written(&self, path: &str) -> Option<String> {
-        String::from_utf8(self.files.read(&self.work.join(path)).ok()?).ok()
     }
 }

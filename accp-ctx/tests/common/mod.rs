@@ -6,3 +6,4 @@
 pub(crate) mod junk;
 pub(crate) mod lists;
 pub(crate) mod plant;
+pub(crate) mod quarters;

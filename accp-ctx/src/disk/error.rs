@@ -1,0 +1,91 @@
+//! Why there is no list.
+
+use std::io;
+use std::path::Path;
+
+use super::cold::ColdError;
+use crate::plan::PlanError;
+
+/// Why there is no list.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContextError {
+    /// The list, the session or the window does not allow one.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Cold state cannot be read or written.
+    #[error(transparent)]
+    Cold(#[from] ColdError),
+    /// A file cannot be read or written.
+    #[error("{path}: {source}; the list is as it was, {cure}")]
+    Files {
+        /// The path.
+        path: String,
+        /// What can be done.
+        cure: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file is not what was written.
+    #[error(
+        "{path}: the file is not what was written there (its SHA-256 differs); take it back from a copy, or remove it, \
+         and it is written again"
+    )]
+    Changed {
+        /// The path below the root.
+        path: String,
+    },
+    /// A file is there that the session did not write.
+    #[error(
+        "{path}: the session is about to begin this file, and it is there already; take `cache/cold.accp` back from a \
+         copy if it is gone, or move the file away, or give another id (`--session`)"
+    )]
+    Taken {
+        /// The path below the root.
+        path: String,
+    },
+    /// The conversation has no such message.
+    #[error(
+        "there is no message {message}; the conversation has {of}, and the first has the index 0"
+    )]
+    NoMessage {
+        /// The index that was asked for.
+        message: usize,
+        /// How many messages there are.
+        of: usize,
+    },
+    /// The session has no such checkpoint.
+    #[error("there is no checkpoint {number}; the session has {of}, from 1 on")]
+    NoCheckpoint {
+        /// The number that was asked for.
+        number: u64,
+        /// How many there are.
+        of: u64,
+    },
+    /// The session is not there.
+    #[error(
+        "there is no session {id} below {root}; `accp context compress --session {id}` begins one"
+    )]
+    NoSession {
+        /// The id.
+        id: String,
+        /// The root.
+        root: String,
+    },
+}
+
+/// Returns the error for a file or folder, with what can be done.
+pub(super) fn failed(path: &Path, source: io::Error) -> ContextError {
+    let cure = match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room, and give it again",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "give a root that this program may write (`--root`), and give it again"
+        }
+        _ => "give it again when the cause is gone",
+    };
+    ContextError::Files {
+        path: path.display().to_string(),
+        cure,
+        source,
+    }
+}

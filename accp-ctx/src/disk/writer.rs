@@ -1,0 +1,189 @@
+//! Files of a session: what cold state says of them is written and brought to the disk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use accp_registry::Hash;
+use accp_store::files::Files;
+
+use super::cold::{Cold, KeptFile};
+use super::error::{ContextError, failed};
+use crate::names::SessionId;
+use crate::plan::World;
+
+/// The file that names the session whose files may be unfinished, below the root.
+const UNFINISHED: &str = "cache/.unfinished";
+
+/// Writes files below a root.
+pub(super) struct Writer<'w, F> {
+    root: &'w Path,
+    files: &'w F,
+}
+
+impl<'w, F: Files> Writer<'w, F> {
+    pub(super) fn new(root: &'w Path, files: &'w F) -> Self {
+        Self { root, files }
+    }
+
+    /// Returns whether there is a file, or something else, at this path below the root.
+    pub(super) fn is_taken(&self, path: &str) -> bool {
+        !matches!(self.files.resolve(&self.root.join(path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound)
+    }
+
+    /// Notes that a session is about to write files, so that the next process finishes them if this one does not.
+    pub(super) fn begin(&self, id: &SessionId) -> Result<(), ContextError> {
+        let path = self.root.join(UNFINISHED);
+        let done = self.files.write(&path, id.as_str().as_bytes());
+        done.map_err(|error| failed(&path, error))?;
+        self.sync(&self.with_folders(&path))
+    }
+
+    /// Returns the session whose files may be unfinished.
+    pub(super) fn unfinished(&self) -> Result<Option<SessionId>, ContextError> {
+        let path = self.root.join(UNFINISHED);
+        match self.files.read(&path) {
+            // A note that was cut is one of a session that had not begun to write.
+            Ok(bytes) => Ok(std::str::from_utf8(&bytes)
+                .ok()
+                .and_then(|id| SessionId::new(id).ok())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed(&path, error)),
+        }
+    }
+
+    /// Drops the note: all files are on the disk.
+    pub(super) fn end(&self) -> Result<(), ContextError> {
+        let path = self.root.join(UNFINISHED);
+        match self.files.remove(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&path, error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes what is missing of files, because a crash left them undone, or somebody removed one. Brings what was
+    /// written to the disk.
+    ///
+    /// `last` is the step that may be unfinished. Of its files, a disk that lost power may have anything.
+    pub(super) fn complete(
+        &self,
+        cold: &mut Cold,
+        files: &[KeptFile],
+        last: Option<u64>,
+    ) -> Result<(), ContextError> {
+        let mut all: BTreeMap<&str, Vec<&KeptFile>> = BTreeMap::new();
+        for file in files {
+            all.entry(&file.path).or_default().push(file);
+        }
+        let mut unsure = BTreeSet::new();
+        for (name, parts) in all {
+            let path = self.root.join(name);
+            let is_last = |part: &KeptFile| last.is_some_and(|last| part.is_of(last));
+            let there = match self.files.read(&path) {
+                Ok(bytes) => bytes,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+                Err(error) => return Err(failed(&path, error)),
+            };
+            let missing = missing(cold, &there, &parts, is_last)?;
+            let missing = missing.ok_or_else(|| ContextError::Changed {
+                path: name.to_owned(),
+            })?;
+            if !missing.text.is_empty() {
+                let mut done = Ok(());
+                if missing.from < there.len() {
+                    done = self.files.cut(&path, missing.from as u64);
+                }
+                let done = done.and_then(|()| self.files.append(&path, &missing.text));
+                done.map_err(|error| failed(&path, error))?;
+            }
+            // A file of the last step may be whole without being on the disk: its bytes were written, and the crash
+            // came before the sync.
+            if !missing.text.is_empty() || parts.iter().any(|part| is_last(part)) {
+                unsure.extend(self.with_folders(&path));
+            }
+        }
+        self.sync(&unsure)
+    }
+
+    /// Returns a path with the folders above it, up to the root: a file is there only if its name is.
+    fn with_folders(&self, path: &Path) -> BTreeSet<PathBuf> {
+        path.ancestors()
+            .filter(|at| !at.as_os_str().is_empty())
+            .take_while(|at| at.starts_with(self.root))
+            .map(Path::to_owned)
+            .collect()
+    }
+
+    fn sync(&self, paths: &BTreeSet<PathBuf>) -> Result<(), ContextError> {
+        paths.iter().try_for_each(|path| {
+            let done = self.files.sync(path);
+            done.map_err(|error| failed(path, error))
+        })
+    }
+}
+
+/// The end that a file lacks.
+struct Missing {
+    /// Where it begins. What is there behind it, is wrong.
+    from: usize,
+    text: Vec<u8>,
+}
+
+/// Returns the end that a file lacks; `None` if it is not what was written. Its parts follow each other.
+fn missing(
+    cold: &mut Cold,
+    mut there: &[u8],
+    parts: &[&KeptFile],
+    is_last: impl Fn(&KeptFile) -> bool,
+) -> Result<Option<Missing>, ContextError> {
+    let mut missing = Missing {
+        from: there.len(),
+        text: Vec::new(),
+    };
+    for part in parts {
+        let range = usize::try_from(part.from)
+            .and_then(|from| Ok(from..from + usize::try_from(part.bytes)?));
+        let Ok(range) = range else {
+            return Ok(None);
+        };
+        if let Some(bytes) = there.get(range.clone())
+            && Hash::of(bytes) == part.digest
+        {
+            continue;
+        }
+        let text = cold.file(part)?;
+        // A part of the text may be there, from a write that did not end.
+        let begun = there.get(range.start..).unwrap_or_default();
+        let rest = text.as_bytes().strip_prefix(begun);
+        match rest {
+            Some(rest) if missing.from + missing.text.len() == range.start + begun.len() => {
+                missing.text.extend_from_slice(rest);
+            }
+            None if is_last(part) && missing.text.is_empty() => {
+                there = &there[..range.start];
+                missing.from = range.start;
+                missing.text.extend_from_slice(text.as_bytes());
+            }
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(missing))
+}
+
+/// The files around a list.
+pub(super) struct Here<'h, F> {
+    pub(super) root: &'h Path,
+    pub(super) work: &'h Path,
+    pub(super) files: &'h F,
+}
+
+impl<F: Files> World for Here<'_, F> {
+    fn is_taken(&self, path: &str) -> bool {
+        Writer::new(self.root, self.files).is_taken(path)
+    }
+
+    fn written(&self, path: &str) -> Option<String> {
+        String::from_utf8(self.files.read(&self.work.join(path)).ok()?).ok()
+    }
+}

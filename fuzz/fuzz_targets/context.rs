@@ -1,0 +1,145 @@
+//! Any bytes as a list of messages: nothing panics, a repair pairs calls and results, and a valid list comes out
+//! valid, inside its window, and the same when it is given again.
+#![no_main]
+
+use std::collections::BTreeSet;
+
+use accp_ctx::{
+    Code, Form, Means, MessageList, PlanError, Session, SessionId, Window, World, Writes, check,
+    repair,
+};
+use accp_frame::TokenCounter;
+
+/// Counts a token for four bytes.
+struct Quarters;
+
+impl TokenCounter for Quarters {
+    fn name(&self) -> &'static str {
+        "quarters"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        text.len().div_ceil(4)
+    }
+}
+
+/// The files that were written.
+#[derive(Default)]
+struct Files(BTreeSet<String>);
+
+impl World for Files {
+    fn is_taken(&self, path: &str) -> bool {
+        self.0.contains(path)
+    }
+
+    fn written(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let forms = [Form::OpenAi, Form::Anthropic, Form::Responses].map(Some);
+    for form in forms.into_iter().chain([None]) {
+        match MessageList::read(text, form) {
+            Ok(list) => of_list(&list),
+            Err(fault) => assert!(fault.text.len() > 10, "{fault:?}"),
+        }
+    }
+});
+
+fn of_list(list: &MessageList) {
+    let again = MessageList::read(&list.to_string(), Some(list.form())).expect("it was read");
+    assert_eq!(raws(&again), raws(list));
+    let faults = check(list);
+    for fault in &faults {
+        assert!(fault.text.len() > 10, "{fault:?}");
+    }
+    if let Ok((mended, repairs)) = repair(list) {
+        let paired = [
+            Code::ResultMissing,
+            Code::ResultMisplaced,
+            Code::ResultOrphan,
+            Code::ResultRepeated,
+        ];
+        let left = check(&mended).into_iter();
+        let left: Vec<_> = left.filter(|fault| paired.contains(&fault.code)).collect();
+        assert!(left.is_empty(), "{left:?}\n{mended}");
+        if faults.is_empty() {
+            assert!(repairs.is_empty(), "{repairs:?}");
+            assert_eq!(mended.to_string(), list.to_string());
+        }
+    }
+    if faults.is_empty() {
+        // About as much as the list has, and far less.
+        let tokens = Quarters.count(&list.to_string()) as u64;
+        for size in [tokens + 20, tokens / 3 + 20] {
+            grows(list, size);
+        }
+    }
+}
+
+/// Gives the first half of a list, and then the list.
+fn grows(list: &MessageList, size: u64) {
+    let window = Window::of(size).expect("a window").with_stress(true);
+    let mut session = Session::new(SessionId::new("s").expect("an id"), list.form());
+    let mut files = Files::default();
+    let raws = raws(list);
+    let half = raws[..raws.len() / 2].iter().copied();
+    let half = MessageList::of(list.form(), half).expect("messages");
+    if check(&half).is_empty() {
+        compress(&mut session, &mut files, &half, &window);
+    }
+    if compress(&mut session, &mut files, list, &window) {
+        let restored = session.restored().expect("messages");
+        assert_eq!(self::raws(&restored), raws);
+    }
+}
+
+/// Compresses a list, and what comes out again. Returns whether a list came out.
+fn compress(session: &mut Session, files: &mut Files, list: &MessageList, window: &Window) -> bool {
+    let plan = match session.plan(list, &means(files, window), &mut ()) {
+        Ok(plan) => plan,
+        Err(PlanError::OverWindow(_) | PlanError::NoRoom(_)) => return false,
+        Err(error) => panic!("the list is valid, and it is refused: {error}\n{list}"),
+    };
+    let out = plan.list(list);
+    assert_eq!(check(&out), [], "{out}");
+    assert_eq!(window.count(&out, &Quarters), plan.after);
+    assert!(plan.after <= window.room());
+    session.apply(&plan);
+    for file in &plan.files {
+        let is_new = files.0.insert(file.path.clone());
+        assert!(is_new || file.grows, "{}", file.path);
+    }
+    // The list that came out, and the conversation: nothing was said since.
+    for given in [&out, list] {
+        let plan = session.plan(given, &means(files, window), &mut ());
+        let plan = plan.expect("it was planned before");
+        assert!(plan.events.is_empty() && plan.files.is_empty());
+        assert_eq!(raws(&plan.list(given)), raws(&out));
+    }
+    true
+}
+
+fn means<'m>(files: &'m Files, window: &'m Window) -> Means<'m> {
+    static WRITES: std::sync::LazyLock<Writes> = std::sync::LazyLock::new(Writes::default);
+    Means {
+        window,
+        counter: &Quarters,
+        writes: &WRITES,
+        world: files,
+        summarizer: &(),
+        force: false,
+        now: time::OffsetDateTime::UNIX_EPOCH,
+    }
+}
+
+fn raws(list: &MessageList) -> Vec<&str> {
+    list.messages()
+        .iter()
+        .map(|message| message.raw())
+        .collect()
+}

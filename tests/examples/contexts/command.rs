@@ -1,0 +1,63 @@
+//! The command `accp context`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::Result;
+
+/// The session of all roots here.
+pub(crate) const SESSION: &str = "ledger";
+
+/// Returns the command for a root. Its list comes from a file.
+pub(crate) fn command(accp: &Path, root: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(accp);
+    command.arg("context").args(args);
+    command
+        .args(["--session", SESSION, "--root"])
+        .arg(root)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Returns the command that compresses the list of a file.
+pub(crate) fn compress(accp: &Path, root: &Path, list: &Path) -> Command {
+    let list = list.to_string_lossy();
+    let args = [
+        "compress",
+        "--window",
+        "4096",
+        "--messages",
+        "openai",
+        &list,
+    ];
+    command(accp, root, &args)
+}
+
+/// Runs a command that has to succeed. Returns what it says.
+pub(crate) fn succeed(mut command: Command) -> Result<String> {
+    let output = command.output().map_err(|error| error.to_string())?;
+    let said = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() {
+        Ok(said(&output.stdout))
+    } else {
+        Err(format!("{command:?}: {}", said(&output.stderr)))
+    }
+}
+
+/// Copies a folder with everything in it.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
+    let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    std::fs::create_dir_all(to).map_err(|error| failed(to, error))?;
+    for entry in std::fs::read_dir(from).map_err(|error| failed(from, error))? {
+        let path: PathBuf = entry.map_err(|error| failed(from, error))?.path();
+        let into = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            copy(&path, &into)?;
+        } else {
+            std::fs::copy(&path, &into).map_err(|error| failed(&path, error))?;
+        }
+    }
+    Ok(())
+}

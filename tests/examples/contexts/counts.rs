@@ -1,0 +1,65 @@
+//! What the kills came to.
+
+use std::fmt;
+
+/// How far the process was when it was killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fell {
+    /// Cold state has nothing new.
+    Before,
+    /// Cold state has the step, and a file of it is missing or cut.
+    Within,
+    /// All files are whole, and the list has not come out.
+    Written,
+    /// The list has come out.
+    After,
+}
+
+/// The counts of the kills.
+#[derive(Default)]
+pub(crate) struct Counts {
+    pub(crate) kills: u64,
+    before: u64,
+    within: u64,
+    written: u64,
+    after: u64,
+    /// Processes that ended before the kill.
+    pub(crate) ended: u64,
+    /// Files that were there at the end of each root.
+    pub(crate) files: usize,
+    pub(crate) roots: u64,
+}
+
+impl Counts {
+    pub(crate) fn count(&mut self, fell: Fell) {
+        self.kills += 1;
+        *match fell {
+            Fell::Before => &mut self.before,
+            Fell::Within => &mut self.within,
+            Fell::Written => &mut self.written,
+            Fell::After => &mut self.after,
+        } += 1;
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = [
+            ("kills of `accp context compress`", self.kills),
+            ("  before the commit", self.before),
+            (
+                "  after the commit, with a file missing or cut",
+                self.within,
+            ),
+            ("  with all files, and no list", self.written),
+            ("  after the list", self.after),
+            ("processes that ended before the kill", self.ended),
+            ("conversations", self.roots),
+            ("files at their ends", self.files as u64),
+        ];
+        for (name, count) in rows {
+            writeln!(f, "{name:<48}{count:>8}")?;
+        }
+        Ok(())
+    }
+}

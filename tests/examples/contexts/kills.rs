@@ -1,0 +1,237 @@
+//! Processes that are killed while they compress.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use accp_testkit::Rng;
+use serde_json::Value as Json;
+
+use crate::Result;
+use crate::command::{command, compress, copy, succeed};
+use crate::conversation::grow;
+use crate::counts::{Counts, Fell};
+use crate::files::{self, Files, timeless, without_times};
+
+/// Kills in one conversation before the next begins.
+const EACH: u64 = 20;
+/// Every second kill comes within this part of the process's time after its first write, mostly near the beginning.
+const SOON: u64 = 8;
+
+/// Kills processes, so often.
+pub(crate) fn run(accp: &Path, kills: u64, seed: u64) -> Result<Counts> {
+    let mut rng = Rng::new(seed);
+    let mut counts = Counts::default();
+    while counts.kills < kills {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let until = kills.min(counts.kills + EACH);
+        let mut bench = Bench::new(accp, folder.path());
+        while counts.kills < until {
+            if let Err(what) = bench.step(&mut rng, &mut counts) {
+                let kept = folder.keep();
+                let turns = bench.messages.len();
+                let kept = kept.display();
+                return Err(format!(
+                    "{counts}FAILED with seed {seed} at {turns} messages in {kept}: {what}"
+                ));
+            }
+        }
+        counts.roots += 1;
+        counts.files += files::read(&bench.root)?.len();
+    }
+    Ok(counts)
+}
+
+/// A conversation, and its root.
+struct Bench {
+    accp: PathBuf,
+    root: PathBuf,
+    /// The copy of the root that nobody kills.
+    twin: PathBuf,
+    /// The file with the list that is given.
+    list: PathBuf,
+    messages: Vec<Json>,
+    /// The list that came out last.
+    shown: Vec<Json>,
+    /// How long the command takes.
+    takes: Duration,
+}
+
+impl Bench {
+    fn new(accp: &Path, folder: &Path) -> Self {
+        Self {
+            accp: accp.to_owned(),
+            root: folder.join("root"),
+            twin: folder.join("twin"),
+            list: folder.join("list.json"),
+            messages: Vec::new(),
+            shown: Vec::new(),
+            takes: Duration::ZERO,
+        }
+    }
+
+    /// Lets the conversation grow by a turn, and kills the process that gets the list.
+    fn step(&mut self, rng: &mut Rng, counts: &mut Counts) -> Result<()> {
+        let said = self.messages.len();
+        grow(&mut self.messages, rng);
+        // A program gives the whole conversation, or the last list with what was said since.
+        let given = if rng.below(2) == 0 {
+            self.messages.clone()
+        } else {
+            [&self.shown[..], &self.messages[said..]].concat()
+        };
+        self.write(&given)?;
+
+        let _ = fs::remove_dir_all(&self.twin);
+        if self.root.exists() {
+            copy(&self.root, &self.twin)?;
+        }
+        let begin = Instant::now();
+        let expected = succeed(compress(&self.accp, &self.twin, &self.list))?;
+        self.takes = begin.elapsed();
+        let told = timeless(&files::read(&self.twin)?);
+
+        let before = files::steps(&self.root)?;
+        let (has_ended, out) = self.killed(rng)?;
+        let left = files::read(&self.root)?;
+        let fell = match files::steps(&self.root)? - before {
+            _ if out.ends_with("]\n") => Fell::After,
+            0 => Fell::Before,
+            1 if timeless(&left) == told => Fell::Written,
+            1 => Fell::Within,
+            more => return Err(format!("{more} steps were kept")),
+        };
+        if has_ended {
+            counts.ended += 1;
+        } else {
+            counts.count(fell);
+        }
+        if fell == Fell::Before
+            && !left
+                .keys()
+                .all(|name| told.contains_key(&without_times(name)))
+        {
+            return Err("a file is there that cold state does not know".to_owned());
+        }
+
+        let again = succeed(compress(&self.accp, &self.root, &self.list))?;
+        self.check(&expected, &told, &again)?;
+        if fell == Fell::After && again != out {
+            return Err(format!("the list came out as\n{out}\nand then as\n{again}"));
+        }
+        self.shown = parsed(&again)?;
+        Ok(())
+    }
+
+    fn write(&self, list: &[Json]) -> Result<()> {
+        let text = Json::from(list.to_vec()).to_string();
+        fs::write(&self.list, text).map_err(|error| error.to_string())
+    }
+
+    /// Lets the process compress, and kills it. Returns whether it had ended, and what it had said.
+    fn killed(&self, rng: &mut Rng) -> Result<(bool, String)> {
+        let failed = |error: std::io::Error| error.to_string();
+        let mut child = compress(&self.accp, &self.root, &self.list)
+            .spawn()
+            .map_err(failed)?;
+        let fuse = self.takes.as_micros() as u64;
+        if rng.below(2) == 0 {
+            thread::sleep(Duration::from_micros(rng.below(fuse + fuse / 8)));
+        } else {
+            begins_to_write(&self.root, &mut child)?;
+            let most = 1 + rng.below(1 + fuse / SOON);
+            thread::sleep(Duration::from_micros(rng.below(most)));
+        }
+        let has_ended = child.try_wait().map_err(failed)?.is_some();
+        child.kill().map_err(failed)?;
+        child.wait().map_err(failed)?;
+        let mut out = String::new();
+        if let Some(stdout) = &mut child.stdout {
+            stdout.read_to_string(&mut out).map_err(failed)?;
+        }
+        Ok((has_ended, out))
+    }
+
+    /// Checks the list that came out after a kill, and the root.
+    fn check(&self, expected: &str, told: &Files, again: &str) -> Result<()> {
+        if without_times(again) != without_times(expected) {
+            return Err(format!(
+                "undisturbed, the list is\n{expected}\nand after a kill\n{again}"
+            ));
+        }
+        let there = files::read(&self.root)?;
+        let timeless = timeless(&there);
+        if timeless.len() != there.len() || timeless != *told {
+            let names: Vec<_> = there.keys().collect();
+            return Err(format!("the files are not those of the copy: {names:?}"));
+        }
+        self.check_references(&there, again)?;
+        let restored = succeed(command(&self.accp, &self.root, &["restore"]))?;
+        let messages = Json::from(self.messages.clone()).to_string();
+        if restored != format!("{messages}\n") {
+            return Err(format!("the conversation came back as\n{restored}"));
+        }
+        fs::write(&self.list, again).map_err(|error| error.to_string())?;
+        let twice = succeed(compress(&self.accp, &self.root, &self.list))?;
+        if twice != again || files::read(&self.root)? != there {
+            return Err(format!("nothing was said, and the list became\n{twice}"));
+        }
+        Ok(())
+    }
+
+    /// Checks that each result that left the list is in one file, and that each file that is named is there.
+    fn check_references(&self, there: &Files, list: &str) -> Result<()> {
+        let contents = self
+            .messages
+            .iter()
+            .filter_map(|one| one["content"].as_str());
+        let mut results: Vec<&str> = contents.collect();
+        results.sort_unstable();
+        let offloaded = |name: &&String| name.starts_with("cache/offloaded/");
+        let mut seen = Vec::new();
+        for name in there.keys().filter(offloaded) {
+            let text = &there[name];
+            if results.binary_search(&&text[..]).is_err() {
+                return Err(format!("{name} is not a result of the conversation"));
+            }
+            if seen.contains(&text) {
+                return Err(format!("{name} has what another file has"));
+            }
+            seen.push(text);
+        }
+        for message in parsed(list)? {
+            let lines = message["content"].as_str().unwrap_or_default().lines();
+            for name in lines.filter_map(|line| line.strip_prefix("**File:** ")) {
+                if !there.contains_key(name) {
+                    return Err(format!("the list names {name}, which is not there"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn parsed(list: &str) -> Result<Vec<Json>> {
+    serde_json::from_str(list).map_err(|error| format!("{error} in\n{list}"))
+}
+
+/// Waits until the process has begun to write, or has ended.
+fn begins_to_write(root: &Path, child: &mut Child) -> Result<()> {
+    let log = root.join("cache/cold.accp-wal");
+    let note = root.join("cache/.unfinished");
+    // Whoever had the root before, has left neither.
+    while !note.exists() && fs::metadata(&log).map_or(0, |about| about.len()) == 0 {
+        if child
+            .try_wait()
+            .map_err(|error| error.to_string())?
+            .is_some()
+        {
+            break;
+        }
+        thread::yield_now();
+    }
+    Ok(())
+}
