@@ -100,9 +100,10 @@ pub(crate) fn recover(args: &RecoverArgs) -> Outcome {
         ..Filter::default()
     };
     let topic = args.topic.join(" ");
-    let hits = match args.exact {
-        true => index.exact(&topic, &filter, args.limit),
-        false => index.search(&topic, &filter, args.limit),
+    let hits = if args.exact {
+        index.exact(&topic, &filter, args.limit)
+    } else {
+        index.search(&topic, &filter, args.limit)
     };
     let hits = hits.map_err(fail)?;
     for hit in &hits {
