@@ -7,6 +7,7 @@ mod bench;
 mod check;
 mod collab;
 mod conduct;
+mod context;
 mod convert;
 mod demo;
 mod encode_decode;

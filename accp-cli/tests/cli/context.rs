@@ -1,0 +1,130 @@
+//! `accp context`: the quick commands, in the words of the specification (CTX-57 to CTX-61).
+
+use serde_json::{Value as Json, json};
+
+use crate::{Folder, Run};
+
+const INTENT: &str = "Plan a garden shed and write the plan to shed/plan.md.";
+
+/// Returns a conversation with a long result before its last turns.
+fn messages() -> Json {
+    let rows = (1..=400).map(|row| format!("row {row}: flight HAT{row}, gate {}", row % 30));
+    let rows: Vec<_> = rows.collect();
+    let function = json!({ "name": "get_flights", "arguments": "{}" });
+    json!([
+        { "role": "user", "content": INTENT },
+        { "role": "assistant", "content": null,
+          "tool_calls": [{ "id": "c1", "type": "function", "function": function }] },
+        { "role": "tool", "tool_call_id": "c1", "content": rows.join("\n") },
+        { "role": "user", "content": "Thank you." },
+        { "role": "assistant", "content": "You are welcome." },
+    ])
+}
+
+/// Runs a quick command.
+fn quick(folder: &Folder, words: &str, more: &[&str]) -> Run {
+    folder.run(&[&["context", "do", words][..], more].concat(), "")
+}
+
+/// Returns a folder in which a session has compressed the conversation.
+fn compressed() -> Folder {
+    let folder = Folder::with(&[("messages.json", &messages().to_string())]);
+    let run = quick(&folder, "compress", &["--window", "64000", "messages.json"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    folder
+}
+
+#[test]
+fn compress_as_a_quick_command_evaluates_at_once() {
+    let folder = Folder::with(&[("messages.json", &messages().to_string())]);
+    // The list is far below half of the window, so that nothing happens by itself.
+    let args = ["context", "compress", "--window", "64000", "messages.json"];
+    let run = folder.run(&args, "");
+    assert_eq!(run.json(), [messages()]);
+    let run = quick(&folder, "compress", &["--window", "64000", "messages.json"]);
+    let list = &run.json()[0];
+    let result = list[2]["content"].as_str().unwrap();
+    assert!(
+        result.starts_with("## Offloaded Content Reference\n"),
+        "{result}"
+    );
+    assert_eq!(list[0]["content"], INTENT);
+}
+
+#[test]
+fn context_status_as_a_quick_command_reports_the_use() {
+    let folder = compressed();
+    let run = quick(&folder, "context status", &["--format", "json"]);
+    let status = &run.json()[0];
+    assert_eq!(
+        (&status["window"], &status["said"]),
+        (&json!(64_000), &json!(5))
+    );
+    assert_eq!(
+        (&status["state"], &status["events"]),
+        (&json!("GREEN"), &json!(1))
+    );
+    assert!(status["tokens"].as_u64().unwrap() < 500);
+    // A session that has not begun is refused.
+    let run = quick(&folder, "context status", &["--session", "other"]);
+    assert_ne!(run.code, Some(0));
+    assert!(
+        run.stderr.contains("there is no session other"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn recover_as_a_quick_command_searches() {
+    let folder = compressed();
+    let run = quick(&folder, "recover flight HAT170", &["--format", "json"]);
+    let hit = &run.json()[0];
+    assert_eq!(hit["rank"], 1);
+    assert!(hit["text"].as_str().unwrap().contains("HAT170"));
+    assert!(
+        hit["file"]
+            .as_str()
+            .unwrap()
+            .starts_with("cache/offloaded/")
+    );
+    // Without a topic there is no such command.
+    assert_eq!(quick(&folder, "recover", &[]).code, Some(2));
+}
+
+#[test]
+fn show_session_intent_as_a_quick_command_gives_it_verbatim() {
+    let folder = compressed();
+    let run = quick(&folder, "show session intent", &[]);
+    assert_eq!((run.code, run.stdout.trim_end()), (Some(0), INTENT));
+}
+
+#[test]
+fn compression_log_as_a_quick_command_shows_the_last_events() {
+    let folder = compressed();
+    let run = quick(&folder, "compression log", &[]);
+    assert!(
+        run.stdout.starts_with("## Compression Event Log\n"),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stdout.contains("**Event Type:** TIER_1\n"));
+    assert!(run.stdout.contains("**Intent Preserved:** YES\n"));
+    let run = quick(&folder, "compression log", &["--format", "json"]);
+    assert_eq!(run.json().len(), 1);
+    assert_eq!(run.json()[0]["type"], "TIER_1");
+}
+
+#[test]
+fn other_words_are_not_a_quick_command() {
+    let folder = compressed();
+    for words in ["", "compress all", "status", "intent", "log"] {
+        let run = quick(&folder, words, &[]);
+        assert_eq!(run.code, Some(2), "{words}");
+        assert!(
+            run.stderr.contains("is not a quick command"),
+            "{}",
+            run.stderr
+        );
+    }
+}
