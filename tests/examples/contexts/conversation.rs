@@ -16,7 +16,7 @@ pub(crate) fn grow(messages: &mut Vec<Json>, rng: &mut Rng) {
     let why = " Look at each entry before you answer.".repeat(rng.below(20) as usize);
     let ask = format!("What is the balance of account {turn}?{why}");
     messages.push(json!({"role": "user", "content": ask}));
-    let calls: Vec<String> = (0..1 + rng.below(3))
+    let calls: Vec<String> = (0..=rng.below(3))
         .map(|call| format!("c{turn}_{call}"))
         .collect();
     let call = |id: &String| {
