@@ -158,8 +158,8 @@ mod tests {
 
     #[test]
     fn a_file_is_found_by_its_name() {
-        let terms = Terms::of("/work/src/main.rs").with_ends();
-        assert_eq!(terms.whole, ["work/src/main.rs", "src/main.rs", "main.rs"]);
+        let terms = Terms::of("/shop/src/main.rs").with_ends();
+        assert_eq!(terms.whole, ["shop/src/main.rs", "src/main.rs", "main.rs"]);
     }
 
     #[test]
