@@ -1,6 +1,6 @@
 //! What a caller's program says before and after each tier.
 
-use crate::event::{Event, Tier};
+use crate::event::Event;
 
 /// What a program says to a tier that is about to act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,15 +17,12 @@ pub enum Verdict {
 /// `()` lets every tier act.
 pub trait Hooks {
     /// Is asked before a tier acts. The event has the tokens before and after, and the files that would be made.
-    fn before(&mut self, event: &Event) -> Verdict {
-        let _: Tier = event.tier;
+    fn before(&mut self, _: &Event) -> Verdict {
         Verdict::Act
     }
 
     /// Is told once the list that the tier gave is the list of the session.
-    fn after(&mut self, event: &Event) {
-        let _: Tier = event.tier;
-    }
+    fn after(&mut self, _: &Event) {}
 }
 
 impl Hooks for () {}

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::event::Thousands;
+
 /// What stands in a summary beside the brief. The paths exist before the summary is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Head {
@@ -109,7 +111,7 @@ pub(super) fn render(head: &Head, phase: &str, shown: &Shown) -> String {
          ### Recovery References\n- **Full conversation:** {}\n- **Offloaded content:** {}\n- **Checkpoints:** {}\n",
         head.session,
         head.generated,
-        thousands(head.saved),
+        Thousands(head.saved),
         table(shown),
         shown.list(Part::Decisions, numbered),
         nested(shown, Part::Completed),
@@ -176,17 +178,4 @@ pub(super) fn quoted(text: &str) -> String {
 /// Returns the cell of a table.
 pub(super) fn cell(text: &str) -> String {
     text.replace(['\n', '\r'], " ").replace('|', "\\|")
-}
-
-/// Returns a number with its thousands separated.
-pub(super) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

@@ -29,7 +29,7 @@ impl<'w, F: Files> Writer<'w, F> {
     /// Returns whether there is a file, or something else, at this path below the root.
     pub(super) fn is_taken(&self, path: &str) -> bool {
         !matches!(self.files.resolve(&self.root.join(path)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound)
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
     }
 
     /// Notes that a session is about to write files, so that the next process finishes them if this one does not.

@@ -163,6 +163,22 @@ impl<'p> Planner<'p> {
         }
     }
 
+    /// Returns the tokens below which tiers 1 and 2 bring the list; `None` while they have nothing to do.
+    pub(super) fn cuts_to(&self) -> Option<u64> {
+        let window = self.means.window;
+        let limit = window.tokens_at(window.acts_at());
+        if self.means.force {
+            return Some(0);
+        }
+        (self.total() >= limit).then_some(limit)
+    }
+
+    /// Returns whether tier 1 or 2 has done enough.
+    pub(super) fn is_enough(&self, before: u64, goal: u64) -> bool {
+        let now = self.total();
+        now < goal && before - now >= self.step()
+    }
+
     /// Keeps what a tier has done if it reaches the goal or saves a whole step.
     pub(super) fn keep_if(&mut self, act: Act, goal: u64, hooks: &mut dyn Hooks) {
         let saved = act.before.saturating_sub(self.total());

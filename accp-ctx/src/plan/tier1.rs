@@ -35,17 +35,13 @@ impl Planner<'_> {
 
     /// Moves results out, the oldest first, until the list is under the limit (CTX-08).
     pub(super) fn results(&mut self, hooks: &mut dyn Hooks) {
-        let window = self.means.window;
-        let limit = window.tokens_at(window.acts_at());
-        let before = self.total();
-        if before < limit && !self.means.force {
+        let Some(goal) = self.cuts_to() else {
             return;
-        }
-        let goal = if self.means.force { 0 } else { limit };
+        };
+        let before = self.total();
         let act = self.begin(Tier::One, self.over(before));
-        for found in self.found(RESULT.min(window.large_result()), self.newest(1)) {
-            let now = self.total();
-            if now < goal && before - now >= self.step() {
+        for found in self.found(RESULT.min(self.means.window.large_result()), self.newest(1)) {
+            if self.is_enough(before, goal) {
                 break;
             }
             self.offload(&found);

@@ -26,19 +26,15 @@ impl Planner<'_> {
     /// Cuts inputs that are on disk, the oldest first, then the largest, until the list is under the limit (CTX-17,
     /// CTX-20).
     pub(super) fn inputs(&mut self, hooks: &mut dyn Hooks) {
-        let window = self.means.window;
-        let limit = window.tokens_at(window.acts_at());
-        let before = self.total();
-        if before < limit && !self.means.force {
+        let Some(goal) = self.cuts_to() else {
             return;
-        }
-        let goal = if self.means.force { 0 } else { limit };
+        };
+        let before = self.total();
         let act = self.begin(Tier::Two, self.over(before));
         let mut all = self.written();
         all.sort_by_key(|found| (found.slot, Reverse(found.tokens), found.persisted));
         for found in &all {
-            let now = self.total();
-            if now < goal && before - now >= self.step() {
+            if self.is_enough(before, goal) {
                 break;
             }
             let message = self.draft.slots[found.slot].message.clone();

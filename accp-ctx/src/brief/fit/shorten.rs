@@ -2,8 +2,9 @@
 
 use accp_frame::TokenCounter;
 
-use crate::brief::form::{quoted, thousands};
+use crate::brief::form::quoted;
 use crate::brief::item::Item;
+use crate::event::Thousands;
 
 /// Returns the head and the tail of a text, quoted, in at most this many tokens if a few words fit at all.
 pub(super) fn shortened(
@@ -33,7 +34,7 @@ fn cut(item: &Item, starts: &[usize], characters: usize, archive: &str) -> Strin
     let head = characters - tail;
     let at = |index: usize| starts.get(index).copied().unwrap_or(text.len());
     let (head, tail) = (at(head), at(starts.len().saturating_sub(tail)));
-    let gone = thousands(tail.saturating_sub(head) as u64);
+    let gone = Thousands(tail.saturating_sub(head) as u64);
     let head = quoted(text.get(..head).unwrap_or_default().trim_end());
     let tail = quoted(text.get(tail..).unwrap_or_default().trim_start());
     format!(
