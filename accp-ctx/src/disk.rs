@@ -5,6 +5,7 @@ mod context;
 mod error;
 pub mod index;
 pub mod read;
+pub mod tools;
 mod writer;
 
 pub use cold::ColdError;

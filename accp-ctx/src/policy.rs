@@ -15,18 +15,21 @@ use crate::message::Role;
 use crate::names::SessionId;
 use crate::plan::{Means, World};
 use crate::session::{Kind, Session, Slot};
+use crate::summary::Summarizer;
+use crate::views::Views;
 use crate::window::Window;
 use crate::writes::Writes;
 
 /// The form of names that [`plan`] takes, for people.
 pub const FORM: &str = "\
-ctx:WINDOW,stress               CTX-001: lists of OpenAI chat inside a window of WINDOW tokens (8192 when left
-                                out); with `stress` all tiers act from 25 % on";
+ctx:WINDOW,stress,views         CTX-001: lists of OpenAI chat inside a window of WINDOW tokens (8192 when left
+                                out); with `stress` all tiers act from 25 % on; with `views` the summary
+                                shows the newest messages that left, too";
 
 /// The window of `ctx` without a number.
 const WINDOW: u64 = 8_192;
 
-/// Returns the policy of this name: `ctx`, `ctx:4096`, `ctx:4096,stress`. `None` for another name.
+/// Returns the policy of this name: `ctx`, `ctx:4096`, `ctx:4096,stress,views`. `None` for another name.
 ///
 /// ```
 /// assert_eq!(accp_ctx::policy::plan("ctx:4096,stress").unwrap().name, "ctx:4096,stress");
@@ -39,15 +42,21 @@ pub fn plan(name: &str) -> Option<policy::Plan> {
         None if options.is_empty() => None,
         None => return None,
     };
-    let (size, stress) = match options.map(|options| options.split_once(',')) {
-        None => (WINDOW, false),
-        Some(None) => (options?.parse().ok()?, false),
-        Some(Some((size, "stress"))) => (size.parse().ok()?, true),
-        Some(Some(_)) => return None,
-    };
+    let mut options = options.into_iter().flat_map(|options| options.split(','));
+    let size = options.next().map_or(Ok(WINDOW), str::parse).ok()?;
+    let (mut stress, mut views) = (false, false);
+    for option in options {
+        let set = match option {
+            "stress" => &mut stress,
+            "views" => &mut views,
+            _ => return None,
+        };
+        *set = true;
+    }
     let window = Window::of(size).ok()?.with_stress(stress);
     let doc = format!(
-        "lists inside a window of {size} tokens: files, cut inputs, a summary{}",
+        "lists inside a window of {size} tokens: files, cut inputs, a summary{}{}",
+        if views { " with views" } else { "" },
         if stress {
             "; all tiers from 25 % on"
         } else {
@@ -57,6 +66,10 @@ pub fn plan(name: &str) -> Option<policy::Plan> {
     Some(policy::Plan::new(name, doc, move |opening| Ctx {
         opening: opening.clone(),
         window: window.clone(),
+        summarizer: match views {
+            true => Box::new(Views::new(Arc::clone(&opening.counter))),
+            false => Box::new(()),
+        },
         writes: Writes::default(),
         said: Vec::new(),
         agents: BTreeMap::new(),
@@ -67,6 +80,7 @@ pub fn plan(name: &str) -> Option<policy::Plan> {
 struct Ctx {
     opening: Opening,
     window: Window,
+    summarizer: Box<dyn Summarizer>,
     writes: Writes,
     said: Vec<policy::Message>,
     agents: BTreeMap<Arc<str>, Held>,
@@ -129,7 +143,7 @@ impl Policy for Ctx {
             counter: &*self.opening.counter,
             writes: &self.writes,
             world: &held.files,
-            summarizer: &(),
+            summarizer: &*self.summarizer,
             force: false,
             now: OffsetDateTime::UNIX_EPOCH
                 + Duration::seconds(i64::try_from(held.read).unwrap_or(0)),

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value as Json;
+use accp_context::{Recorded, policy};
+use serde_json::{Value as Json, json};
 
 use crate::form::Form;
 use crate::message::{Message, Role};
@@ -39,6 +40,34 @@ pub(crate) struct SaidResult {
     pub(crate) text: String,
     /// Whether the list says that the call failed.
     pub(crate) failed: bool,
+}
+
+impl Said {
+    /// Returns the message as policies of accp-context get it.
+    pub(crate) fn shown(&self) -> Option<policy::Message> {
+        let results = self.results.iter();
+        let texts = results.map(|result| &*result.text).chain([&*self.text]);
+        let texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
+        let role = match self.role {
+            _ if !self.results.is_empty() => "tool",
+            Role::System => "system",
+            Role::User => "user",
+            Role::Tool | Role::Assistant | Role::Other => "assistant",
+        };
+        let mut chat = json!({ "role": role, "content": texts.join("\n") });
+        if let Some(tool) = self.results.iter().find_map(|result| result.tool.as_ref()) {
+            chat["name"] = tool.as_str().into();
+        }
+        let calls = self.calls.iter().map(|call| {
+            let function = json!({ "name": call.tool, "arguments": call.arguments.to_string() });
+            json!({ "id": call.id, "type": "function", "function": function })
+        });
+        let calls: Vec<_> = calls.collect();
+        if !calls.is_empty() {
+            chat["tool_calls"] = calls.into();
+        }
+        policy::Message::new(self.index, Recorded::of(&chat))
+    }
 }
 
 /// Reads the messages of a conversation, from its first on.

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use accp_context::policy;
+use accp_frame::TokenCounter;
+use serde_json::Value as Json;
+
 use crate::brief::NoRoom;
 
 /// The sections of a summary, in order.
@@ -21,8 +25,12 @@ pub struct Wanted<'w> {
     pub rules: &'w str,
     /// The most tokens of the summary.
     pub room: u64,
+    /// Writes the summary by rules in at most so many tokens; `None` if what has to stand in it has no room.
+    pub within: &'w dyn Fn(u64) -> Option<String>,
     /// The messages that leave, as the archive has them.
     pub left: &'w dyn Fn() -> String,
+    /// The whole conversation in the form of OpenAI's chat, each message with whether it leaves.
+    pub conversation: &'w dyn Fn() -> Vec<(policy::Message, bool)>,
     /// Texts that have to stand in the summary: what the caller has marked as critical.
     pub marked: &'w [String],
 }
@@ -66,6 +74,25 @@ impl fmt::Debug for Wanted<'_> {
             .field("rules", &self.rules)
             .field("room", &self.room)
             .finish_non_exhaustive()
+    }
+}
+
+/// Counts a text as it is sent: in the string of a JSON message.
+pub(crate) struct Sent<'c>(pub(crate) &'c dyn TokenCounter);
+
+impl fmt::Debug for Sent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Sent").field(&self.0.name()).finish()
+    }
+}
+
+impl TokenCounter for Sent<'_> {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn count(&self, text: &str) -> usize {
+        self.0.count(&Json::from(text).to_string())
     }
 }
 

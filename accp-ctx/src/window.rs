@@ -255,6 +255,22 @@ impl Window {
         share
     }
 
+    /// Returns in words how much of the room so many tokens use.
+    ///
+    /// ```
+    /// let window = accp_ctx::Window::of(8_000)?;
+    /// assert_eq!(window.used(4_000), "4000 of 8000 tokens, 50 %, ORANGE");
+    /// # Ok::<(), accp_ctx::WindowError>(())
+    /// ```
+    pub fn used(&self, tokens: u64) -> String {
+        let percent = self.share(tokens) * 100.0;
+        format!(
+            "{tokens} of {} tokens, {percent:.0} %, {}",
+            self.room(),
+            self.state(tokens)
+        )
+    }
+
     /// Returns the tokens of a message as it is sent: one line of compact JSON.
     pub(crate) fn tokens(&self, message: &Message, counter: &dyn TokenCounter) -> u64 {
         counter.count(&message.line()) as u64 + self.per_message

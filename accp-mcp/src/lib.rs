@@ -8,6 +8,8 @@
 //!   the session's `sync:registry`.
 //! - [`Bridge`] puts the tools of any MCP server behind the frames `req:tool` and `done:tool`.
 //!
+//! [`serve_context_stdio`] serves the tools of CTX-001, with which a model finds what left its list.
+//!
 //! ```no_run
 //! use accp_client::Hub;
 //! use accp_store::MemoryStore;
@@ -22,6 +24,7 @@
 mod answer;
 mod bridge;
 mod calls;
+mod context;
 mod desk;
 mod desks;
 mod draft;
@@ -38,6 +41,7 @@ mod watch;
 
 pub use accp_client::Agents;
 pub use bridge::Bridge;
+pub use context::{serve_context_on, serve_context_stdio};
 pub use error::Error;
 pub use http::{Service, Settings};
 pub use stdio::{serve_on, serve_stdio};

@@ -6,11 +6,13 @@ mod compress;
 mod look;
 mod report;
 mod run;
+mod tools;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use accp_ctx::disk::{Context, ContextError, Options};
-use accp_ctx::{Form, MessageList, SessionId, Window, Writes};
+use accp_ctx::{Form, MessageList, SessionId, Summarizer, Views, Window, Writes};
 use accp_tokens::Bpe;
 use clap::ValueEnum;
 use time::{OffsetDateTime, UtcOffset};
@@ -41,6 +43,9 @@ pub(crate) enum Command {
     Resume(change::ResumeArgs),
     Mark(change::MarkArgs),
     Do(run::Args),
+    Tools(tools::ToolsArgs),
+    Call(tools::CallArgs),
+    Mcp(tools::McpArgs),
 }
 
 /// Runs the command.
@@ -59,6 +64,9 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Resume(args) => change::resume(args),
         Command::Mark(args) => change::mark(args),
         Command::Do(args) => run::run(args),
+        Command::Tools(args) => tools::tools(args),
+        Command::Call(args) => tools::call(args),
+        Command::Mcp(args) => tools::mcp(args),
     }
 }
 
@@ -115,15 +123,26 @@ impl Place {
 
     /// Opens the session, which has to be there already.
     fn begun(&self) -> Result<Context, Failure> {
-        if !self.root.join("cache").is_dir() {
-            return Err(failure(ContextError::NoSession {
-                id: self.session.as_str().to_owned(),
-                root: self.root.display().to_string(),
-            }));
+        Context::open_begun(&self.root, self.session.clone()).map_err(failure)
+    }
+}
+
+/// What a summary says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Summary {
+    /// The seven sections, by rules
+    #[default]
+    Rules,
+    /// The same, and the newest messages that left as far as there is room
+    Views,
+}
+
+impl Summary {
+    fn summarizer(self, counter: &Bpe) -> Box<dyn Summarizer> {
+        match self {
+            Self::Rules => Box::new(()),
+            Self::Views => Box::new(Views::new(Arc::new(*counter))),
         }
-        let context = self.open()?;
-        context.begun().map_err(failure)?;
-        Ok(context)
     }
 }
 

@@ -104,6 +104,20 @@ impl Context<Os> {
     pub fn open(root: impl Into<PathBuf>, id: SessionId) -> Result<Self, ContextError> {
         Self::open_on(root, id, Os)
     }
+
+    /// Opens a session that has begun. Nothing is made where none is.
+    ///
+    /// # Errors
+    /// When there is no such session, the root cannot be read or written, or what stands there is damaged.
+    pub fn open_begun(root: impl Into<PathBuf>, id: SessionId) -> Result<Self, ContextError> {
+        let root = root.into();
+        if !root.join(COLD).is_file() {
+            return Err(ContextError::missing(&root, &id));
+        }
+        let context = Self::open(root, id)?;
+        context.begun()?;
+        Ok(context)
+    }
 }
 
 impl<F: Files> Context<F> {
@@ -269,10 +283,8 @@ impl<F: Files> Context<F> {
     /// # Errors
     /// When it has not begun.
     pub fn begun(&self) -> Result<&Session, ContextError> {
-        self.session().ok_or_else(|| ContextError::NoSession {
-            id: self.id.as_str().to_owned(),
-            root: self.root.display().to_string(),
-        })
+        let missing = || ContextError::missing(&self.root, &self.id);
+        self.session().ok_or_else(missing)
     }
 
     fn here<'h>(&'h self, options: &Options<'h>) -> Here<'h, F> {

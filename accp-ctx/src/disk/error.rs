@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::cold::ColdError;
+use crate::names::SessionId;
 use crate::plan::PlanError;
 
 /// Why there is no list.
@@ -72,6 +73,15 @@ pub enum ContextError {
         /// The root.
         root: String,
     },
+}
+
+impl ContextError {
+    pub(super) fn missing(root: &Path, id: &SessionId) -> Self {
+        Self::NoSession {
+            id: id.as_str().to_owned(),
+            root: root.display().to_string(),
+        }
+    }
 }
 
 /// Returns the error for a file or folder, with what can be done.

@@ -4,6 +4,7 @@
 
 mod cut;
 mod exact;
+mod excerpt;
 mod fault;
 mod files;
 mod fill;

@@ -1,9 +1,6 @@
 //! Tier 3: the conversation becomes a summary.
 
-use std::fmt;
-
-use accp_frame::TokenCounter;
-use serde_json::Value as Json;
+use accp_frame::TokenCounter as _;
 
 use super::PlanError;
 use super::planner::Planner;
@@ -14,7 +11,7 @@ use crate::hooks::Hooks;
 use crate::message::Message;
 use crate::names::{CHECKPOINTS, OFFLOADED};
 use crate::session::{Covers, Kind, Slot};
-use crate::summary::{SummaryError, Wanted};
+use crate::summary::{Sent, SummaryError, Wanted};
 use crate::unit::{Unit, last};
 
 /// The most of a window that a summary takes, in percent.
@@ -229,34 +226,26 @@ impl Planner<'_> {
             let left: Vec<_> = left.map(|said| Archived::said(said, None)).collect();
             Archive::text(&left)
         };
+        let within = |most: u64| {
+            let total = tokens(most.min(room.total as u64));
+            brief.write(&head, Room { total, ..room }, &counter).ok()
+        };
+        let conversation = || {
+            let all = self.all.iter().zip(leaves);
+            let shown = all.filter_map(|(said, leaves)| Some((said.shown()?, *leaves)));
+            shown.collect()
+        };
         let wanted = Wanted {
             rules: &rules,
             room: room.total as u64,
+            within: &within,
             left: &left,
+            conversation: &conversation,
             marked: &marked,
         };
         let better = means.summarizer.summarize(&wanted);
         let better = better.filter(|text| wanted.accepts(text, counter.count(text) as u64));
         Ok(better.unwrap_or(rules))
-    }
-}
-
-/// Counts a text as it is sent: in the string of a JSON message.
-struct Sent<'c>(&'c dyn TokenCounter);
-
-impl fmt::Debug for Sent<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Sent").field(&self.0.name()).finish()
-    }
-}
-
-impl TokenCounter for Sent<'_> {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn count(&self, text: &str) -> usize {
-        self.0.count(&Json::from(text).to_string())
     }
 }
 

@@ -3,7 +3,7 @@
 use accp_ctx::{Session, Window, Writes};
 use serde_json::{Value as Json, json};
 
-use super::{Place, Size, failure, options, report};
+use super::{Place, Size, Summary, failure, options, report};
 use crate::choices::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output;
@@ -47,6 +47,9 @@ pub(crate) struct ResumeArgs {
     place: Place,
     #[command(flatten)]
     size: Size,
+    /// What the summary says
+    #[arg(long, value_enum, default_value_t)]
+    summary: Summary,
     /// Give the list that this checkpoint kept, and leave the session as it is
     #[arg(long, value_name = "N")]
     checkpoint: Option<u64>,
@@ -64,9 +67,11 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     }
     let window = window(&args.size, context.session())?;
     let (counter, writes) = (args.size.counter(), Writes::default());
-    let list = context.resume(&options(&window, &counter, &writes, args.place.now()));
-    let list = list.map_err(failure)?;
-    output::note(report::share(&window, window.count(&list, &counter)));
+    let summarizer = args.summary.summarizer(&counter);
+    let mut options = options(&window, &counter, &writes, args.place.now());
+    options.summarizer = &*summarizer;
+    let list = context.resume(&options).map_err(failure)?;
+    output::note(window.used(window.count(&list, &counter)));
     report::print(&list.to_string())?;
     Ok(Verdict::Fine)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use accp_ctx::{Severity, Writes};
 
-use super::{Messages, Place, Size, failure, list, options, report};
+use super::{Messages, Place, Size, Summary, failure, list, options, report};
 use crate::choices::Format;
 use crate::input::{Input, InputArg};
 use crate::outcome::{Failure, Outcome, Verdict};
@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// Write what happened to this file, as JSON
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
+    /// What the summary says
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) summary: Summary,
     /// Let tiers 1 and 2 act under 50 % too
     #[arg(long)]
     pub(super) force: bool,
@@ -59,6 +62,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .and_then(|session| Some(session.use_of()?.window)))?;
     let counter = args.size.counter();
     let mut options = options(&window, &counter, &writes, args.place.now());
+    let summarizer = args.summary.summarizer(&counter);
+    options.summarizer = &*summarizer;
     options.force = args.force;
     let done = context
         .compress(&list, &options, &mut ())
@@ -88,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         ));
     }
     if args.place.format == Format::Text && args.report.is_none() {
-        output::note(report::share(&window, done.after));
+        output::note(window.used(done.after));
     }
     if let Some(advice) = &done.advice {
         output::note(advice);

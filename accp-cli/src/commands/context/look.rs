@@ -1,8 +1,10 @@
 //! Commands that look at a session: `status`, `recover`, `read`, `restore`, `intent`, `log`.
 
-use accp_ctx::disk::index::{Filter, Hit, Index};
+use accp_ctx::disk::index::{Filter, Index};
 use accp_ctx::disk::read::read as lines_of;
 use serde_json::json;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use super::{Place, Size, failure, report};
 use crate::choices::Format;
@@ -24,39 +26,14 @@ pub(crate) struct StatusArgs {
 pub(crate) fn status(args: &StatusArgs) -> Outcome {
     let context = args.place.begun()?;
     let session = context.begun().map_err(failure)?;
-    let used = session.use_of();
-    let known = used.map(|used| (used.window, used.window - used.room));
-    let mut size = args.size.clone();
-    if let (None, Some((_, reserve))) = (size.window, known) {
-        size.reserve = reserve;
-    }
-    let window = size.of(known.map(|(window, _)| window))?;
-    let tokens = used.map_or(0, |used| used.tokens);
-    let marks: Vec<_> = session.marks().collect();
+    let window = match (args.size.window, session.window()) {
+        (None, Some(known)) => known,
+        _ => args.size.of(None)?,
+    };
+    let status = session.status(&window);
     match args.place.format {
-        Format::Json => report::print(
-            &json!({
-                "session": session.id().as_str(),
-                "form": session.form().name(),
-                "window": window.size(),
-                "tokens": tokens,
-                "share": window.share(tokens),
-                "state": window.state(tokens).as_str(),
-                "said": session.originals().len(),
-                "events": session.events().len(),
-                "checkpoints": session.checkpoints(),
-                "marks": marks,
-            })
-            .to_string(),
-        )?,
-        Format::Text => report::print(&format!(
-            "session {}: {}\nsaid: {} messages\ncompressions: {}\ncheckpoints: {}",
-            session.id().as_str(),
-            report::share(&window, tokens),
-            session.originals().len(),
-            session.events().len(),
-            session.checkpoints()
-        ))?,
+        Format::Json => report::print(&json!(status).to_string())?,
+        Format::Text => report::print(&status.to_string())?,
     }
     Ok(Verdict::Fine)
 }
@@ -81,9 +58,21 @@ pub(crate) struct RecoverArgs {
     /// Only what this tool said
     #[arg(long, value_name = "NAME")]
     pub(super) tool: Option<String>,
+    /// Only what was said from this time on, such as 2026-01-29T14:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(super) from: Option<OffsetDateTime>,
+    /// Only what was said up to this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(super) to: Option<OffsetDateTime>,
     /// What is looked for
     #[arg(value_name = "TOPIC", required = true, trailing_var_arg = true)]
     pub(super) topic: Vec<String>,
+}
+
+/// Reads a time of RFC 3339.
+fn time(text: &str) -> Result<OffsetDateTime, String> {
+    OffsetDateTime::parse(text, &Rfc3339)
+        .map_err(|error| format!("{error}; give a time such as 2026-01-29T14:00:00Z"))
 }
 
 /// Runs `recover`.
@@ -97,6 +86,8 @@ pub(crate) fn recover(args: &RecoverArgs) -> Outcome {
     let filter = Filter {
         path: args.path.clone(),
         tool: args.tool.clone(),
+        from: args.from,
+        to: args.to,
         ..Filter::default()
     };
     let topic = args.topic.join(" ");
@@ -107,33 +98,15 @@ pub(crate) fn recover(args: &RecoverArgs) -> Outcome {
     };
     let hits = hits.map_err(fail)?;
     for hit in &hits {
-        report::print(&told(hit, args.place.format))?;
+        match args.place.format {
+            Format::Json => report::print(&json!(hit).to_string())?,
+            Format::Text => report::print(&hit.to_string())?,
+        }
     }
     if hits.is_empty() {
         output::note("nothing was found; try other words, or `--exact` with a part of the text");
     }
     Ok(Verdict::Fine)
-}
-
-fn told(hit: &Hit, format: Format) -> String {
-    let (first, last) = hit.lines;
-    match format {
-        Format::Json => json!({
-            "rank": hit.rank,
-            "file": hit.file,
-            "lines": [first, last],
-            "message": hit.message,
-            "role": hit.role,
-            "tool": hit.tool,
-            "score": hit.score,
-            "text": hit.text,
-        })
-        .to_string(),
-        Format::Text => format!(
-            "{}. {}:{first}-{last} ({})\n{}\n",
-            hit.rank, hit.file, hit.role, hit.text
-        ),
-    }
 }
 
 /// Give lines of a file that left the list

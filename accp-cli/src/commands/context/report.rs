@@ -41,13 +41,3 @@ fn intent(events: &[Event]) -> &'static str {
         _ => "verbatim",
     }
 }
-
-/// Returns a share of a window in words.
-pub(super) fn share(window: &Window, tokens: u64) -> String {
-    format!(
-        "{tokens} of {} tokens, {:.0} %, {}",
-        window.room(),
-        window.share(tokens) * 100.0,
-        window.state(tokens)
-    )
-}

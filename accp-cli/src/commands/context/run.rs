@@ -1,6 +1,6 @@
 //! `accp context do`: the quick commands, in the words of the specification (CTX-57 to CTX-61).
 
-use super::{Place, Size, compress, look};
+use super::{Place, Size, Summary, compress, look};
 use crate::input::InputArg;
 use crate::outcome::{Failure, Outcome};
 
@@ -38,6 +38,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             size,
             messages: None,
             report: None,
+            summary: Summary::default(),
             force: true,
             writes: None,
             input: InputArg {
@@ -51,6 +52,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             exact: false,
             path: None,
             tool: None,
+            from: None,
+            to: None,
             topic: words[1..].iter().map(ToString::to_string).collect(),
         }),
         ["show", "session", "intent"] => look::intent(&look::IntentArgs { place }),

@@ -1,5 +1,6 @@
 //! What a search finds, and what it looks at.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use rusqlite::types::ToSql;
@@ -10,7 +11,7 @@ use super::fault::Fault;
 use super::fill::MARK;
 
 /// A section that a search found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Hit {
     /// The place among all hits, from 1.
     pub rank: usize,
@@ -28,6 +29,21 @@ pub struct Hit {
     pub score: f64,
     /// The text of the section.
     pub text: String,
+}
+
+impl fmt::Display for Hit {
+    /// Writes the place, and the text below it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (first, last) = self.lines;
+        let Self {
+            rank,
+            file,
+            role,
+            text,
+            ..
+        } = self;
+        writeln!(f, "{rank}. {file}:{first}-{last} ({role})\n{text}")
+    }
 }
 
 /// What a search looks at. The default looks at everything.

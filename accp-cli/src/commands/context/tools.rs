@@ -1,0 +1,79 @@
+//! Commands for models: `tools`, `call` and `mcp`.
+
+use accp_ctx::Form;
+use accp_ctx::disk::tools::{Tool, call as called};
+use serde_json::{Value as Json, json};
+
+use super::{Messages, Place, report};
+use crate::choices::Format;
+use crate::outcome::{Failure, Outcome, Verdict};
+
+/// Give the definitions of three tools for a request: a model finds with them what left its list
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp context tools --messages anthropic > tools.json")]
+pub(crate) struct ToolsArgs {
+    /// The form of the request
+    #[arg(long, value_enum, default_value = "openai")]
+    messages: Messages,
+}
+
+/// Runs `tools`.
+pub(crate) fn tools(args: &ToolsArgs) -> Outcome {
+    let form = Form::from(args.messages);
+    let all = Tool::ALL.map(|tool| tool.definition(form));
+    report::print(&json!(all).to_string())?;
+    Ok(Verdict::Fine)
+}
+
+/// Do what a model has called: context_read, context_recover or context_status
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp context call --session trip context_recover '{\"topic\":\"flight number\"}'")]
+pub(crate) struct CallArgs {
+    #[command(flatten)]
+    place: Place,
+    /// The name of the tool
+    #[arg(value_name = "TOOL")]
+    tool: String,
+    /// The arguments as JSON, as the model has written them
+    #[arg(value_name = "ARGUMENTS", default_value = "{}")]
+    arguments: String,
+}
+
+/// Runs `call`.
+pub(crate) fn call(args: &CallArgs) -> Outcome {
+    let arguments: Json = serde_json::from_str(&args.arguments).map_err(|error| {
+        let text = "give the arguments as one object, such as '{\"topic\":\"flight number\"}'";
+        Failure::Input(format!("the arguments are not JSON: {error}; {text}"))
+    })?;
+    let place = &args.place;
+    let answer = called(&place.root, &place.session, &args.tool, &arguments);
+    let answer = answer.map_err(|error| Failure::Input(error.to_string()))?;
+    match place.format {
+        Format::Json => report::print(&answer.json.to_string())?,
+        Format::Text => report::print(&answer.text)?,
+    }
+    Ok(Verdict::Fine)
+}
+
+/// Serve the three tools over MCP on stdin and stdout, until the client closes them
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp context mcp --session trip --root Memory/Shared")]
+pub(crate) struct McpArgs {
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Runs `mcp`.
+pub(crate) fn mcp(args: &McpArgs) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|error| Failure::Misuse(format!("no thread: {error}")))?;
+    let Place { root, session, .. } = args.place.clone();
+    let served = runtime.block_on(accp_mcp::serve_context_stdio(root, session));
+    served.map_err(|error| Failure::Input(error.to_string()))?;
+    Ok(Verdict::Fine)
+}

@@ -1,0 +1,141 @@
+//! The summary with views: all that the rules say has to stand, then the newest messages that left, within the room.
+
+mod common;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use accp_ctx::disk::{Context, Options};
+use accp_ctx::{Form, MessageList, SessionId, Summarizer, Tier, Views, Window, Writes};
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+use time::OffsetDateTime;
+
+use common::lists;
+use common::lists::render;
+use common::quarters::Quarters;
+
+const SECTIONS: [&str; 8] = [
+    "### Session Intent",
+    "### Artifacts Created",
+    "### Key Decisions",
+    "### Current Progress",
+    "### Critical Facts",
+    "### Next Steps",
+    "### Recovery References",
+    "### Messages That Left",
+];
+
+/// Returns the list that comes out, and whether tier 3 acted.
+fn compressed(
+    list: &MessageList,
+    size: u64,
+    summarizer: &dyn Summarizer,
+) -> Option<(MessageList, bool)> {
+    let root = tempfile::tempdir().unwrap();
+    let window = Window::of(size).unwrap();
+    let options = Options {
+        window: &window,
+        counter: &Quarters,
+        writes: &Writes::default(),
+        summarizer,
+        work: Path::new(""),
+        force: false,
+        now: OffsetDateTime::UNIX_EPOCH,
+    };
+    let mut context = Context::open(root.path(), SessionId::new("s").unwrap()).unwrap();
+    let done = context.compress(list, &options, &mut ()).ok()?;
+    assert!(done.after <= window.room());
+    let has_summed_up = done.events.iter().any(|event| event.tier == Tier::Three);
+    Some((done.list, has_summed_up))
+}
+
+/// Returns the text of the only summary.
+fn summary(list: &MessageList) -> String {
+    let text = list.to_string();
+    let all: Json = serde_json::from_str(&text).unwrap();
+    let texts = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|message| message["content"].as_str());
+    let mut found = texts.filter(|text| text.contains(SECTIONS[0]));
+    let summary = found.next().unwrap().to_owned();
+    assert_eq!(found.next(), None);
+    summary
+}
+
+/// A talk of so many turns about flour; the first one says a constraint.
+fn talk(turns: usize) -> MessageList {
+    let mut all = vec![
+        json!({ "role": "user", "content": "Plan the bread of the week. Never use more than 40 kg of rye." }),
+    ];
+    for turn in 0..turns {
+        all.push(json!({ "role": "assistant", "content": format!("On day {turn} we bake loaf {turn}: {}", "a long dough. ".repeat(12)) }));
+        all.push(json!({ "role": "user", "content": format!("And day {}?", turn + 1) }));
+    }
+    MessageList::read(&Json::from(all).to_string(), Some(Form::OpenAi)).unwrap()
+}
+
+#[test]
+fn the_newest_messages_that_left_stand_behind_what_the_rules_say() {
+    let list = talk(40);
+    let views = Views::new(Arc::new(Quarters));
+    let (by_rules, _) = compressed(&list, 2_500, &()).unwrap();
+    let (by_views, _) = compressed(&list, 2_500, &views).unwrap();
+    let (by_rules, by_views) = (summary(&by_rules), summary(&by_views));
+    assert!(!by_rules.contains(SECTIONS[7]));
+    let mut rest = &*by_views;
+    for section in SECTIONS {
+        rest = rest.split_once(section).expect(section).1;
+    }
+    // What stands in the list is not said again, and no message is passed over.
+    let days: Vec<usize> = rest
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("user: And day ")?
+                .strip_suffix('?')?
+                .parse()
+                .ok()
+        })
+        .collect();
+    assert!(days.len() > 1, "{rest}");
+    assert!(
+        days.windows(2).all(|pair| pair[1] == pair[0] + 1),
+        "{days:?}"
+    );
+    assert!(by_views.contains("Never use more than 40 kg of rye."));
+    assert!(by_views.contains("> Plan the bread of the week."));
+}
+
+#[test]
+fn without_room_the_rules_stand() {
+    // All of the room is what has to stand: one long constraint.
+    let constraint = format!("Never {}.", "mix rye and oats ".repeat(20));
+    let mut all: Vec<Json> = serde_json::from_str(&talk(40).to_string()).unwrap();
+    all[0]["content"] = constraint.clone().into();
+    let list = MessageList::read(&Json::from(all).to_string(), Some(Form::OpenAi)).unwrap();
+    let views = Views::new(Arc::new(Quarters));
+    let (list, has_summed_up) = compressed(&list, 2_000, &views).unwrap();
+    assert!(has_summed_up);
+    let summary = summary(&list);
+    assert!(summary.contains("mix rye and oats"), "{summary}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// In each form the list is valid and inside its window, with views and without.
+    #[test]
+    fn lists_with_views_are_valid_and_fit(script in lists::script(), size in 600u64..3_000) {
+        let views = Views::new(Arc::new(Quarters));
+        for form in Form::ALL {
+            let list = lists::list(form, &render::messages(form, &script));
+            let by_rules = compressed(&list, size, &());
+            let by_views = compressed(&list, size, &views);
+            prop_assert_eq!(by_rules.is_some(), by_views.is_some());
+            if let Some((list, _)) = by_views {
+                prop_assert!(accp_ctx::check(&list).is_empty());
+            }
+        }
+    }
+}

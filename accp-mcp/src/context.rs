@@ -1,0 +1,140 @@
+//! The tools with which a model finds what left its list, over MCP.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use accp_ctx::SessionId;
+use accp_ctx::disk::tools::{self, Tool as ContextTool, ToolError};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode,
+    Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
+    ServerConfig, Tool, ToolAnnotations,
+};
+use rmcp::service::{RequestContext, serve_server};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::Value as Json;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::Error;
+
+/// What the server says to the model of itself.
+const INSTRUCTIONS: &str = "This conversation is longer than its window, so results and old turns move to files. What you miss is there: \
+     context_recover searches it, context_read reads it, and context_status says how full the window is.";
+
+/// Serves the tools of CTX-001 for a session below a root over standard input and output, until the client closes
+/// them: `context_read`, `context_recover` and `context_status`. Nothing else may write to standard output.
+///
+/// The session need not have begun: `context_recover` and `context_status` say so until it has.
+///
+/// ```no_run
+/// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = accp_ctx::SessionId::new("trip")?;
+/// accp_mcp::serve_context_stdio("Memory/Shared", session).await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`Error::Mcp`] when the client does not speak MCP.
+pub async fn serve_context_stdio(
+    root: impl Into<PathBuf>,
+    session: SessionId,
+) -> Result<(), Error> {
+    let (read, write) = rmcp::transport::stdio();
+    serve_context_on(root, session, read, write).await
+}
+
+/// Serves these tools over a pair of streams: one message of JSON-RPC a line.
+///
+/// # Errors
+/// See [`serve_context_stdio`].
+pub async fn serve_context_on(
+    root: impl Into<PathBuf>,
+    session: SessionId,
+    read: impl AsyncRead + Send + Unpin + 'static,
+    write: impl AsyncWrite + Send + Unpin + 'static,
+) -> Result<(), Error> {
+    let root = root.into();
+    let running = serve_server(Server { root, session }, (read, write)).await;
+    let running = running.map_err(|error| Error::Mcp(error.to_string()))?;
+    let ended = running.waiting().await;
+    ended
+        .map(drop)
+        .map_err(|error| Error::Mcp(error.to_string()))
+}
+
+/// The server of one session.
+struct Server {
+    root: PathBuf,
+    session: SessionId,
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let version = env!("CARGO_PKG_VERSION");
+        ServerConfig::new(capabilities)
+            .with_server_info(
+                Implementation::new("accp-context", version).with_title("ACCP context"),
+            )
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let all = ContextTool::ALL.map(defined);
+        Ok(ListToolsResult::with_all_items(all.to_vec()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let mut all = ContextTool::ALL.into_iter();
+        all.find(|tool| tool.name() == name).map(defined)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let (root, session) = (self.root.clone(), self.session.clone());
+        let called = tokio::task::spawn_blocking(move || {
+            let arguments = Json::Object(request.arguments.unwrap_or_default());
+            tools::call(&root, &session, &request.name, &arguments)
+        });
+        let answer = called
+            .await
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        match answer {
+            Ok(answer) => {
+                let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
+                result.structured_content = Some(answer.json);
+                Ok(result.into())
+            }
+            Err(error @ ToolError::Unknown(_)) => Err(ErrorData::new(
+                ErrorCode::INVALID_PARAMS,
+                error.to_string(),
+                None,
+            )),
+            // The model reads this, and can do better.
+            Err(error) => {
+                let text = ContentBlock::text(error.to_string());
+                Ok(CallToolResult::error(vec![text]).into())
+            }
+        }
+    }
+}
+
+/// Returns a tool as MCP lists it.
+fn defined(tool: ContextTool) -> Tool {
+    let schema = match tool.parameters() {
+        Json::Object(schema) => schema,
+        _ => JsonObject::new(),
+    };
+    let kind = ToolAnnotations::new().read_only(true).open_world(false);
+    Tool::new(tool.name(), tool.description(), Arc::new(schema))
+        .with_title(tool.title())
+        .annotate(kind)
+}
