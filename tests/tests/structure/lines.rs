@@ -61,9 +61,10 @@ const BUDGETS: [Budget; 5] = [
         until_then: 0,
     },
     Budget {
+        // 40 more than before models had tools, and a summary could have views.
         of: "the command for lists of messages",
         counts: |file| file.starts_with(LISTS),
-        goal: 950,
+        goal: 990,
         until_then: 0,
     },
     Budget {
