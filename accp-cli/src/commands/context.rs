@@ -10,7 +10,7 @@ mod run;
 use std::path::PathBuf;
 
 use accp_ctx::disk::{Context, ContextError, Options};
-use accp_ctx::{Form, MessageList, SessionId, Window, Writes};
+use accp_ctx::{Form, LEXICAL, MessageList, SessionId, Window, Writes};
 use accp_tokens::Bpe;
 use clap::ValueEnum;
 use time::{OffsetDateTime, UtcOffset};
@@ -177,6 +177,7 @@ fn options<'o>(
         counter,
         writes,
         summarizer: &(),
+        judges: LEXICAL,
         work: std::path::Path::new(""),
         force: false,
         now,

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::kind::{Case, Drift, Indicator};
+use super::case::{Case, Sign};
+use super::kind::Indicator;
 use crate::message::Role;
 use crate::prose::{Sentence, sentences, stem, topics};
 use crate::said::Said;
@@ -176,9 +177,9 @@ const ASKING: [&str; 62] = [
 ];
 
 /// Returns a sign for each question that the archive answers.
-pub(super) fn judge(case: &Case<'_>) -> Vec<Drift> {
+pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
     let all = sentences(&case.message.text);
-    let mut found: Vec<Drift> = Vec::new();
+    let mut found: Vec<Sign> = Vec::new();
     for (at, sentence) in all.iter().enumerate() {
         let wants = sentence.has(&WANTS);
         if !(sentence.asks || wants) || sentence.begins(&OFFERS) || sentence.has(&CONSENT) {
@@ -197,7 +198,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Drift> {
                 clipped(&answer)
             );
             if found.iter().all(|known| known.messages != [message]) {
-                found.push(Drift::new(
+                found.push(Sign::new(
                     Indicator::Clarification,
                     evidence,
                     vec![message],

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use accp_registry::words;
 
-use super::kind::{Case, Drift, Indicator};
+use super::case::{Case, Sign};
+use super::kind::Indicator;
 use crate::brief::Item;
 use crate::message::Role;
 use crate::prose::{Sentence, sentences, topics};
@@ -110,7 +111,7 @@ const LOOKING: [&str; 9] = [
 const DOCUMENT: usize = 1500;
 
 /// Returns a sign if a message ends the task while something of it is open.
-pub(super) fn judge(case: &Case<'_>) -> Option<Drift> {
+pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
     let all = sentences(&case.message.text);
     let end = all.iter().position(ends)?;
     // A message that goes on with work does not end it.
@@ -124,7 +125,7 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Drift> {
         .or_else(|| partial(case))
         .or_else(|| promised(case));
     let (message, what) = open?;
-    Some(Drift::new(
+    Some(Sign::new(
         Indicator::Done,
         format!("says \"{claim}\", but {what}"),
         vec![message],
