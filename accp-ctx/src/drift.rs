@@ -7,7 +7,9 @@ mod done;
 mod judge;
 mod kind;
 mod missing;
+mod thing;
 mod unrelated;
+mod untouched;
 
 pub use case::{Case, Sign};
 pub(crate) use judge::judged;

@@ -6,6 +6,7 @@ use accp_registry::words;
 
 use super::case::{Case, Sign};
 use super::kind::Indicator;
+use super::untouched::{LOOKING, untouched};
 use crate::brief::Item;
 use crate::message::Role;
 use crate::prose::{Sentence, sentences, topics};
@@ -103,10 +104,6 @@ const MAKES: [&str; 25] = [
     "file",
     "results in",
 ];
-/// Words in the names of tools that only look.
-const LOOKING: [&str; 9] = [
-    "get", "list", "search", "find", "read", "view", "show", "open", "cat",
-];
 /// A longer message is a document, and names files that it does not ask for.
 const DOCUMENT: usize = 1500;
 
@@ -123,7 +120,8 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
     let claim = &all.get(end)?.text;
     let open = files(case)
         .or_else(|| partial(case))
-        .or_else(|| promised(case));
+        .or_else(|| promised(case))
+        .or_else(|| untouched(case));
     let (message, what) = open?;
     Some(Sign::new(
         Indicator::Done,
