@@ -22,7 +22,7 @@ pub(crate) use constraint::{Constraint, Force, contradicts};
 pub(crate) use fact::Known;
 pub(crate) use fit::{NoRoom, Room};
 pub(crate) use form::Head;
-pub(crate) use item::Item;
+pub(crate) use item::{Item, clipped};
 pub(crate) use progress::Progress;
 
 /// What a summary says of the messages that have left a list. Each item keeps the index of its message.

@@ -32,7 +32,7 @@ mod writes;
 
 pub use archive::{Archive, ArchiveError, Archived, Section, Sections};
 pub use check::check;
-pub use drift::{DriftEvent, Indicator, Severity};
+pub use drift::{Case, DriftEvent, Indicator, Judge, LEXICAL, Lexical, Severity, Sign};
 pub use event::{Event, Intent, Tier};
 pub use finding::{Code, Finding};
 pub use form::Form;

@@ -10,7 +10,7 @@ use accp_frame::TokenCounter;
 use time::OffsetDateTime;
 
 use crate::check::check;
-use crate::drift::DriftEvent;
+use crate::drift::{DriftEvent, Judge};
 use crate::event::Event;
 use crate::finding::Finding;
 use crate::hooks::Hooks;
@@ -64,6 +64,8 @@ pub struct Means<'m> {
     pub world: &'m dyn World,
     /// Sums up what leaves.
     pub summarizer: &'m dyn Summarizer,
+    /// Look for drift after a summary: [`LEXICAL`](crate::LEXICAL), or others. Nobody looks if there are none.
+    pub judges: &'m [&'m dyn Judge],
     /// Whether tiers 1 and 2 act under their limit too.
     pub force: bool,
     /// The time, in the zone that logs have.
@@ -204,7 +206,7 @@ impl Session {
     /// them; a program that has a place of its own for files does both.
     ///
     /// ```
-    /// use accp_ctx::{Form, Means, MessageList, Session, SessionId, Window, World, Writes};
+    /// use accp_ctx::{Form, LEXICAL, Means, MessageList, Session, SessionId, Window, World, Writes};
     /// use accp_tokens::Bpe;
     ///
     /// struct Nothing;
@@ -221,6 +223,7 @@ impl Session {
     ///     writes: &Writes::default(),
     ///     world: &Nothing,
     ///     summarizer: &(),
+    ///     judges: LEXICAL,
     ///     force: false,
     ///     now: time::OffsetDateTime::UNIX_EPOCH,
     /// };

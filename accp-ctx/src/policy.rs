@@ -9,6 +9,7 @@ use accp_context::policy::{self, Agent, Kind as SegmentKind, Opening, Policy, Se
 use serde_json::{Map, Value as Json};
 use time::{Duration, OffsetDateTime};
 
+use crate::drift::LEXICAL;
 use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::Role;
@@ -144,6 +145,7 @@ impl Policy for Ctx {
             writes: &self.writes,
             world: &held.files,
             summarizer: &*self.summarizer,
+            judges: LEXICAL,
             force: false,
             now: OffsetDateTime::UNIX_EPOCH
                 + Duration::seconds(i64::try_from(held.read).unwrap_or(0)),

@@ -19,6 +19,12 @@ const COMMON: &str = " a about after again all also am an and any are as at be b
     yes you your i'd i'll i'm i've it's let's that's we'll you'd you'll you're don't doesn't didn't can't isn't \
     must never always ";
 
+/// Words that German, Dutch, French, Spanish, Italian and Portuguese sentences are full of, and English ones are not.
+const FOREIGN: &str = " der die das und ist nicht ich sie wir f\u{fc}r mit auf ein eine einen einer zu von den dem des \
+    ihre ihr ihren bitte auch noch jetzt werde kann haben sind wird wie zum zur het een niet voor met zijn wij uw ik op \
+    dat je la les et pas vous nous pour avec une du au sur votre vos que qui quel es por para una su sus m\u{e1}s y il gli \
+    che di non della sono vostro o uma n\u{e3}o seu sua em ";
+
 /// A sentence of prose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sentence {
@@ -124,6 +130,21 @@ pub(crate) fn plain(text: &str) -> String {
         }
     }
     out
+}
+
+/// Returns whether a text may be English: most letters are ASCII, and words of other languages are not in the
+/// majority. Code, names and numbers may be.
+pub(crate) fn may_be_english(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_alphabetic());
+    let (ascii, other): (Vec<_>, Vec<_>) = letters.partition(char::is_ascii);
+    let plain = plain(text);
+    let count = |list| {
+        plain
+            .split_whitespace()
+            .filter(|word| has(list, word))
+            .count()
+    };
+    other.len() * 8 <= ascii.len() && count(FOREIGN) <= count(COMMON)
 }
 
 /// Returns the words of a text that say what it is about, without their endings.
@@ -348,6 +369,29 @@ mod tests {
         let wrapped =
             "This line is a long one that goes on and on until its end and\nthen in the next.";
         assert_eq!(texts(wrapped), [wrapped.replace('\n', " ")]);
+    }
+
+    #[test]
+    fn other_languages_are_told_from_english() {
+        for text in [
+            "Was ist Ihre Kundennummer?",
+            "Ich habe die Aufgabe erledigt.",
+            "La tarea es completa para el cliente.",
+            "Quel est votre num\u{e9}ro de client ?",
+            "\u{304a}\u{5ba2}\u{69d8}\u{756a}\u{53f7}\u{306f}\u{4f55}\u{3067}\u{3059}\u{304b}\u{ff1f}",
+            "\u{4efb}\u{52a1}\u{5df2}\u{5b8c}\u{6210}\u{3002} OK",
+        ] {
+            assert!(!may_be_english(text), "{text}");
+        }
+        for text in [
+            "Task complete.",
+            "",
+            "What is the price of Br\u{f6}tchen?",
+            "grep -rn foo src",
+            "41 12.5",
+        ] {
+            assert!(may_be_english(text), "{text}");
+        }
     }
 
     #[test]

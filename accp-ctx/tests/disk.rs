@@ -12,7 +12,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use accp_ctx::disk::{Compressed, Context, ContextError, Options};
-use accp_ctx::{Form, MessageList, SessionId, Tier, Window, Writes};
+use accp_ctx::{Form, LEXICAL, MessageList, SessionId, Tier, Window, Writes};
 use accp_store::files::{Files, Os};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
@@ -73,6 +73,7 @@ fn compress<F: Files>(context: &mut Context<F>, turns: usize) -> Result<Compress
         counter: &Quarters,
         writes: &Writes::default(),
         summarizer: &(),
+        judges: LEXICAL,
         work: Path::new("nowhere"),
         force: false,
         now: OffsetDateTime::UNIX_EPOCH + Duration::seconds(second),

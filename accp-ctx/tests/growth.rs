@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use accp_ctx::disk::{Compressed, Context, ContextError, Options};
-use accp_ctx::{Form, Message, MessageList, PlanError, SessionId, Tier, Window, Writes, check};
+use accp_ctx::{
+    Form, LEXICAL, Message, MessageList, PlanError, SessionId, Tier, Window, Writes, check,
+};
 use common::lists::{any_messages, list};
 use common::quarters::Quarters;
 use proptest::prelude::*;
@@ -23,6 +25,7 @@ fn compress(root: &Path, list: &MessageList, window: &Window) -> Result<Compress
         counter: &Quarters,
         writes: &Writes::default(),
         summarizer: &(),
+        judges: LEXICAL,
         work: root,
         force: false,
         now: OffsetDateTime::UNIX_EPOCH,

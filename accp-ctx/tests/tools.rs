@@ -8,7 +8,7 @@ use std::path::Path;
 
 use accp_ctx::disk::tools::{Tool, ToolError, call};
 use accp_ctx::disk::{Context, Options};
-use accp_ctx::{Form, MessageList, SessionId, Window, Writes};
+use accp_ctx::{Form, LEXICAL, MessageList, SessionId, Window, Writes};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use time::OffsetDateTime;
@@ -40,6 +40,7 @@ fn root() -> TempDir {
         counter: &Quarters,
         writes: &Writes::default(),
         summarizer: &(),
+        judges: LEXICAL,
         work: Path::new(""),
         force: false,
         now: OffsetDateTime::UNIX_EPOCH,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use accp_ctx::disk::{Context, Options};
-use accp_ctx::{Form, MessageList, SessionId, Summarizer, Tier, Views, Window, Writes};
+use accp_ctx::{Form, LEXICAL, MessageList, SessionId, Summarizer, Tier, Views, Window, Writes};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use time::OffsetDateTime;
@@ -39,6 +39,7 @@ fn compressed(
         counter: &Quarters,
         writes: &Writes::default(),
         summarizer,
+        judges: LEXICAL,
         work: Path::new(""),
         force: false,
         now: OffsetDateTime::UNIX_EPOCH,

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use accp_ctx::disk::{Context, ContextError, Options};
-use accp_ctx::{Form, MessageList, SessionId, Summarizer, Views, Window, Writes};
+use accp_ctx::{Form, LEXICAL, MessageList, SessionId, Summarizer, Views, Window, Writes};
 use accp_tokens::Bpe;
 use clap::ValueEnum;
 use time::{OffsetDateTime, UtcOffset};
@@ -196,6 +196,7 @@ fn options<'o>(
         counter,
         writes,
         summarizer: &(),
+        judges: LEXICAL,
         work: std::path::Path::new(""),
         force: false,
         now,

@@ -10,7 +10,7 @@ use time::format_description::well_known::Rfc3339;
 use super::cold::{Cold, Kept, KeptFile};
 use super::error::{ContextError, failed};
 use super::writer::{Here, Writer};
-use crate::drift::DriftEvent;
+use crate::drift::{DriftEvent, Judge};
 use crate::event::Event;
 use crate::form::Form;
 use crate::hooks::Hooks;
@@ -37,6 +37,8 @@ pub struct Options<'o> {
     pub writes: &'o Writes,
     /// Sums up what leaves.
     pub summarizer: &'o dyn Summarizer,
+    /// Look for drift after a summary: [`LEXICAL`](crate::LEXICAL), or others. Nobody looks if there are none.
+    pub judges: &'o [&'o dyn Judge],
     /// Where relative paths of written files begin.
     pub work: &'o Path,
     /// Whether tiers 1 and 2 act under their limit too.
@@ -56,6 +58,7 @@ impl<'o> Options<'o> {
             writes: self.writes,
             world,
             summarizer: self.summarizer,
+            judges: self.judges,
             force: self.force,
             now: self.now,
         }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::kind::{Case, Drift, Indicator};
+use super::case::{Case, Sign};
+use super::kind::Indicator;
+use super::thing::things;
 use crate::message::Role;
 use crate::prose::{Sentence, sentences, stem, topics};
 use crate::said::Said;
@@ -176,9 +178,9 @@ const ASKING: [&str; 62] = [
 ];
 
 /// Returns a sign for each question that the archive answers.
-pub(super) fn judge(case: &Case<'_>) -> Vec<Drift> {
+pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
     let all = sentences(&case.message.text);
-    let mut found: Vec<Drift> = Vec::new();
+    let mut found: Vec<Sign> = Vec::new();
     for (at, sentence) in all.iter().enumerate() {
         let wants = sentence.has(&WANTS);
         if !(sentence.asks || wants) || sentence.begins(&OFFERS) || sentence.has(&CONSENT) {
@@ -197,11 +199,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Drift> {
                 clipped(&answer)
             );
             if found.iter().all(|known| known.messages != [message]) {
-                found.push(Drift::new(
-                    Indicator::Clarification,
-                    evidence,
-                    vec![message],
-                ));
+                found.push(Sign::new(Indicator::Clarification, evidence, vec![message]));
             }
         }
     }
@@ -212,9 +210,15 @@ fn clipped(text: &str) -> String {
     text.chars().take(160).collect()
 }
 
-/// Returns the words of what a sentence asks for.
+/// Returns the words of what a sentence asks for: of the first thing that it names, or else all of its words.
 fn wanted(sentence: &Sentence) -> BTreeSet<String> {
-    let mut wanted = topics(&sentence.text);
+    let things = things(&sentence.text).into_iter();
+    let mut things = things.map(|thing| without_asking(topics(&thing)));
+    let first = things.find(|words| !words.is_empty());
+    first.unwrap_or_else(|| without_asking(topics(&sentence.text)))
+}
+
+fn without_asking(mut wanted: BTreeSet<String>) -> BTreeSet<String> {
     for word in ASKING {
         wanted.remove(&stem(word));
         wanted.remove(word);
@@ -245,6 +249,21 @@ fn answer(
         .or_else(|| fact.map(|fact| (fact.message, format!("{} {}", fact.name, fact.value))))
         .or_else(|| replied(wanted, case.archive))
         .or_else(|| decided(wanted, question, case))
+        .or_else(|| called(wanted, case.archive))
+}
+
+/// Returns an argument of this name that an earlier call had. Whoever called with it had its value.
+fn called(wanted: &BTreeSet<String>, archive: &[Said]) -> Option<(usize, String)> {
+    let calls = archive.iter().rev();
+    let mut calls = calls.flat_map(|said| said.calls.iter().map(|call| (said.index, call)));
+    calls.find_map(|(index, call)| {
+        let mut arguments = call.arguments.as_object()?.iter();
+        let (name, value) = arguments.find(|(name, value)| {
+            let is_value = value.is_string() || value.is_number();
+            is_value && wanted.len() > 1 && *wanted == topics(&name.replace('_', " "))
+        })?;
+        Some((index, format!("{name} {value}")))
+    })
 }
 
 /// Returns a statement of a user or an assistant that has all that is asked for and says something of it.

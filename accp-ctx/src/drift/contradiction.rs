@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::kind::{Case, Drift, Indicator};
+use super::case::{Case, Sign};
+use super::kind::Indicator;
 use crate::brief::{Item, contradicts};
 use crate::message::Role;
 use crate::prose::{Sentence, plain, sentences, stem, topics};
@@ -154,7 +155,7 @@ fn chosen(text: &str) -> BTreeSet<String> {
 }
 
 /// Returns a sign for each decision that a message contradicts.
-pub(super) fn judge(case: &Case<'_>) -> Vec<Drift> {
+pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
     let all = sentences(&case.message.text);
     let decisions: Vec<_> = case.brief.decisions.iter().map(Decided::of).collect();
     let mut found = Vec::new();
@@ -177,7 +178,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Drift> {
                 "says \"{}\", but message {message} decided: {text}",
                 sentence.text
             );
-            found.push(Drift::new(
+            found.push(Sign::new(
                 Indicator::Contradiction,
                 evidence,
                 vec![*message],

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use accp_registry::words;
 
-use super::kind::{Case, Drift, Indicator};
+use super::case::{Case, Sign};
+use super::kind::Indicator;
+use super::untouched::{LOOKING, untouched};
 use crate::brief::Item;
 use crate::message::Role;
 use crate::prose::{Sentence, sentences, topics};
@@ -102,15 +104,11 @@ const MAKES: [&str; 25] = [
     "file",
     "results in",
 ];
-/// Words in the names of tools that only look.
-const LOOKING: [&str; 9] = [
-    "get", "list", "search", "find", "read", "view", "show", "open", "cat",
-];
 /// A longer message is a document, and names files that it does not ask for.
 const DOCUMENT: usize = 1500;
 
 /// Returns a sign if a message ends the task while something of it is open.
-pub(super) fn judge(case: &Case<'_>) -> Option<Drift> {
+pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
     let all = sentences(&case.message.text);
     let end = all.iter().position(ends)?;
     // A message that goes on with work does not end it.
@@ -122,9 +120,10 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Drift> {
     let claim = &all.get(end)?.text;
     let open = files(case)
         .or_else(|| partial(case))
-        .or_else(|| promised(case));
+        .or_else(|| promised(case))
+        .or_else(|| untouched(case));
     let (message, what) = open?;
-    Some(Drift::new(
+    Some(Sign::new(
         Indicator::Done,
         format!("says \"{claim}\", but {what}"),
         vec![message],

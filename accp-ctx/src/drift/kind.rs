@@ -1,9 +1,6 @@
-//! The indicators of drift, and what a judge sees and says.
+//! The indicators of drift, and what the log says of a sign.
 
 use serde::{Deserialize, Serialize};
-
-use crate::brief::Brief;
-use crate::said::Said;
 
 /// A sign that a model has lost its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -75,19 +72,6 @@ impl Severity {
     }
 }
 
-/// What a judge sees.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Case<'c> {
-    /// The brief of the summary.
-    pub(crate) brief: &'c Brief,
-    /// The messages of the archive.
-    pub(crate) archive: &'c [Said],
-    /// The list before the message, with the summary.
-    pub(crate) list: &'c [Said],
-    /// The message of the assistant.
-    pub(crate) message: &'c Said,
-}
-
 /// A sign of drift, as the log has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriftEvent {
@@ -103,26 +87,4 @@ pub struct DriftEvent {
     pub evidence: String,
     /// Whether archived messages that answer it were put into the list.
     pub recovered: bool,
-}
-
-/// A sign of drift in a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Drift {
-    pub(crate) indicator: Indicator,
-    pub(crate) severity: Severity,
-    /// What the judge saw, for people.
-    pub(crate) evidence: String,
-    /// The archived messages that answer it, by their indices.
-    pub(crate) messages: Vec<usize>,
-}
-
-impl Drift {
-    pub(super) fn new(indicator: Indicator, evidence: String, messages: Vec<usize>) -> Self {
-        Self {
-            indicator,
-            severity: indicator.severity(),
-            evidence,
-            messages,
-        }
-    }
 }

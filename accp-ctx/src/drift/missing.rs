@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::kind::{Case, Drift, Indicator};
+use super::case::{Case, Sign};
+use super::kind::Indicator;
 use crate::brief::Force;
 use crate::prose::{plain, sentences, topics};
 use crate::said::Said;
 
 /// Returns a sign for each constraint that neither stands in the list nor has been replaced.
-pub(super) fn judge(case: &Case<'_>) -> Vec<Drift> {
+pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
     let stands: Vec<String> = case.list.iter().map(|said| plain(&text(said))).collect();
     let stands_plain = |constraint: &str| {
         let wanted = plain(constraint);
@@ -38,7 +39,8 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Drift> {
     others
         .map(|one| {
             let evidence = format!("does not stand in the list: {}", one.item.text);
-            Drift::new(Indicator::Constraint, evidence, vec![one.item.message])
+            let sign = Sign::new(Indicator::Constraint, evidence, vec![one.item.message]);
+            sign.with_passage(&one.item.text)
         })
         .collect()
 }

@@ -48,12 +48,13 @@ impl Score {
 fn score(indicator: Indicator, held_out: bool, cases: &[cases::Labelled]) -> Score {
     let mut score = Score::default();
     for case in cases.iter().filter(|case| case.held_out == held_out) {
-        let signs = Lexical.judge(&Case {
+        let given = Case {
             brief: &case.brief,
             archive: &case.archive,
             list: &case.list,
             message: &case.message,
-        });
+        };
+        let signs = judged(LEXICAL, &given, usize::MAX);
         let sign = signs.iter().find(|sign| sign.indicator == indicator);
         let is_planted = case.is_faulty && case.indicator == indicator;
         match (sign, is_planted) {
@@ -86,7 +87,7 @@ const FLOORS: [[(f64, f64); 5]; 2] = [
         (0.95, 0.95),
     ],
     [
-        (0.95, 0.55),
+        (0.95, 0.78),
         (0.95, 0.95),
         (0.92, 0.95),
         (0.78, 0.73),

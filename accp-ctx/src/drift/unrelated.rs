@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::kind::{Case, Drift, Indicator};
+use super::case::{Case, Sign};
+use super::kind::Indicator;
 use crate::message::Role;
-use crate::prose::{Sentence, sentences, stem, topics};
+use crate::prose::{Sentence, may_be_english, sentences, stem, topics};
 
 /// Phrases that announce an action.
 const PLANS: [&str; 24] = [
@@ -60,8 +61,12 @@ const ACTING: [&str; 55] = [
 const LEAST: usize = 2;
 
 /// Returns a sign if none of a message's actions shares a word with the task.
-pub(super) fn judge(case: &Case<'_>) -> Option<Drift> {
+pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
     let (action, words) = action(case)?;
+    let task = case.brief.intent.iter().map(|item| &item.text);
+    if !task.chain([&action]).all(|text| may_be_english(text)) {
+        return None;
+    }
     let known = known(case);
     if words.len() < LEAST || words.iter().any(|word| is_known(word, &known)) {
         return None;
@@ -70,7 +75,7 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Drift> {
     let request = case.brief.request.as_ref().map(|item| item.message);
     let evidence =
         format!("shares no word with the intent, the facts and the last request: {action}");
-    Some(Drift::new(
+    Some(Sign::new(
         Indicator::Unrelated,
         evidence,
         intent.into_iter().chain(request).collect(),

@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 
 use super::planner::Planner;
 use crate::brief::Brief;
-use crate::drift::{Case, Drift, DriftEvent, Judge as _, Lexical};
+use crate::drift::{Case, DriftEvent, Sign, judged};
 use crate::message::{Message, Role};
 use crate::said::said;
 use crate::session::{Covers, Kind, Slot};
 
 /// How many messages of the assistant are watched after a summary.
 const WATCHED: usize = 6;
-/// The most of a window that recovered messages take, in percent.
+/// The most signs of one message. A judge may be a program of anyone's.
+const SIGNS: usize = 50;
+/// The most of a window that the messages take that are recovered at once, in percent.
 const RECOVERED: u64 = 10;
 
 impl Planner<'_> {
@@ -21,77 +23,61 @@ impl Planner<'_> {
         let Some(summed_up) = self.session.summed_up else {
             return;
         };
+        if self.means.judges.is_empty() {
+            return;
+        }
         let said = self.all.len();
         let assistant = |at: &usize| self.all[*at].role == Role::Assistant;
         let watched: Vec<_> = (summed_up..said).filter(assistant).take(WATCHED).collect();
         let new = self.session.originals.len();
-        let mut found: Vec<(usize, Drift)> = Vec::new();
+        let mut found: Vec<(usize, Sign)> = Vec::new();
         for at in watched.into_iter().filter(|at| *at >= new) {
-            found.extend(self.judged(at).into_iter().map(|drift| (at, drift)));
+            found.extend(self.judged(at).into_iter().map(|sign| (at, sign)));
         }
-        for (at, drift) in found {
-            let recovered = self.recover(&drift);
+        let recovered = self.recover(found.iter().map(|(_, sign)| sign));
+        for ((at, sign), recovered) in found.into_iter().zip(recovered) {
             self.drift.push(DriftEvent {
                 at: self.now(),
                 message: at,
-                indicator: drift.indicator,
-                severity: drift.severity,
-                evidence: drift.evidence,
+                indicator: sign.indicator,
+                severity: sign.severity,
+                evidence: sign.evidence,
                 recovered,
             });
         }
     }
 
     /// Judges one message of the assistant.
-    fn judged(&self, at: usize) -> Vec<Drift> {
+    fn judged(&self, at: usize) -> Vec<Sign> {
         let before = |slot: &&Slot| slot.covers.iter().all(|range| range.start < at);
         let slots: Vec<_> = self.draft.slots.iter().filter(before).collect();
         let is_shown = |slot: &&&Slot| matches!(slot.kind, Kind::Said | Kind::Cut);
         let shown = slots.iter().filter(is_shown).flat_map(|slot| &slot.covers);
         let stays: BTreeSet<usize> = shown.cloned().flatten().collect();
         let list = said(self.session.form, slots.iter().map(|slot| &slot.message));
-        Lexical.judge(&Case {
+        let case = Case {
             brief: &Brief::of(&self.all[..at], &stays, self.means.writes),
             archive: &self.all[..at],
             list: &list,
             message: &self.all[at],
-        })
+        };
+        judged(self.means.judges, &case, SIGNS)
     }
 
-    /// Puts the messages that answer a sign of drift into the list, as one message. Returns false if there are none,
-    /// they stand there already, or they have no room.
-    fn recover(&mut self, drift: &Drift) -> bool {
+    /// Puts what answers signs of drift into the list, as one message. Returns for each sign whether something was
+    /// put in: not if nothing answers it, or it has no room.
+    fn recover<'s>(&mut self, signs: impl Iterator<Item = &'s Sign>) -> Vec<bool> {
         let window = self.means.window;
-        let most = window
-            .tokens_at(RECOVERED)
-            .min(window.room().saturating_sub(self.total()));
-        let mut text = format!("## Recovered Context\n**Reason:** {}\n", drift.evidence);
-        let mut any = false;
-        for index in &drift.messages {
-            let Some(said) = self.all.get(*index) else {
-                continue;
-            };
-            let mut words = said.text.clone();
-            for result in &said.results {
-                words.push_str(&result.text);
-            }
-            let quoted: Vec<_> = words.lines().map(|line| format!("> {line}")).collect();
-            let more = format!("**Message {index}:**\n{}\n", quoted.join("\n"));
-            let both = Message::user(self.session.form, &format!("{text}{more}"));
-            if window.tokens(&both, self.means.counter) <= most {
-                text.push_str(&more);
-                any = true;
-            }
-        }
-        let message = Message::user(self.session.form, &text);
-        if !any
-            || self
-                .draft
-                .slots
-                .iter()
-                .any(|slot| slot.message.digest() == message.digest())
-        {
-            return false;
+        let room = window.room().saturating_sub(self.total());
+        let mut found = Recovered {
+            most: window.tokens_at(RECOVERED).min(room),
+            ..Recovered::default()
+        };
+        let recovered = signs.map(|sign| self.answer(sign, &mut found)).collect();
+        let message = Message::user(self.session.form, &found.text());
+        let stands = |slot: &Slot| slot.message.digest() == message.digest();
+        if found.parts.is_empty() || self.draft.slots.iter().any(stands) {
+            return vec![false; found.signs];
         }
         let units = self.units();
         // A call in flight stays at the end.
@@ -105,6 +91,61 @@ impl Planner<'_> {
                 kind: Kind::Recovered,
             },
         );
-        true
+        recovered
+    }
+
+    /// Adds the messages that answer a sign, as far as they have room. Of a longer one the sentence is enough that
+    /// the judge has named.
+    fn answer(&self, sign: &Sign, found: &mut Recovered) -> bool {
+        found.signs += 1;
+        let mut any = false;
+        for index in &sign.messages {
+            let Some(said) = self.all.get(*index) else {
+                continue;
+            };
+            let results = said.results.iter().map(|result| &*result.text);
+            let whole: String = std::iter::once(&*said.text).chain(results).collect();
+            for words in [Some(whole), sign.passage.clone()].into_iter().flatten() {
+                let mut more = found.clone();
+                more.add(*index, &words, &sign.evidence);
+                let message = Message::user(self.session.form, &more.text());
+                if self.means.window.tokens(&message, self.means.counter) <= found.most {
+                    *found = more;
+                    any = true;
+                    break;
+                }
+            }
+        }
+        any
+    }
+}
+
+/// What is put back into a list.
+#[derive(Debug, Clone, Default)]
+struct Recovered {
+    /// The most tokens that it may have.
+    most: u64,
+    /// How many signs it has been asked for.
+    signs: usize,
+    reasons: Vec<String>,
+    parts: Vec<String>,
+}
+
+impl Recovered {
+    /// Adds words of a message, unless they are there, and why.
+    fn add(&mut self, message: usize, words: &str, reason: &str) {
+        let quoted: Vec<_> = words.lines().map(|line| format!("> {line}")).collect();
+        let part = format!("**Message {message}:**\n{}\n", quoted.join("\n"));
+        let reason = format!("**Reason:** {reason}\n");
+        for (all, one) in [(&mut self.parts, part), (&mut self.reasons, reason)] {
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        let (reasons, parts) = (self.reasons.concat(), self.parts.concat());
+        format!("## Recovered Context\n{reasons}{parts}")
     }
 }

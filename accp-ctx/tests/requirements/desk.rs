@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use accp_ctx::disk::index::{Filter, Hit, Index};
 use accp_ctx::disk::{Compressed, Context, ContextError, Options};
-use accp_ctx::{Hooks, MessageList, SessionId, Summarizer, Tier, Window, Writes, check};
+use accp_ctx::{
+    Hooks, Judge, LEXICAL, MessageList, SessionId, Summarizer, Tier, Window, Writes, check,
+};
 use accp_frame::TokenCounter;
 use serde_json::Value as Json;
 use time::OffsetDateTime;
@@ -29,6 +31,7 @@ impl TokenCounter for Quarters {
 pub(crate) struct Desk {
     folder: tempfile::TempDir,
     pub(crate) window: Window,
+    pub(crate) judges: &'static [&'static dyn Judge],
     pub(crate) force: bool,
 }
 
@@ -37,6 +40,7 @@ impl Desk {
         Self {
             folder: tempfile::tempdir().unwrap(),
             window: Window::of(size).unwrap(),
+            judges: LEXICAL,
             force: false,
         }
     }
@@ -77,6 +81,7 @@ impl Desk {
             counter: &Quarters,
             writes: &Writes::default(),
             summarizer,
+            judges: self.judges,
             work: &self.work(),
             force: self.force,
             now: OffsetDateTime::parse("2026-01-29T14:25:30+02:00", &Rfc3339).unwrap(),

@@ -55,15 +55,15 @@ fn archive() -> Vec<Said> {
 }
 
 /// Judges a message after the archive. The list has the words of the archive.
-fn signs(archive: &[Said], message: &Said) -> Vec<Drift> {
+fn signs(archive: &[Said], message: &Said) -> Vec<Sign> {
     let brief = Brief::of(archive, &BTreeSet::new(), &Writes::default());
-    let judge: &dyn Judge = &Lexical;
-    judge.judge(&Case {
+    let case = Case {
         brief: &brief,
         archive,
         list: archive,
         message,
-    })
+    };
+    judged(LEXICAL, &case, usize::MAX)
 }
 
 fn says(text: &str) -> Vec<(Indicator, Vec<usize>)> {
@@ -191,7 +191,7 @@ fn a_constraint_that_does_not_stand_in_the_list_is_a_sign() {
     let message = said(5, Role::Assistant, "I'll draw the shed.");
     let missing = |text: &str| {
         let list = [said(0, Role::User, text)];
-        let signs = Lexical.judge(&Case {
+        let signs = Lexical(Indicator::Constraint).judge(&Case {
             brief: &brief,
             archive: &archive,
             list: &list,
@@ -208,6 +208,33 @@ fn a_constraint_that_does_not_stand_in_the_list_is_a_sign() {
     assert!(!missing(
         "- The timber must never\n  touch the ground. (message 3)"
     ));
+}
+
+#[test]
+fn a_message_in_another_language_is_no_sign() {
+    for text in [
+        "Die Aufgabe ist abgeschlossen. Was ist Ihre Kundennummer?",
+        "Ich werde jetzt ein Lied komponieren.",
+        "Wir nehmen Fichte statt larch. All done, wir sind fertig mit der Aufgabe!",
+        "K-118? \u{304a}\u{5ba2}\u{69d8}\u{306e}\u{756a}\u{53f7}\u{306f}\u{4f55}\u{3067}\u{3059}\u{304b}\u{ff1f} done.",
+        "\u{4efb}\u{52a1}\u{5168}\u{90e8}\u{5b8c}\u{6210}\u{4e86}\u{3002} All done! \u{6211}\u{4eec}\u{4e0d}\u{7528} larch \u{3002}",
+    ] {
+        assert_eq!(says(text), [], "{text}");
+    }
+    let action =
+        |archive: &[Said], query: &str| signs(archive, &call(5, "search", json!({ "q": query })));
+    let german = "Was kostet ein Lied im Radio und auf der Platte";
+    assert_eq!(action(&archive(), german), []);
+    let japanese = "\u{6d41}\u{884c}\u{6b4c} \u{66f2}\u{540d} \u{4e00}\u{89a7}";
+    assert_eq!(action(&archive(), japanese), []);
+    // The task is in German, and the action in English.
+    let mut task = archive();
+    task[0].text =
+        "Plane bitte einen Schuppen f\u{fc}r den Garten und schreibe den Plan in shed/plan.md."
+            .to_owned();
+    task[3].text.clear();
+    assert_eq!(action(&task, "pop song charts"), []);
+    assert_eq!(action(&archive(), "pop song charts").len(), 1);
 }
 
 #[test]
