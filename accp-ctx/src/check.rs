@@ -126,7 +126,10 @@ fn orphan(at: usize, id: &str) -> Finding {
 }
 
 fn misplaced(at: usize, id: &str, place: &str) -> Finding {
-    let text = format!("the result of `{id}` has to stand {place}; move it there");
+    let text = format!(
+        "the result of `{id}` has to stand {place}; move it there, or run `accp \
+         context repair`"
+    );
     Finding::at(Code::ResultMisplaced, at, text).with_id(id)
 }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 /// A longer sentence is data, and is not read.
 const LONGEST: usize = 600;
+/// A label has at most so many words.
+const LABEL: usize = 3;
 /// A full stop behind these words does not end a sentence.
 const SHORT: [&str; 16] = [
     "e.g", "i.e", "etc", "vs", "mr", "mrs", "ms", "dr", "no", "approx", "a.m", "p.m", "u.s", "st",
@@ -96,6 +98,14 @@ impl Sentence {
             rest.is_some_and(|rest| rest.starts_with(' '))
         };
         phrases.iter().any(begins)
+    }
+
+    /// Returns whether the speaker has put one of these words before the sentence: `Safety rule: no latex here.`
+    pub(crate) fn is_labelled(&self, words: &[&str]) -> bool {
+        let label = self.text.split_once(": ").map_or("", |(label, _)| label);
+        let mut all = label.split_whitespace();
+        let is_short = all.clone().count() <= LABEL;
+        is_short && all.any(|word| words.contains(&&*word.to_lowercase()))
     }
 
     pub(crate) fn count(&self) -> usize {

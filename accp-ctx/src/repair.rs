@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use self::blocks::Blocks;
-use crate::check::pairs::{Missing, Pairs, turns};
+use crate::check::pairs::{Missing, Pairs, Stray, turns};
 use crate::check::server::{self, ServerPairs};
 use crate::finding::Finding;
 use crate::form::Form;
@@ -20,8 +20,8 @@ use crate::message::{Message, Role};
 pub struct Repair {
     /// What was done.
     pub kind: RepairKind,
-    /// The index of the message in the list that was given: the one with the result that was dropped, or with
-    /// the call that was answered.
+    /// The index of the message in the list that was given: the one with the result that was moved or dropped, or
+    /// with the call that was answered.
     pub message: usize,
     /// The id of the call; empty where a result has none.
     pub id: String,
@@ -32,16 +32,20 @@ pub struct Repair {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RepairKind {
+    /// A result that stood in the wrong place was moved to its call.
+    Moved,
     /// A result that answers no call was dropped.
     Dropped,
     /// A call without a result was answered with a text that says so.
     Answered,
 }
 
-/// Makes calls and results pair: drops results that answer no call, and answers calls without a result. A call
-/// in flight stays as it is, and so does everything else, to the byte. A message that becomes empty goes.
+/// Makes calls and results pair: moves a result that stands in the wrong place to its call, drops results that
+/// answer no call, and answers calls without a result. A call in flight stays as it is, and so does everything else,
+/// to the byte. A message that becomes empty goes.
 ///
-/// Nothing calls this by itself, because a result that stands in the wrong place is lost with it.
+/// A result moves only if its call has no other result, and no other call has its id. Otherwise nobody can know
+/// what it answers, and it is dropped. So nothing calls this by itself.
 ///
 /// ```
 /// use accp_ctx::{MessageList, RepairKind, check, repair};
@@ -51,14 +55,20 @@ pub enum RepairKind {
 ///     {"role":"assistant","content":null,"tool_calls":[
 ///         {"id":"c1","type":"function","function":{"name":"stock","arguments":"{}"}}]},
 ///     {"role":"user","content":"Well?"},
-///     {"role":"tool","tool_call_id":"c7","content":"4"}]"#, None)?;
+///     {"role":"tool","tool_call_id":"c7","content":"4"},
+///     {"role":"tool","tool_call_id":"c1","content":"12 bags"},
+///     {"role":"assistant","content":null,"tool_calls":[
+///         {"id":"c2","type":"function","function":{"name":"stock","arguments":"{}"}}]},
+///     {"role":"user","content":"And now?"}]"#, None)?;
 /// let (mended, repairs) = repair(&broken)?;
 /// assert_eq!(check(&mended), []);
-/// assert_eq!(repairs[0].kind, RepairKind::Answered);
-/// assert_eq!(repairs[1].kind, RepairKind::Dropped);
+/// let kinds: Vec<_> = repairs.iter().map(|repair| (repair.message, repair.kind)).collect();
+/// assert_eq!(kinds, [(3, RepairKind::Dropped), (4, RepairKind::Moved), (5, RepairKind::Answered)]);
+/// let texts: Vec<_> = mended.messages().iter().map(|message| message.raw()).collect();
+/// assert_eq!(texts[2], r#"{"role":"tool","tool_call_id":"c1","content":"12 bags"}"#);
 /// assert_eq!(
-///     mended.messages()[2].raw(),
-///     r#"{"role":"tool","tool_call_id":"c1","content":"No result was recorded for this call."}"#
+///     texts[5],
+///     r#"{"role":"tool","tool_call_id":"c2","content":"No result was recorded for this call."}"#
 /// );
 /// # Ok::<(), accp_ctx::Finding>(())
 /// ```
@@ -67,7 +77,7 @@ pub enum RepairKind {
 /// `not-a-list`, when the text of a message cannot be changed.
 pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding> {
     let mut plan = Plan::default();
-    plan.pairs(list);
+    plan.pairs(list)?;
     if list.form() == Form::Anthropic {
         plan.server_tools(list);
         plan.keep_first(list.messages());
@@ -108,50 +118,69 @@ impl Plan {
         });
     }
 
-    fn pairs(&mut self, list: &MessageList) {
+    fn pairs(&mut self, list: &MessageList) -> Result<(), Finding> {
         let messages = list.messages();
         let pairs = Pairs::of(list);
+        let misplaced = pairs.misplaced(list);
+        let moved = misplaced
+            .values()
+            .map(|stray| (stray.message, stray.answer));
+        let moved: BTreeSet<_> = moved.collect();
         for stray in pairs.stray {
-            let message = &messages[stray.message];
-            let id = &message.answers[stray.answer].id;
-            self.note(RepairKind::Dropped, stray.message, id);
-            if list.form() == Form::Anthropic {
-                let mut results = blocks::results(message);
-                let blocks = self.blocks.entry(stray.message).or_default();
-                blocks.dropped.extend(results.nth(stray.answer));
+            let kind = if moved.contains(&(stray.message, stray.answer)) {
+                RepairKind::Moved
             } else {
-                self.dropped.insert(stray.message);
-            }
+                RepairKind::Dropped
+            };
+            self.take_out(list, stray, kind);
         }
-        for missing in &pairs.missing {
-            let id = &messages[missing.message].calls[missing.call].id;
-            self.note(RepairKind::Answered, missing.message, id);
-        }
-        if list.form() == Form::Anthropic {
-            self.answer_in_turns(messages, &pairs.missing);
-            return;
-        }
+        let mut results = Vec::with_capacity(pairs.missing.len());
         for missing in pairs.missing {
             let message = &messages[missing.message];
             let call = &message.calls[missing.call];
-            let answer = match list.form() {
-                Form::Responses => answer::item(message, call),
-                _ => answer::message(call),
+            let result = if let Some(stray) = misplaced.get(&(missing.message, missing.call)) {
+                text_of(list, *stray)?.to_owned()
+            } else {
+                self.note(RepairKind::Answered, missing.message, &call.id);
+                match list.form() {
+                    Form::OpenAi => answer::message(call),
+                    Form::Anthropic => answer::block(&call.id),
+                    Form::Responses => answer::item(message, call),
+                }
             };
-            self.before.entry(missing.before).or_default().push(answer);
+            results.push((missing, result));
+        }
+        if list.form() == Form::Anthropic {
+            self.answer_in_turns(messages, results);
+            return Ok(());
+        }
+        for (missing, result) in results {
+            self.before.entry(missing.before).or_default().push(result);
+        }
+        Ok(())
+    }
+
+    /// Takes a result out of its place.
+    fn take_out(&mut self, list: &MessageList, stray: Stray, kind: RepairKind) {
+        let message = &list.messages()[stray.message];
+        self.note(kind, stray.message, &message.answers[stray.answer].id);
+        if list.form() == Form::Anthropic {
+            let blocks = self.blocks.entry(stray.message).or_default();
+            let mut results = blocks::results(message);
+            blocks.dropped.extend(results.nth(stray.answer));
+        } else {
+            self.dropped.insert(stray.message);
         }
     }
 
     /// Puts results into the turns of the user that have to have them.
-    fn answer_in_turns(&mut self, messages: &[Message], missing: &[Missing]) {
+    fn answer_in_turns(&mut self, messages: &[Message], results: Vec<(Missing, String)>) {
         let turns = turns(messages);
         let mut new: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-        for missing in missing {
-            let id = &messages[missing.message].calls[missing.call].id;
+        for (missing, result) in results {
             let next = turns.partition_point(|turn| turn.start <= missing.message);
             let place = turns.get(next).map_or(missing.before, |turn| turn.start);
             let leading = messages.get(place).map_or(0, blocks::leading);
-            let result = answer::block(id);
             if leading > 0 && messages[place].role == Role::User {
                 let blocks = self.blocks.entry(place).or_default();
                 blocks.added.push((leading, result));
@@ -204,4 +233,15 @@ impl Plan {
             blocks.added.push((0, answer::no_call()));
         }
     }
+}
+
+/// Returns the text of a result: of its message, or of its block.
+fn text_of(list: &MessageList, stray: Stray) -> Result<&str, Finding> {
+    let message = &list.messages()[stray.message];
+    if list.form() != Form::Anthropic {
+        return Ok(message.raw());
+    }
+    let block = blocks::results(message).nth(stray.answer);
+    let text = block.and_then(|block| blocks::text(message, block));
+    text.ok_or_else(|| blocks::unreadable(stray.message))
 }

@@ -2,11 +2,14 @@
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use accp_ctx::{Code, Form, MessageList, RepairKind, check, repair};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use proptest::test_runner::TestRunner;
+use serde_json::Value as Json;
 
 use common::junk::edited;
 use common::lists::{any_messages, any_texts, list, messages};
@@ -112,10 +115,131 @@ proptest! {
     }
 }
 
+/// Returns the ids of the calls and the results in a list, each with its text.
+fn calls_and_results(list: &MessageList) -> (Vec<String>, Vec<(String, Json)>) {
+    let (mut calls, mut results) = (Vec::new(), Vec::new());
+    let id = |json: &Json, key: &str| json[key].as_str().unwrap_or_default().to_owned();
+    // The names of the old `function_call` are no ids of the others.
+    let old = |json: &Json| format!("old {}", id(json, "name"));
+    for message in list.messages() {
+        let json = message.json();
+        let kind = id(json, "type");
+        match list.form() {
+            Form::OpenAi => {
+                calls.extend(
+                    json["tool_calls"]
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .map(|call| id(call, "id")),
+                );
+                calls.extend(
+                    json["function_call"]
+                        .is_object()
+                        .then(|| old(&json["function_call"])),
+                );
+                match json["role"].as_str() {
+                    Some("tool") => results.push((id(json, "tool_call_id"), json.clone())),
+                    Some("function") => results.push((old(json), json.clone())),
+                    _ => {}
+                }
+            }
+            Form::Anthropic => {
+                for block in json["content"].as_array().into_iter().flatten() {
+                    match block["type"].as_str() {
+                        Some("tool_use") => calls.push(id(block, "id")),
+                        Some("tool_result") => {
+                            results.push((id(block, "tool_use_id"), block.clone()))
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            Form::Responses if kind == "local_shell_call_output" => {
+                results.push((id(json, "id"), json.clone()))
+            }
+            Form::Responses if kind.ends_with("_call_output") => {
+                results.push((id(json, "call_id"), json.clone()))
+            }
+            Form::Responses if kind.ends_with("_call") => calls.push(id(json, "call_id")),
+            Form::Responses => {}
+        }
+    }
+    (calls, results)
+}
+
+/// Checks that each call without a result has its result again, if the list has one anywhere and the id tells which
+/// it is. Returns how many were moved.
+fn keeps_results(broken: &MessageList) -> Result<usize, TestCaseError> {
+    let (mended, repairs) = repair(broken).unwrap();
+    let (calls, before) = calls_and_results(broken);
+    let (_, after) = calls_and_results(&mended);
+    let mut moved = 0;
+    for fault in check(broken)
+        .into_iter()
+        .filter(|fault| fault.code == Code::ResultMissing)
+    {
+        let id = fault.id.unwrap();
+        // A name of a function is told from an id by the message.
+        let at = fault.message.unwrap();
+        let is_old = broken.messages()[at].json()["function_call"]["name"] == *id;
+        let key = if is_old {
+            format!("old {id}")
+        } else {
+            id.clone()
+        };
+        let given: Vec<_> = before.iter().filter(|(other, _)| *other == key).collect();
+        let there: Vec<_> = after.iter().filter(|(other, _)| *other == key).collect();
+        if calls.iter().filter(|other| **other == key).count() != 1 {
+            continue;
+        }
+        prop_assert_eq!(there.len(), 1, "{} in {}", key, mended);
+        if !given.is_empty() {
+            prop_assert!(
+                given.contains(&there[0]),
+                "{key} of {broken} is lost in {mended}"
+            );
+            let says = |kind| repairs.iter().any(|one| one.kind == kind && one.id == id);
+            prop_assert!(says(RepairKind::Moved), "{id}: {repairs:?}");
+            moved += 1;
+        }
+    }
+    // What moved was in the list before, and what was answered was not.
+    let named = repairs
+        .iter()
+        .filter(|one| one.kind == RepairKind::Moved)
+        .count();
+    prop_assert_eq!(named, moved);
+    Ok(moved)
+}
+
+#[test]
+fn a_result_in_the_wrong_place_moves_to_its_call_and_is_kept() {
+    let moved = RefCell::new(BTreeMap::<&str, usize>::new());
+    let edits = prop::collection::vec((0..3_u8, any::<Index>(), any::<Index>()), 1..4);
+    let given = (any_messages(), edits);
+    let result = TestRunner::deterministic().run(&given, |((form, messages), edits)| {
+        let planted = plant::all(form, &messages).into_iter();
+        let planted = planted.filter(|planted| planted.code == Code::ResultMisplaced);
+        let mut broken: Vec<_> = planted.map(|planted| planted.messages).collect();
+        broken.push(edited(messages, &edits));
+        for messages in broken {
+            let count = keeps_results(&list(form, &messages))?;
+            *moved.borrow_mut().entry(form.name()).or_default() += count;
+        }
+        Ok(())
+    });
+    result.expect("all lists");
+    let moved = moved.into_inner();
+    assert!(
+        moved.len() == 3 && moved.values().all(|count| *count > 30),
+        "{moved:?}"
+    );
+}
+
 #[test]
 fn every_code_of_a_form_is_planted() {
     use proptest::strategy::ValueTree as _;
-    use proptest::test_runner::TestRunner;
 
     let mut runner = TestRunner::deterministic();
     let results =

@@ -207,7 +207,7 @@ fn a_repair_leaves_the_first_turn_to_the_user() {
         results("user", &[("tool_result", "c9")])]);
     assert_eq!(
         mended(Form::Anthropic, &messages),
-        r#"[{"role":"user","content":[{"type":"text","text":"A result stood here, and the list has no call for it."}]},{"role":"assistant","content":"Four."}]"#
+        r#"[{"role":"user","content":[{"type":"text","text":"A result stood here, where no call asks for it."}]},{"role":"assistant","content":"Four."}]"#
     );
 }
 
@@ -292,7 +292,7 @@ fn each_fault_says_what_to_do() {
         said,
         [
             "result-missing: message 0: the call `c1` of `stock` has no result before message 1; put its result there, or run `accp context repair`",
-            "result-misplaced: message 2: the result of `c1` has to stand right behind the message with its call; move it there",
+            "result-misplaced: message 2: the result of `c1` has to stand right behind the message with its call; move it there, or run `accp context repair`",
             "result-orphan: message 3: the result answers `c9`, which no call before it has as its id; drop the result, or run `accp context repair`",
             "result-repeated: message 6: `c2` has a result already; drop this one, or run `accp context repair`",
             "id-missing: message 7: the result has no id; give the id that joins call and result",

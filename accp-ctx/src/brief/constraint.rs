@@ -11,7 +11,9 @@ use crate::message::Role;
 use crate::prose::Sentence;
 use crate::said::Said;
 pub(crate) use conflict::contradicts;
-use phrases::{BEFORE_ORDERS, DAYS, IDLE, KINDLY, LIMITS, ORDERS, STRONG, WEAK, WISH};
+use phrases::{
+    BEFORE_ORDERS, DAYS, IDLE, KEPT, KINDLY, LABELS, LIMITS, ORDERS, STRONG, WEAK, WISH,
+};
 
 /// A longer message is a document: only what clearly obliges counts there.
 const DOCUMENT: usize = 1500;
@@ -34,7 +36,7 @@ pub(crate) enum Force {
     Wish,
 }
 
-/// A sentence that obliges, forbids or prefers.
+/// A sentence that obliges, forbids or prefers, or that its speaker calls a fact or a goal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Constraint {
     pub(crate) item: Item,
@@ -95,6 +97,9 @@ fn force(sentence: &Sentence, is_document: bool) -> Option<Force> {
     if !(2..=80).contains(&sentence.count()) || sentence.text.ends_with(':') {
         return None;
     }
+    if sentence.is_labelled(&LABELS) {
+        return (!sentence.asks).then_some(Force::Rule);
+    }
     let kindly = sentence.begins(&KINDLY);
     if sentence.asks && !kindly {
         return None;
@@ -108,6 +113,9 @@ fn force(sentence: &Sentence, is_document: bool) -> Option<Force> {
     };
     if (told.has(&STRONG) || ordered) && !(sentence.asks && told.has(&["do i", "do we"])) {
         return Some(Force::Rule);
+    }
+    if !is_document && sentence.is_labelled(&KEPT) {
+        return (!sentence.asks).then_some(Force::Wish);
     }
     if is_document {
         return told.has(&WISH[..5]).then_some(Force::Wish);

@@ -66,6 +66,33 @@ impl Pairs {
         pairs
     }
 
+    /// Returns the results that stand in the wrong place, by message and index of their calls. Such a call has no
+    /// other result, and no other call has its id. Of several results, the first one behind the call counts, or
+    /// else the first one.
+    pub(crate) fn misplaced(&self, list: &MessageList) -> BTreeMap<(usize, usize), Stray> {
+        let messages = list.messages();
+        let mut asked: BTreeMap<Key<'_>, usize> = BTreeMap::new();
+        for (_, key) in messages.iter().flat_map(calls) {
+            *asked.entry(key).or_default() += 1;
+        }
+        let mut strays: BTreeMap<Key<'_>, Vec<&Stray>> = BTreeMap::new();
+        for stray in &self.stray {
+            let message = &messages[stray.message];
+            let old = list.form() == Form::OpenAi && message.json()["role"] == "function";
+            let key = (old, &*message.answers[stray.answer].id);
+            strays.entry(key).or_default().push(stray);
+        }
+        let home = |missing: &Missing| {
+            let mut calls = calls(&messages[missing.message]);
+            let (_, key) = calls.find(|(index, _)| *index == missing.call)?;
+            let strays = strays.get(&key).filter(|_| asked[&key] == 1)?;
+            let behind = strays.iter().find(|stray| stray.message > missing.message);
+            let stray = behind.or(strays.first())?;
+            Some(((missing.message, missing.call), **stray))
+        };
+        self.missing.iter().filter_map(home).collect()
+    }
+
     /// The messages right behind a message with calls answer it.
     fn chat(&mut self, messages: &[Message]) {
         let mut open = Open::default();

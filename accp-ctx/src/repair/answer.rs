@@ -7,8 +7,8 @@ use crate::raw::Place;
 
 /// What the result of a call says whose result is not in the list.
 const NO_RESULT: &str = "No result was recorded for this call.";
-/// What the first message says if it had nothing but results without calls.
-const NO_CALL: &str = "A result stood here, and the list has no call for it.";
+/// What the first message says if it had nothing but results that do not stand in their places.
+const NO_CALL: &str = "A result stood here, where no call asks for it.";
 /// A picture of one point, for calls that take nothing but a picture as their result.
 const PICTURE: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 

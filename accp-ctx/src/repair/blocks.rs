@@ -25,12 +25,24 @@ pub(super) fn results(message: &Message) -> impl Iterator<Item = usize> {
         .map(|(index, _)| index)
 }
 
+/// Returns the text of a block.
+pub(super) fn text(message: &Message, index: usize) -> Option<&str> {
+    let place = Place::of(["content".into(), index.into()]);
+    message.raw().get(place.range(message.raw())?)
+}
+
 /// Returns the number of results that a message begins with.
 pub(super) fn leading(message: &Message) -> usize {
     let blocks = message.blocks().iter();
     blocks
         .take_while(|block| block["type"] == "tool_result")
         .count()
+}
+
+/// Returns the fault of a message whose text has not what its JSON has.
+pub(super) fn unreadable(at: usize) -> Finding {
+    let text = "the content cannot be found in the text of the message";
+    Finding::at(Code::NotAList, at, text)
 }
 
 impl Blocks {
@@ -48,10 +60,7 @@ impl Blocks {
         if self.leave_nothing(message) {
             return Ok(None);
         }
-        let unreadable = || {
-            let text = "the content cannot be found in the text of the message";
-            Finding::at(Code::NotAList, at, text)
-        };
+        let unreadable = || unreadable(at);
         let place = Place::of(["content".into()]);
         let content = place.range(message.raw()).ok_or_else(unreadable)?;
         let old: Vec<&RawValue> =

@@ -106,6 +106,18 @@ pub(super) const WEAK: [&str; 39] = [
     "need",
     "keeping",
 ];
+/// Words that speakers put before a sentence that obliges: `Rule: no latex here.`
+pub(super) const LABELS: [&str; 7] = [
+    "rule",
+    "constraint",
+    "requirement",
+    "restriction",
+    "policy",
+    "limit",
+    "condition",
+];
+/// Words that speakers put before what may not be forgotten: `Fact: Priya is on call.`
+pub(super) const KEPT: [&str; 6] = ["fact", "note", "remember", "reminder", "important", "goal"];
 /// Phrases of a preference or a wish.
 pub(super) const WISH: [&str; 24] = [
     "prefer",

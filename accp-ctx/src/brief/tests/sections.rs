@@ -111,6 +111,27 @@ fn constraints_are_what_users_oblige_and_forbid() {
 }
 
 #[test]
+fn what_a_speaker_labels_is_kept() {
+    let talk = Talk::default()
+        .user("Safety rule: the counter stays free of latex. FACT: Priya owns the night shift.")
+        .user("Goal state: next up is the audit log. Note: is it late?")
+        .assistant("Rule: the model obliges nobody.")
+        .user("The audit log: it grows.");
+    let brief = talk.brief();
+    let found: Vec<_> = brief
+        .constraints
+        .iter()
+        .map(|one| (&*one.item.text, one.force))
+        .collect();
+    let expected = [
+        ("Safety rule: the counter stays free of latex.", Force::Rule),
+        ("FACT: Priya owns the night shift.", Force::Wish),
+        ("Goal state: next up is the audit log.", Force::Wish),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn the_newest_of_contradicting_constraints_is_marked() {
     let talk = Talk::default()
         .user("Plan the trip.")
