@@ -5,10 +5,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use accp_context::Recorded;
 use accp_context::policy::{self, Agent, Kind as SegmentKind, Opening, Policy, Segment};
 use serde_json::{Map, Value as Json};
 use time::{Duration, OffsetDateTime};
 
+use crate::check::check;
 use crate::drift::LEXICAL;
 use crate::form::Form;
 use crate::list::MessageList;
@@ -37,23 +39,11 @@ const WINDOW: u64 = 8_192;
 /// assert!(accp_ctx::policy::plan("ctx:0").is_none());
 /// ```
 pub fn plan(name: &str) -> Option<policy::Plan> {
-    let options = name.strip_prefix("ctx")?;
-    let options = match options.strip_prefix(':') {
-        Some(options) => Some(options),
-        None if options.is_empty() => None,
-        None => return None,
-    };
-    let mut options = options.into_iter().flat_map(|options| options.split(','));
-    let size = options.next().map_or(Ok(WINDOW), str::parse).ok()?;
-    let (mut stress, mut views) = (false, false);
-    for option in options {
-        let set = match option {
-            "stress" => &mut stress,
-            "views" => &mut views,
-            _ => return None,
-        };
-        *set = true;
-    }
+    let Options {
+        size,
+        stress,
+        views,
+    } = options(name)?;
     let window = Window::of(size).ok()?.with_stress(stress);
     let doc = format!(
         "lists inside a window of {size} tokens: files, cut inputs, a summary{}{}",
@@ -77,6 +67,85 @@ pub fn plan(name: &str) -> Option<policy::Plan> {
     }))
 }
 
+/// Returns the window of a policy of this module, in tokens; `None` for another name.
+///
+/// ```
+/// assert_eq!(accp_ctx::policy::window("ctx:4096,stress"), Some(4096));
+/// assert_eq!(accp_ctx::policy::window("last:10"), None);
+/// ```
+pub fn window(name: &str) -> Option<u64> {
+    options(name).map(|options| options.size)
+}
+
+/// What a name says.
+#[derive(Debug, Clone, Copy)]
+struct Options {
+    size: u64,
+    stress: bool,
+    views: bool,
+}
+
+/// Reads a name.
+fn options(name: &str) -> Option<Options> {
+    let given = name.strip_prefix("ctx")?;
+    let mut options = Options {
+        size: WINDOW,
+        stress: false,
+        views: false,
+    };
+    if given.is_empty() {
+        return Some(options);
+    }
+    let mut words = given.strip_prefix(':')?.split(',');
+    options.size = words.next()?.parse().ok()?;
+    for word in words {
+        match word {
+            "stress" => options.stress = true,
+            "views" => options.views = true,
+            _ => return None,
+        }
+    }
+    Some(options)
+}
+
+/// Returns whether a provider of OpenAI chat refuses a prompt of which each text is a message; `None` if one is no
+/// message, or there is none.
+///
+/// Recordings have other roles too. A message of an `agent` is the assistant's if the agent itself said it, and
+/// else the user's. A result that names no call is the user's.
+///
+/// ```
+/// use accp_ctx::policy::refuses;
+///
+/// let asked = r#"{"role":"user","content":"Rye?"}"#;
+/// let result = r#"{"role":"tool","tool_call_id":"c1","content":"4 bags"}"#;
+/// assert_eq!(refuses("assistant", [asked]), Some(false));
+/// assert_eq!(refuses("assistant", [asked, result]), Some(true));
+/// assert_eq!(refuses("assistant", ["user: Rye?"]), None);
+/// ```
+pub fn refuses<'t>(agent: &str, texts: impl IntoIterator<Item = &'t str>) -> Option<bool> {
+    let mut foreign = BTreeSet::new();
+    let said = texts
+        .into_iter()
+        .map(|text| in_chat(text, agent, &mut foreign));
+    let said: Vec<_> = said.collect::<Option<_>>()?;
+    if said.is_empty() {
+        return None;
+    }
+    let list = MessageList::of(Form::OpenAi, said.iter().map(|text| &**text)).ok()?;
+    Some(!check(&list).is_empty())
+}
+
+/// Returns a message with a role of OpenAI chat; `None` for a text that is no message.
+fn in_chat<'t>(text: &'t str, agent: &str, foreign: &mut BTreeSet<String>) -> Option<Cow<'t, str>> {
+    let json: Json = serde_json::from_str(text).ok()?;
+    if !matches!(json.get("role")?.as_str()?, "agent" | "tool") {
+        return Some(Cow::Borrowed(text));
+    }
+    let message = policy::Message::new(0, Recorded::of(&json))?;
+    Some(Cow::Owned(as_chat(&message, agent, foreign).to_string()))
+}
+
 /// One conversation, as each of its agents has it in a list.
 struct Ctx {
     opening: Opening,
@@ -94,6 +163,8 @@ struct Held {
     read: usize,
     /// The messages of the conversation that are in the agent's.
     indices: Vec<usize>,
+    /// The calls of other agents.
+    foreign: BTreeSet<String>,
     files: Files,
 }
 
@@ -130,7 +201,7 @@ impl Policy for Ctx {
         for message in &self.said[held.read..] {
             if message.is_for(&agent.name) {
                 held.indices.push(message.index);
-                given.push(as_chat(message, &agent.name).to_string());
+                given.push(as_chat(message, &agent.name, &mut held.foreign).to_string());
             }
         }
         held.read = self.said.len();
@@ -188,6 +259,7 @@ impl Held {
             session: Session::new(id, Form::OpenAi),
             read: 0,
             indices: Vec::new(),
+            foreign: BTreeSet::new(),
             files: Files::default(),
         }
     }
@@ -207,11 +279,19 @@ impl Held {
 }
 
 /// Returns a message as the agent's program has it in a list of OpenAI chat: its own are the assistant's, all others
-/// the user's.
-fn as_chat(message: &policy::Message, agent: &str) -> Json {
+/// the user's. What answers one of the `foreign` calls, which other agents made, is the user's too.
+fn as_chat(message: &policy::Message, agent: &str, foreign: &mut BTreeSet<String>) -> Json {
     let recorded = message.recorded();
     let speaker = recorded.name().or(recorded.role()).unwrap_or_default();
-    let answers = recorded.is_result() && recorded.call_id().is_some();
+    let answers =
+        recorded.is_result() && recorded.call_id().is_some_and(|id| !foreign.contains(id));
+    for id in recorded.calls().filter_map(|call| call.id()) {
+        if speaker == agent {
+            foreign.remove(id);
+        } else {
+            foreign.insert(id.to_owned());
+        }
+    }
     let role = match message.kind {
         SegmentKind::System => "system",
         SegmentKind::Result if answers => "tool",
@@ -222,7 +302,8 @@ fn as_chat(message: &policy::Message, agent: &str) -> Json {
     chat.insert("role".to_owned(), role.into());
     for (key, value) in message.json.as_object().into_iter().flatten() {
         let is_call = key == "tool_calls" || key == "function_call";
-        if key != "role" && !(is_call && role != "assistant") {
+        let names_call = key == "tool_call_id" && role != "tool";
+        if key != "role" && !names_call && !(is_call && role != "assistant") {
             chat.insert(key.clone(), value.clone());
         }
     }
@@ -243,9 +324,41 @@ fn segment(slot: &Slot, indices: &[usize]) -> Segment {
         _ if !slot.message.calls.is_empty() => SegmentKind::Call,
         _ => SegmentKind::Agent,
     };
-    let said = slot.covers.first().filter(|_| slot.kind == Kind::Said);
+    let shows_one = matches!(slot.kind, Kind::Said | Kind::Cut);
+    let said = slot.covers.first().filter(|_| shows_one);
     Segment {
         message: said.and_then(|range| indices.get(range.start)).copied(),
         ..Segment::new(kind, slot.message.line())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refuses;
+
+    const TASK: &str = r#"{"role":"user","content":"Rye?"}"#;
+    const CALL: &str = r#"{"role":"agent","name":"desk","content":null,"tool_calls":[{"id":"c1","name":"stock","arguments":{}}]}"#;
+    const RESULT: &str = r#"{"role":"tool","tool_call_id":"c1","content":"4 bags"}"#;
+
+    #[test]
+    fn roles_of_recordings_are_read_as_the_agent_has_them() {
+        assert_eq!(refuses("desk", [TASK, CALL, RESULT]), Some(false));
+        // What another agent called, and its result, are words of the user.
+        assert_eq!(refuses("clerk", [TASK, CALL, RESULT]), Some(false));
+        let seen = r#"{"role":"tool","name":"bash","content":"4 bags"}"#;
+        assert_eq!(refuses("desk", [TASK, seen]), Some(false));
+        // A result that lost the id of its call leaves the call without a result.
+        let lost = r#"{"role":"tool","content":"4 bags"}"#;
+        assert_eq!(refuses("desk", [TASK, CALL, lost, TASK]), Some(true));
+    }
+
+    #[test]
+    fn a_list_that_forgets_half_of_a_pair_is_refused() {
+        assert_eq!(refuses("desk", [TASK, RESULT]), Some(true));
+        assert_eq!(refuses("desk", [TASK, CALL, TASK]), Some(true));
+        // A call in flight is none of these.
+        assert_eq!(refuses("desk", [TASK, CALL]), Some(false));
+        assert_eq!(refuses("desk", []), None);
+        assert_eq!(refuses("desk", ["4 bags", TASK]), None);
     }
 }

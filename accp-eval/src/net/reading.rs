@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Range;
 
 use accp_context::policy::{Kind, Segment};
 use serde_json::Value as Json;
@@ -122,8 +123,20 @@ impl Leads {
         if handles.is_empty() {
             return Self::default();
         }
+        let phrases: Vec<_> = match segment.message {
+            Some(_) => Vec::new(),
+            None => phrases(reading).map(|(place, _)| place).collect(),
+        };
+        let mut rest = 0;
+        let mut told = Vec::new();
+        for place in phrases {
+            told.push(&reading[rest..place.start]);
+            rest = place.end;
+        }
+        told.push(&reading[rest..]);
+        let clues = told.into_iter().flat_map(clues);
         Self {
-            clues: clues(reading).map(str::to_owned).collect(),
+            clues: clues.map(str::to_owned).collect(),
             handles,
         }
     }
@@ -137,15 +150,39 @@ impl Leads {
     }
 }
 
-/// Returns the messages that a text names as `p12`, `p12-15` or `p12-p15`.
+/// Returns the number at the beginning of a text, and how many digits it has.
+fn number(text: &str) -> Option<(usize, usize)> {
+    let digits = text
+        .find(|character: char| !character.is_ascii_digit())
+        .unwrap_or(text.len());
+    Some((text[..digits].parse().ok()?, digits))
+}
+
+/// Returns the places at which a text names messages as `message 12` or `messages 12 to 15`, and the
+/// first and last of these.
+fn phrases(text: &str) -> impl Iterator<Item = (Range<usize>, (usize, usize))> {
+    const WORD: &str = "message";
+    text.match_indices(WORD).filter_map(move |(at, _)| {
+        let behind = at + WORD.len();
+        let behind = behind + usize::from(text[behind..].starts_with('s'));
+        if text[..at].ends_with(super::finder::is_word) || !text[behind..].starts_with(' ') {
+            return None;
+        }
+        let whole = |from: usize| {
+            let (number, digits) = number(text.get(from..)?)?;
+            let end = from + digits;
+            (!text[end..].starts_with(super::finder::is_word)).then_some((number, end))
+        };
+        let (first, end) = whole(behind + 1)?;
+        let last = text[end..].strip_prefix(" to ").map(|_| end + 4);
+        let (last, end) = last.and_then(whole).unwrap_or((first, end));
+        Some((at..end, (first, last)))
+    })
+}
+
+/// Returns the messages that a text names, as `p12`, `p12-15` or `p12-p15`, or in [phrases].
 fn handles(text: &str) -> impl Iterator<Item = (usize, usize)> {
-    let number = |text: &str| -> Option<(usize, usize)> {
-        let digits = text
-            .find(|character: char| !character.is_ascii_digit())
-            .unwrap_or(text.len());
-        Some((text[..digits].parse().ok()?, digits))
-    };
-    text.match_indices('p').filter_map(move |(at, _)| {
+    let short = text.match_indices('p').filter_map(move |(at, _)| {
         if text[..at].ends_with(super::finder::is_word) {
             return None;
         }
@@ -158,7 +195,8 @@ fn handles(text: &str) -> impl Iterator<Item = (usize, usize)> {
             None if rest.starts_with(super::finder::is_word) => None,
             None => Some((first, first)),
         }
-    })
+    });
+    short.chain(phrases(text).map(|(_, named)| named))
 }
 
 /// Returns the clues of a text: words of five letters or more, numbers of two digits or more.
@@ -206,6 +244,8 @@ mod tests {
         let named: Vec<_> = handles("[4 lines: p37] p1-4, p6..p9; up12 p3a cp5").collect();
         // The end of a range names a message by itself too.
         assert_eq!(named, [(37, 37), (1, 4), (6, 9), (9, 9)]);
+        let text = "3 more, messages 7 to 13; seat (message 9), message 4x, messages 5 to 6y, submessage 2";
+        assert_eq!(handles(text).collect::<Vec<_>>(), [(7, 13), (9, 9), (5, 5)]);
         let clues: Vec<_> = clues("[412 lines: p37] of QuerySet_2024 in p12").collect();
         assert_eq!(clues, ["412", "lines", "QuerySet", "2024"]);
     }
@@ -219,6 +259,17 @@ mod tests {
         };
         assert!(lead(Kind::Facts, None, "p5-9: an invoice"));
         assert!(lead(Kind::Result, Some(7), "an invoice"));
+        assert!(lead(Kind::Facts, None, "an invoice (message 7)"));
+        assert!(lead(Kind::Facts, None, "an invoice in messages 5 to 9"));
+        assert!(!lead(Kind::Facts, None, "an invoice (message 6)"));
+        assert!(!lead(Kind::User, Some(3), "an invoice (message 7)"));
+        assert!(!lead(Kind::System, None, "an invoice (message 7)"));
+        // The words of a handle are no clues.
+        let named = |near: &str| {
+            let text = "a bill (message 7), messages 10 to 12";
+            Leads::of(&Segment::new(Kind::Facts, text), &reading(text)).to(7, near)
+        };
+        assert!(!named("a message about 12 invoices"));
         assert!(!lead(Kind::Facts, None, "p5-9: 12 invoices"));
         assert!(!lead(Kind::Facts, None, "p5: an invoice"));
         assert!(!lead(Kind::Result, Some(6), "an invoice, p7"));

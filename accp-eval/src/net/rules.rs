@@ -63,8 +63,8 @@ const RULES: &str = "\
 - A need is a hit when it stands in the prompt, or in a window that the agent fetched in an
   earlier turn; otherwise a miss. A miss is lost unless one segment has a handle of its source and
   a clue. A handle: the segment is made of the source, or it is made of no message, is no system
-  prompt, tool or primer, and names the source as p12, p9-14 or p9..p14, by the message's index
-  from 0. A clue: a run of 5 letters or of 2 digits, or more, that the segment has too, and that
+  prompt, tool or primer, and names the source as p12, p9-14 or p9..p14, or as `message 12` or
+  `messages 9 to 14`, by the message's index from 0. A clue: a run of 5 letters or of 2 digits, or more, that the segment has too, and that
   stands in the source within 100 characters of the place (of first sight: anywhere); handles are
   no clues.
 - net: what the prompts cost and what it costs to fetch all misses, as a share of the same for the
