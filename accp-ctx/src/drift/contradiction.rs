@@ -207,7 +207,49 @@ fn opposes(sentence: &Sentence, decision: &Decided<'_>) -> bool {
     let turns = sentence.has(&AGAINST) && turned(sentence, &shared);
     let one_topic = shared.len() * 3 >= says.len() * 2;
     let opposite = one_topic && contradicts(&sentence.text, &decision.item.text);
-    turns || replaces || opposite && (!is_same || sentence.has(&AGAINST))
+    turns
+        || replaces
+        || has_other_value(sentence, decision.item)
+        || opposite && (!is_same || sentence.has(&AGAINST))
+}
+
+/// Returns whether a sentence says what a decision says, with another value of the same kind.
+fn has_other_value(sentence: &Sentence, decision: &Item) -> bool {
+    let (words, values) = valued(before_reason(&decision.text));
+    let (said, others) = valued(before_reason(&sentence.text));
+    let shared = words.intersection(&said).count();
+    let is_same = shared >= 2 && shared * 4 >= words.len() * 3 && shared * 2 >= said.len();
+    let mut gone = values.difference(&others);
+    is_same && gone.any(|old| others.difference(&values).any(|new| kind(old) == kind(new)))
+}
+
+/// Returns what a value looks like: a number, a word with digits, a word with underscores.
+fn kind(value: &str) -> [bool; 3] {
+    let in_number = |c: char| c.is_ascii_digit() || ".,:$%".contains(c);
+    [
+        value.chars().all(in_number),
+        value.contains(|c: char| c.is_ascii_digit()),
+        value.contains('_'),
+    ]
+}
+
+/// Returns the words of a text, and apart from them its values: numbers, and names with marks or capitals inside.
+fn valued(text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
+    let is_value = |word: &&str| {
+        let inner = word.get(1..).unwrap_or_default();
+        let marked = inner.contains(|c: char| c.is_ascii_uppercase() || c == '_');
+        let is_name = marked && inner.contains(|c: char| c.is_ascii_lowercase());
+        word.len() > 1 && (is_name || word.contains(|c: char| c.is_ascii_digit()))
+    };
+    let is_mark = |c: char| !c.is_alphanumeric();
+    let words = text
+        .split_whitespace()
+        .map(|word| word.trim_matches(is_mark));
+    let (values, rest): (Vec<_>, Vec<_>) = words.partition(is_value);
+    (
+        topics(&rest.join(" ")),
+        values.into_iter().map(str::to_lowercase).collect(),
+    )
 }
 
 /// Returns whether one of these words stands right behind a phrase that turns away.

@@ -50,7 +50,7 @@ use crate::prose::may_be_english;
 /// };
 /// # let mut session = Session::new(SessionId::new("s")?, Form::OpenAi);
 /// # let said = |role: &str, text: &str| serde_json::json!({ "role": role, "content": text }).to_string();
-/// # let mut said_so_far = vec![said("user", "Plan a shed."), said("assistant", &"Rye. ".repeat(700)), said("user", "And?")];
+/// # let mut said_so_far = vec![said("user", "Plan a shed."), said("assistant", &"Rye. ".repeat(850)), said("user", "And?")];
 /// # let list = MessageList::of(Form::OpenAi, said_so_far.iter().map(String::as_str))?;
 /// # let plan = session.plan(&list, &means, &mut ())?;
 /// # assert_eq!(plan.events.len(), 1);

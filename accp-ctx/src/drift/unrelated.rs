@@ -1,4 +1,4 @@
-//! The assistant does something that shares no word with the task.
+//! The assistant does something that shares hardly a word with the task.
 
 use std::collections::BTreeSet;
 
@@ -57,10 +57,12 @@ const ACTING: [&str; 55] = [
     "right", "first", "few", "some", "new", "work", "task", "done", "document", "lookup", "number",
     "send", "mail",
 ];
+/// One word in so many has to be of the task. A long conversation has nearly any single word somewhere.
+const SHARED: usize = 4;
 /// An action with fewer words says too little.
 const LEAST: usize = 2;
 
-/// Returns a sign if none of a message's actions shares a word with the task.
+/// Returns a sign if a message's actions share no identifier and hardly a word with the task.
 pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
     let (action, words) = action(case)?;
     let task = case.brief.intent.iter().map(|item| &item.text);
@@ -68,13 +70,13 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
         return None;
     }
     let known = known(case);
-    if words.len() < LEAST || words.iter().any(|word| is_known(word, &known)) {
+    if words.len() < LEAST || is_related(&words, &known) {
         return None;
     }
     let intent = case.brief.intent.first().map(|item| item.message);
     let request = case.brief.request.as_ref().map(|item| item.message);
     let evidence =
-        format!("shares no word with the intent, the facts and the last request: {action}");
+        format!("shares hardly a word with the intent, the facts and the last request: {action}");
     Some(Sign::new(
         Indicator::Unrelated,
         evidence,
@@ -98,13 +100,27 @@ fn action(case: &Case<'_>) -> Option<(String, BTreeSet<String>)> {
         collect(&call.arguments, &mut leaves);
         format!("{}: {leaves}", call.tool)
     });
-    let parts: Vec<_> = calls.chain(planned).collect();
+    let mut parts: Vec<_> = calls.chain(planned).collect();
+    if parts.is_empty() {
+        parts.extend(in_code(&case.message.text, &all));
+    }
     let text = parts.join(" ");
     let mut words = words(&text);
     for word in ACTING {
         words.remove(&stem(word));
     }
     (!parts.is_empty()).then_some((text.chars().take(200).collect(), words))
+}
+
+/// Returns the words of a message that acts by a block of code.
+fn in_code(text: &str, said: &[Sentence]) -> Option<String> {
+    let blocks = text.split("```").skip(1).step_by(2);
+    let parts: Vec<_> = said
+        .iter()
+        .map(|one| &*one.text)
+        .chain(blocks.clone())
+        .collect();
+    blocks.clone().next().map(|_| parts.join(" "))
 }
 
 /// Collects the texts and numbers in a value.
@@ -171,15 +187,10 @@ fn known(case: &Case<'_>) -> BTreeSet<String> {
     known
 }
 
-/// Returns whether a word is known, or the beginning of a known word, or begins with one.
-fn is_known(word: &str, known: &BTreeSet<String>) -> bool {
-    let begins = |other: &String| {
-        let (short, long) = if word.len() < other.len() {
-            (word, &**other)
-        } else {
-            (&**other, word)
-        };
-        short.len() > 4 && long.starts_with(short)
-    };
-    known.contains(word) || known.iter().any(begins)
+/// Returns whether words belong to the task: they share an identifier with it, or enough of their number.
+fn is_related(words: &BTreeSet<String>, known: &BTreeSet<String>) -> bool {
+    let mut shared = words.intersection(known);
+    let count = shared.clone().count();
+    let is_name = |word: &String| word.contains(|c: char| c.is_ascii_digit() || c == '_');
+    shared.any(is_name) || count * SHARED >= words.len()
 }
