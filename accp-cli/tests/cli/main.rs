@@ -8,6 +8,7 @@ mod check;
 mod collab;
 mod conduct;
 mod context;
+mod context_drift;
 mod context_tools;
 mod convert;
 mod demo;

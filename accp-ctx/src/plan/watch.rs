@@ -36,14 +36,22 @@ impl Planner<'_> {
         }
         let recovered = self.recover(found.iter().map(|(_, sign)| sign));
         for ((at, sign), recovered) in found.into_iter().zip(recovered) {
-            self.drift.push(DriftEvent {
+            let event = DriftEvent {
                 at: self.now(),
                 message: at,
                 indicator: sign.indicator,
                 severity: sign.severity,
                 evidence: sign.evidence,
                 recovered,
+            };
+            // A constraint without room is missing at each of the messages. It is said once, and when it comes back.
+            let all = self.session.drift.iter().chain(&self.drift);
+            let is_known = all.filter(|known| known.message >= summed_up).any(|known| {
+                (known.indicator, &known.evidence) == (event.indicator, &event.evidence)
             });
+            if event.recovered || !is_known {
+                self.drift.push(event);
+            }
         }
     }
 
