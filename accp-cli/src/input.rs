@@ -83,16 +83,22 @@ impl Input {
     }
 
     /// Reads the whole input as text, and returns it behind its name.
-    pub(crate) fn text(mut self) -> Result<(String, String), Failure> {
-        self.skip_mark()?;
-        let mut bytes = Vec::new();
-        let read = self.reader.read_to_end(&mut bytes);
-        read.map_err(|error| Failure::Io(self.name.clone(), error))?;
+    pub(crate) fn text(self) -> Result<(String, String), Failure> {
+        let (name, bytes) = self.bytes(u64::MAX)?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            Failure::Input(format!("{}: byte {at} is not UTF-8; give UTF-8", self.name))
+            Failure::Input(format!("{name}: byte {at} is not UTF-8; give UTF-8"))
         })?;
-        Ok((self.name, text))
+        Ok((name, text))
+    }
+
+    /// Reads the input up to this many bytes, and returns them behind its name.
+    pub(crate) fn bytes(mut self, most: u64) -> Result<(String, Vec<u8>), Failure> {
+        self.skip_mark()?;
+        let mut bytes = Vec::new();
+        let read = self.reader.take(most).read_to_end(&mut bytes);
+        read.map_err(|error| Failure::Io(self.name.clone(), error))?;
+        Ok((self.name, bytes))
     }
 
     /// Splits the input into lines.

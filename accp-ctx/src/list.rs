@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use accp_frame::TokenCounter;
-use accp_recordings::Conversation;
+use accp_recordings::{Conversation, NotConversation};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
@@ -11,6 +11,9 @@ use crate::finding::{Code, Finding};
 use crate::form::Form;
 use crate::message::Message;
 use crate::raw::{Place, compact};
+
+/// What helps if there is no list.
+const CURE: &str = "give a JSON array of messages, or a request that has one";
 
 /// A list of messages in one of three forms, alone or in the body of a request.
 ///
@@ -57,8 +60,7 @@ impl MessageList {
     /// `not-a-list`, with the place.
     pub fn read(text: &str, form: Option<Form>) -> Result<Self, Finding> {
         let json: Json = serde_json::from_str(text).map_err(|error| {
-            let cure = "give a JSON array of messages, or a request that has one";
-            Finding::of_list(Code::NotAList, format!("expected JSON: {error}; {cure}"))
+            Finding::of_list(Code::NotAList, format!("expected JSON: {error}; {CURE}"))
         })?;
         let form = match form {
             Some(form) => form,
@@ -72,15 +74,16 @@ impl MessageList {
                     .iter()
                     .find(|key| map.get(**key).is_some_and(Json::is_array));
                 let key = key.ok_or_else(|| {
-                    let text =
-                        format!("expected a request with an array `{}`", keys.join("` or `"));
+                    let keys = keys.join("` or `");
+                    let text = format!("expected a request with an array `{keys}`; {CURE}");
                     Finding::of_list(Code::NotAList, text)
                 })?;
                 (Place::of([(*key).into()]), true)
             }
             other => {
                 let found = crate::message::kind(other);
-                let text = format!("expected an array of messages or a request, found {found}");
+                let text =
+                    format!("expected an array of messages or a request, found {found}; {CURE}");
                 return Err(Finding::of_list(Code::NotAList, text));
             }
         };
@@ -179,11 +182,34 @@ impl MessageList {
     }
 }
 
+/// Returns the fault of a document that is not a conversation.
+fn unrecognised(error: &NotConversation) -> Finding {
+    let (at, text) = match error {
+        NotConversation::Messages(found) => (
+            None,
+            format!(
+                "expected messages in one of the forms openai, anthropic and responses, found {found}; {CURE}"
+            ),
+        ),
+        NotConversation::Message(at, found) => (
+            Some(*at),
+            format!("expected an object with a role or a type, found {found}; {CURE}"),
+        ),
+        NotConversation::Part { pointer, .. } => {
+            let at = pointer.split('/').find_map(|step| step.parse().ok());
+            (at, format!("{error}; {CURE}"))
+        }
+        error => (None, error.to_string()),
+    };
+    Finding {
+        message: at,
+        ..Finding::of_list(Code::NotAList, text)
+    }
+}
+
 /// Recognises the form of a document.
 fn recognised(json: &Json) -> Result<Form, Finding> {
-    let conversation = Conversation::new(json.clone());
-    let conversation =
-        conversation.map_err(|error| Finding::of_list(Code::NotAList, error.to_string()))?;
+    let conversation = Conversation::new(json.clone()).map_err(|error| unrecognised(&error))?;
     let format = conversation.format();
     Form::of(format).ok_or_else(|| {
         let text = format!(

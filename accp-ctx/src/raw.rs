@@ -49,6 +49,14 @@ impl Place {
         Self(steps)
     }
 
+    /// Returns the name of the member here; `None` for an item, or for the whole value.
+    pub(crate) fn key(&self) -> Option<&str> {
+        match self.0.last()? {
+            Step::Key(key) => Some(key),
+            Step::Index(_) => None,
+        }
+    }
+
     /// Returns the value here.
     pub(crate) fn value<'j>(&self, json: &'j serde_json::Value) -> Option<&'j serde_json::Value> {
         self.0.iter().try_fold(json, |json, step| match step {

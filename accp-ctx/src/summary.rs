@@ -7,6 +7,7 @@ use accp_frame::TokenCounter;
 use serde_json::Value as Json;
 
 use crate::brief::NoRoom;
+use crate::finding::Code;
 
 /// The sections of a summary, in order.
 const SECTIONS: [&str; 7] = [
@@ -98,11 +99,19 @@ impl TokenCounter for Sent<'_> {
 
 /// Why there is no summary: what may not be dropped does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}; give a larger window, or mark less")]
+#[error("{0}")]
 pub struct SummaryError(String);
 
 impl From<NoRoom> for SummaryError {
     fn from(no_room: NoRoom) -> Self {
-        Self(no_room.to_string())
+        let or = if no_room.marked.is_empty() {
+            ""
+        } else {
+            ", or mark less"
+        };
+        Self(format!(
+            "{}: {no_room}; give a larger window{or}",
+            Code::OverWindow
+        ))
     }
 }

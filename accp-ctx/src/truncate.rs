@@ -1,5 +1,7 @@
 //! Tier 2: the input of a call that wrote a file is cut, because the file has it (CTX-17 to CTX-21).
 
+use std::path::Path;
+
 use accp_frame::TokenCounter;
 use serde_json::Value as Json;
 
@@ -7,7 +9,7 @@ use crate::form::Form;
 use crate::message::{Call, Message};
 use crate::raw::Place;
 use crate::window::Window;
-use crate::writes::Write;
+use crate::writes::{Write, is_replaced, sources};
 
 /// The line that a cut input begins with.
 pub(crate) const HEADING: &str = "## Truncated Tool Call";
@@ -101,23 +103,47 @@ pub(crate) fn persisted(
     if said == Some(false) {
         return None;
     }
-    let files: Vec<_> = write.paths.iter().filter_map(|path| read(path)).collect();
+    let text = |path: &String| {
+        let file = read(path)?;
+        let kind = Path::new(path).extension();
+        let is_notebook = kind.is_some_and(|kind| kind == "ipynb");
+        let cells = is_notebook.then(|| sources(&file)).flatten();
+        Some(cells.unwrap_or(file))
+    };
+    let files: Vec<_> = write.paths.iter().filter_map(text).collect();
     if files.is_empty() {
         return said.and_then(|said| said.then_some(Persisted::Reported));
     }
-    let has = |text: &str| {
-        files
-            .iter()
-            .any(|file| file == text || write.edits && file.contains(text))
+    let texts = |replaced: bool| {
+        let is_replaced = |place: &Place| place.key().is_some_and(is_replaced);
+        let places = write.texts.iter();
+        let places = places.filter(move |place| is_replaced(place) == replaced);
+        let texts = places.filter_map(|place| place.value(arguments)?.as_str());
+        texts.filter(|text| !text.is_empty()).collect::<Vec<_>>()
     };
-    let holds = if let Some(whole) = &write.whole {
-        files.iter().any(|file| file == whole)
-    } else {
-        let texts = write.texts.iter();
-        let mut texts = texts.filter_map(|place| place.value(arguments)?.as_str());
-        texts.any(has)
+    let is_file = |text: &&str| files.iter().any(|file| file == text);
+    let new = texts(false);
+    let holds = match &write.whole {
+        Some(whole) => is_file(&whole.as_str()),
+        None if write.edits => is_applied(&new, &texts(true), &files),
+        None => {
+            // Whatever may be cut has to be there.
+            let mut long = new.iter().filter(|text| text.len() as u64 >= SHORT);
+            new.iter().any(is_file) && long.all(is_file)
+        }
     };
     holds.then_some(Persisted::Seen)
+}
+
+/// Returns whether files show that an edit was made: they have each new text, and no text that was replaced.
+fn is_applied(new: &[&str], replaced: &[&str], files: &[String]) -> bool {
+    let has = |text: &str| files.iter().any(|file| file.contains(text));
+    // A new text may repeat what it replaces.
+    let repeats = |old: &str| new.iter().any(|text| text.contains(old));
+    let is_known = !new.is_empty() || !replaced.is_empty();
+    is_known
+        && new.iter().all(|text| has(text))
+        && replaced.iter().all(|old| repeats(old) || !has(old))
 }
 
 /// How it is known that a content is on disk.

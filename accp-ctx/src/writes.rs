@@ -1,5 +1,6 @@
 //! Calls that write or edit files, and whether their results say that the write succeeded.
 
+mod notebook;
 mod patch;
 mod reported;
 mod table;
@@ -10,7 +11,9 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use crate::raw::{Place, Step};
+pub(crate) use notebook::sources;
 pub(crate) use reported::reported;
+pub(crate) use table::is_replaced;
 use table::{Row, folded};
 
 /// A text with this many bytes or more is a long text, in the arguments of a tool that no table names.

@@ -12,7 +12,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use accp_ctx::disk::{Context, ContextError, Options};
-use accp_ctx::{Form, LEXICAL, MessageList, SessionId, Summarizer, Views, Window, Writes};
+use accp_ctx::{
+    Code, Finding, Form, LEXICAL, MessageList, SessionId, Summarizer, Views, Window, Writes,
+};
 use accp_tokens::Bpe;
 use clap::ValueEnum;
 use time::{OffsetDateTime, UtcOffset};
@@ -21,6 +23,9 @@ use super::tokens::CounterArgs;
 use crate::choices::Format;
 use crate::input::Input;
 use crate::outcome::{Failure, Outcome};
+
+/// The largest input with a list, in bytes.
+const MOST: u64 = 64 << 20;
 
 /// Keep a conversation inside the window of its model, forget nothing, and break no list
 ///
@@ -119,6 +124,11 @@ impl Place {
     /// Opens the session.
     fn open(&self) -> Result<Context, Failure> {
         Context::open(&self.root, self.session.clone()).map_err(failure)
+    }
+
+    /// Returns whether the root keeps sessions already.
+    fn is_there(&self) -> bool {
+        self.root.join("cache").is_dir()
     }
 
     /// Opens the session, which has to be there already.
@@ -226,8 +236,35 @@ fn zone(text: &str) -> Result<UtcOffset, String> {
 
 /// Reads the list of a command.
 fn list(input: Input, form: Option<Form>) -> Result<MessageList, Failure> {
-    let (name, text) = input.text()?;
-    MessageList::read(&text, form).map_err(|fault| Failure::Input(format!("{name}: {fault}")))
+    let (name, text) = text(input)?;
+    let list = text.and_then(|text| MessageList::read(&text, form));
+    list.map_err(|fault| at_fault(&name, &fault))
+}
+
+/// Reads the text of a list, and returns it behind the name of the input.
+fn text(input: Input) -> Result<(String, Result<String, Finding>), Failure> {
+    let (name, bytes) = input.bytes(MOST + 1)?;
+    let fault = |text: String| Finding {
+        code: Code::NotAList,
+        message: None,
+        id: None,
+        text,
+    };
+    if bytes.len() as u64 > MOST {
+        let cure = "give the last list that came out, with what was said since, in place of the whole conversation";
+        let text = format!("expected at most {MOST} bytes, found more; {cure}");
+        return Ok((name, Err(fault(text))));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        fault(format!("byte {at} is not UTF-8; give UTF-8"))
+    });
+    Ok((name, text))
+}
+
+/// Returns the failure for a fault of a list.
+fn at_fault(name: &str, fault: &Finding) -> Failure {
+    Failure::Input(format!("{name}: {fault}"))
 }
 
 /// Returns the failure for an error of a context.

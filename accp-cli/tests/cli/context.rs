@@ -1,4 +1,6 @@
-//! `accp context`: the quick commands, in the words of the specification (CTX-57 to CTX-61).
+//! `accp context`: the quick commands, in the words of the specification (CTX-57 to CTX-61), and bad input.
+
+mod bad_input;
 
 use serde_json::{Value as Json, json};
 

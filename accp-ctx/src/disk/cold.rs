@@ -30,7 +30,7 @@ const FILE: &str = "file.";
 #[non_exhaustive]
 pub enum ColdError {
     /// The store failed.
-    #[error(transparent)]
+    #[error("{0}; the list is as it was; give it again")]
     Store(#[from] StoreError),
     /// The file is not a store.
     #[error("{0}; take `cache/cold.accp` back from a copy, or give another root (`--root`)")]

@@ -18,7 +18,7 @@ pub enum ContextError {
     #[error(transparent)]
     Cold(#[from] ColdError),
     /// A file cannot be read or written.
-    #[error("{path}: {source}; the list is as it was, {cure}")]
+    #[error("{path}: {source}; the list is as it was; {cure}")]
     Files {
         /// The path.
         path: String,
@@ -88,8 +88,15 @@ impl ContextError {
 pub(super) fn failed(path: &Path, source: io::Error) -> ContextError {
     let cure = match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room, and give it again",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+        io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::NotFound => {
             "give a root that this program may write (`--root`), and give it again"
+        }
+        io::ErrorKind::NotADirectory
+        | io::ErrorKind::AlreadyExists
+        | io::ErrorKind::IsADirectory => {
+            "move away what stands there, or give another root (`--root`)"
         }
         _ => "give it again when the cause is gone",
     };

@@ -68,6 +68,16 @@ const PARTS: [&str; 30] = [
     "ReplacementContent",
     "replacement_text",
 ];
+/// The names, folded, of an argument with the part of a file that an edit replaces.
+const REPLACED: [&str; 7] = [
+    "oldstr",
+    "oldstring",
+    "oldtext",
+    "oldsource",
+    "oldcontent",
+    "search",
+    "toreplace",
+];
 /// Tools that write whole files.
 const WHOLE: [&str; 24] = [
     "create",
@@ -251,6 +261,11 @@ pub(super) fn rows() -> BTreeMap<String, Row> {
 pub(super) fn folded(tool: &str) -> String {
     let letters = tool.chars().filter(|letter| letter.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
+}
+
+/// Returns whether an argument of this name has the part of a file that an edit replaces.
+pub(crate) fn is_replaced(name: &str) -> bool {
+    REPLACED.contains(&&*folded(name))
 }
 
 /// Returns the command of an editor.

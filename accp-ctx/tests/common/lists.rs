@@ -228,7 +228,8 @@ pub(crate) fn spelt(message: &Json, seed: &mut u64) -> String {
     out
 }
 
-fn next(seed: &mut u64, below: u64) -> u64 {
+/// Returns the next number of a seed that is not 0.
+pub(crate) fn next(seed: &mut u64, below: u64) -> u64 {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;
     *seed ^= *seed << 17;

@@ -3,6 +3,7 @@
 // Each test uses a part.
 #![allow(dead_code)]
 
+pub(crate) mod forms;
 pub(crate) mod junk;
 pub(crate) mod lists;
 pub(crate) mod plant;

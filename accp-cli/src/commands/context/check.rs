@@ -1,8 +1,8 @@
 //! `accp context check`: the rules of a provider's list.
 
-use accp_ctx::{Code, Finding, RepairKind, check, repair};
+use accp_ctx::{Code, Finding, MessageList, RepairKind, check, repair};
 
-use super::{Messages, Size, list, report};
+use super::{Messages, Size, list, report, text};
 use crate::choices::Format;
 use crate::input::InputArg;
 use crate::outcome::{Failure, Outcome, Verdict};
@@ -28,8 +28,9 @@ pub(crate) struct CheckArgs {
 
 /// Runs the command.
 pub(crate) fn run(args: &CheckArgs) -> Outcome {
-    let (name, text) = args.input.open()?.text()?;
-    let mut found = match accp_ctx::MessageList::read(&text, args.messages.map(Into::into)) {
+    let (name, text) = text(args.input.open()?)?;
+    let form = args.messages.map(Into::into);
+    let mut found = match text.and_then(|text| MessageList::read(&text, form)) {
         Err(fault) => vec![fault],
         Ok(list) => {
             let mut found = check(&list);
@@ -60,8 +61,9 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
 
 /// Mend a list whose calls and results do not pair
 ///
-/// Results without calls are dropped, and calls without results are answered with a text that says so. Nothing else
-/// changes, and nothing runs this by itself.
+/// A result that stands in the wrong place is moved to its call, if it is clear which call that is. Other results
+/// without calls are dropped, and calls without results are answered with a text that says so. Nothing else changes,
+/// and nothing runs this by itself.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context repair broken.json > messages.json")]
@@ -79,6 +81,7 @@ pub(crate) fn run_repair(args: &RepairArgs) -> Outcome {
     let (list, repairs) = repair(&list).map_err(|fault| Failure::Input(fault.to_string()))?;
     for one in &repairs {
         let done = match one.kind {
+            RepairKind::Moved => "moved to its call the result of",
             RepairKind::Dropped => "dropped the result of",
             _ => "answered",
         };
