@@ -5,6 +5,7 @@ use accp_runtime::view::View;
 use accp_tokens::Bpe;
 use serde_json::Value as Json;
 
+use crate::lists::Inside;
 use crate::net::Prices;
 use crate::pool::in_order;
 use crate::prompts::{self, Rival, RivalError};
@@ -20,6 +21,7 @@ pub struct Evaluation {
     view: View,
     counter: Bpe,
     prices: Prices,
+    inside: Option<Inside>,
     /// The ids of the conversations whose prompts are kept; empty for the first few of a corpus.
     shows: Option<Vec<String>>,
 }
@@ -37,6 +39,7 @@ impl Evaluation {
             view,
             counter,
             prices: Prices::default(),
+            inside: None,
             shows: None,
         }
     }
@@ -52,6 +55,12 @@ impl Evaluation {
     /// Sets the prices.
     pub fn at(mut self, prices: Prices) -> Self {
         self.prices = prices;
+        self
+    }
+
+    /// Measures prompts as lists inside a window, too.
+    pub fn inside(mut self, inside: Option<Inside>) -> Self {
+        self.inside = inside;
         self
     }
 
@@ -147,6 +156,7 @@ impl Evaluation {
         let view = self.view.clone();
         let (counter, prices) = (self.counter, self.prices);
         let mut instrument = Instrument::new(transcript, view, counter, prices, dumps || shows);
+        instrument.inside = self.inside;
         let mut replays = Vec::new();
         for plan in &self.plans {
             let mut policy = plan.start(instrument.opening());

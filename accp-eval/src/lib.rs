@@ -36,7 +36,8 @@
 //! let evaluation = Evaluation::new(default_plans(), view, counter);
 //! let corpora = vec![evaluation.measure("slots", &transcripts)?];
 //! let prices = Prices::default();
-//! let report = Report { prices, encoding: counter.name().to_owned(), corpora };
+//! let encoding = counter.name().to_owned();
+//! let report = Report { prices, encoding, window: None, corpora };
 //! assert_eq!(report.corpora[0].rows[0].policy, "json");
 //! assert_eq!(report.to_json()[0]["net"], 1.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -45,6 +46,7 @@
 mod cost;
 mod evaluation;
 mod interval;
+mod lists;
 mod measure;
 mod net;
 mod policies;
@@ -59,11 +61,12 @@ mod transcript;
 
 pub use cost::{Spent, Split};
 pub use evaluation::Evaluation;
+pub use lists::{Inside, Lists, Refuses};
 pub use measure::{FirstSight, Measure};
 pub use net::{Cost, Costs, Net, Prices, Remembered, rules};
 pub use policies::{BASE, FORMS, OURS, default_plans, plan};
 pub use prompts::{FROM_FILE, PromptError, Rival, RivalError, Rivals};
-pub use report::{COLUMNS, COVERAGE, Column, Corpus, Held, Longest, Report, Row};
+pub use report::{COLUMNS, COVERAGE, Column, Corpus, Held, LISTS, Longest, Report, Row};
 pub use share::Recall;
 pub use tokens::ByKind;
 pub use transcript::{Transcript, TranscriptError, Transcripts};

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::cost::Spent;
+use crate::lists::Lists;
 use crate::net::Net;
 use crate::share::Recall;
 
@@ -28,6 +29,8 @@ pub struct Measure {
     /// Bytes that the recordings say in their messages; `found` counts those that messages returned
     /// unchanged show.
     pub bytes: Recall,
+    /// The prompts as lists inside a window; nothing where none was given.
+    pub lists: Lists,
     /// The policy's own time.
     pub time: Duration,
 }
@@ -67,6 +70,7 @@ impl Measure {
         self.identifiers.add(other.identifiers);
         self.results.add(other.results);
         self.bytes.add(other.bytes);
+        self.lists.add(&other.lists);
         self.time += other.time;
     }
 }

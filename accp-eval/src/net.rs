@@ -24,7 +24,7 @@ pub use prices::{Cost, Costs, Prices};
 pub(crate) use prices::{Recovery, SETTINGS};
 pub use rules::rules;
 pub(crate) use study::Study;
-pub(crate) use text::floor;
+pub(crate) use text::{collapse, floor};
 
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "nothing is added where nothing lacks")]

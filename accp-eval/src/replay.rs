@@ -9,6 +9,7 @@ use accp_runtime::view::View;
 use accp_tokens::Bpe;
 
 use crate::cost::Spent;
+use crate::lists::{Inside, Intent};
 use crate::measure::{FirstSight, Measure};
 use crate::net::{Account, Prices, Readings, Recovery, Study, Told};
 use crate::recall::{Expected, Look, Needs, Wanted};
@@ -59,6 +60,8 @@ pub(crate) struct Instrument<'t> {
     pub(crate) transcript: &'t Transcript,
     opening: Opening,
     prices: Prices,
+    pub(crate) inside: Option<Inside>,
+    intent: Intent,
     pub(crate) study: Study,
     readings: Readings,
     expected: Expected,
@@ -84,6 +87,8 @@ impl<'t> Instrument<'t> {
         Self {
             transcript,
             prices,
+            inside: None,
+            intent: Intent::of(transcript),
             study: Study::of(transcript, counter),
             readings: Readings::default(),
             expected: Expected::of(transcript),
@@ -134,6 +139,7 @@ impl<'t> Instrument<'t> {
                 replay.measure.spent.add(&spent);
                 replay.measure.prompts += 1;
                 self.recall(&prompt, message.index, &mut replay.measure);
+                self.list((&agent.name, &prompt, tokens), message.index, &mut replay);
                 let new = &self.transcript.messages[seen..message.index];
                 self.first_sight(&prompt, new, &mut replay.measure.results);
                 seen = message.index;
@@ -192,6 +198,20 @@ impl<'t> Instrument<'t> {
                 sight.base += self.pieces.tokens(&result.text) as u64;
                 sight.shown += 1;
             }
+        }
+    }
+
+    /// Counts the prompt as a list inside the window, if there is one.
+    fn list(&mut self, prompt: (&str, &[Segment], u64), turn: usize, replay: &mut Replay) {
+        if let Some(inside) = self.inside {
+            let Self {
+                study,
+                readings,
+                intent,
+                ..
+            } = self;
+            let stands = intent.stands(turn, |text| readings.has(study, prompt.1, text));
+            replay.measure.lists.count(inside, prompt, stands);
         }
     }
 

@@ -18,7 +18,7 @@ use crate::net::{Cost, Net, Prices};
 use crate::policies::BASE;
 use crate::replay::Replay;
 
-pub use columns::{COLUMNS, COVERAGE, Column};
+pub use columns::{COLUMNS, COVERAGE, Column, LISTS};
 pub(crate) use scene::scene;
 
 /// The measured figures, with the prices and the encoding.
@@ -28,6 +28,8 @@ pub struct Report {
     pub prices: Prices,
     /// The encoding of the counted tokens.
     pub encoding: String,
+    /// The tokens of the window, if prompts were measured as [lists](crate::Lists) inside one.
+    pub window: Option<u64>,
     /// The corpora in their order.
     pub corpora: Vec<Corpus>,
 }

@@ -26,6 +26,7 @@ CACHED, FRESH, OUTPUT, MINIMUM, WINDOW = 0.1, 1.25, 5.0, 1024, 800
 HEAD, TAIL = 1333, 667
 SAME = ["net", "net_real", "lost", "seen", "task", "later", "did", "decided", "misquoted"]
 SAME += ["tokens", "p95", "peak", "cost"]
+INSIDE = ["over_window", "intent"]
 
 DECISION = re.compile(
     r"(?<!\w)(?:must|should|need to|needs to|have to|has to|cannot|can't|won't|will|I'll|let's"
@@ -172,7 +173,7 @@ class Message:
         parts = [{"text": content}] if isinstance(content, str) else content
         texts = [part["text"] for part in parts if "text" in part]
         given = [leaf for _, given in self.calls for leaf, whole in leaves(given) if whole]
-        self.contents = len(texts)
+        self.contents, self.texts = len(texts), texts
         self.pieces = texts + [leaf for leaf in given if isinstance(leaf, str)]
         self.atoms = [atoms(piece) for piece in self.pieces]
         self.text = "\n".join(self.pieces)
@@ -462,11 +463,14 @@ def without_number(line):
 
 # Fates, fetching and prices.
 
+PHRASE = re.compile(r"(?<!\w)messages? ([0-9]+)(?: to ([0-9]+))?(?!\w)")
+
 
 @functools.lru_cache(maxsize=1 << 16)
 def handles(read):
     """Gives the messages that a segment names, as ranges."""
     found = re.findall(r"(?<!\w)p(\d+)(?:(?:-|\.\.)p?(\d+)|(?!\w))", plain(read))
+    found += PHRASE.findall(plain(read))
     return [(int(low), int(high or low)) for low, high in found]
 
 
@@ -490,7 +494,8 @@ def findable(prompt, need):
             named = False
         else:
             named = any(low <= source.index <= high for low, high in handles(read))
-        if named and not near.isdisjoint(clues(plain(read))):
+        told = plain(read) if segment.get("message") is not None else PHRASE.sub("\0", plain(read))
+        if named and not near.isdisjoint(clues(told)):
             return True
     return False
 
@@ -679,9 +684,10 @@ def runs_in_facts(prompt):
 
 
 class Row:
-    def __init__(self):
+    def __init__(self, window):
         self.sums = defaultdict(float)
         self.sizes = []
+        self.window = window
 
     def add(self, key, value, all_of):
         self.sums[key] += value
@@ -701,6 +707,8 @@ class Row:
             "p95": sizes[math.ceil(0.95 * len(sizes)) - 1],
             "peak": sizes[-1],
             "cost": self.sums["cost"] / base.sums["cost"],
+            "over_window": sum(size > self.window for size in sizes),
+            "intent": self.share("intent"),
         }
 
 
@@ -711,6 +719,9 @@ def measure(messages, base, prompts, row):
     said, memory = runs_said(messages), Memory(messages, agents)
     newest, last = {}, {}
     strict, only_real = defaultdict(Agent), defaultdict(Agent)
+    users = [messages[at] for at in sorted(messages) if messages[at].role == "user"]
+    intent = [text for text in users[0].texts if text.strip()] if users else []
+    intent = [{atoms(text), atoms(quotation(text))} for text in intent]
     for prompt, whole in zip(prompts, base):
         agent, turn = prompt.agent, prompt.turn
         visible = [messages[segment["message"]] for segment in whole.segments if "message" in segment]
@@ -729,11 +740,17 @@ def measure(messages, base, prompts, row):
         row.sums["net_real"] += fetched(prompt, sights + missing, lost, only_real[agent])
         row.sums["cost"] += prompt_cost(prompt, newest.values())
         row.sizes.append(prompt.tokens)
+        if intent and turn > users[0].index:
+            row.add("intent", all(any(map(prompt.shows, forms)) for forms in intent), 1)
         for key, told in memory.before(turn, agent):
             row.add(key, told(prompt), 1)
         facts = list(runs_in_facts(prompt))
         row.add("misquoted", sum(run not in said for run in facts), len(facts))
         newest[agent], last[agent] = prompt, turn
+
+
+def quotation(text):
+    return "\n".join(f"> {line}" for line in text.strip().split("\n"))
 
 
 def fetched(prompt, misses, lost, agent):
@@ -778,11 +795,11 @@ class Memory:
                 yield key, told
 
 
-def rows(conversations):
+def rows(conversations, window):
     found = {}
     for (corpus, _), (messages, policies) in conversations.items():
         for policy, prompts in policies.items():
-            row = found.setdefault((corpus, policy), Row())
+            row = found.setdefault((corpus, policy), Row(window))
             measure(messages, policies["json"], prompts, row)
     return [
         {"corpus": corpus, "policy": policy, **row.figures(found[corpus, "json"])}
@@ -795,17 +812,20 @@ def main():
     parser.add_argument("dump")
     parser.add_argument("--rows", help="what `accp bench context --format json` printed")
     args = parser.parse_args()
-    recounted = rows(load(args.dump))
-    for row in recounted:
-        print(json.dumps(row))
+    said, window = {}, math.inf
     if args.rows:
         with open(args.rows, encoding="utf-8") as file:
             said = {(row["corpus"], row["policy"]): row for row in map(json.loads, file)}
+        window = max((row.get("window", math.inf) for row in said.values()), default=math.inf)
+    recounted = rows(load(args.dump), window)
+    for row in recounted:
+        print(json.dumps(row))
+    if args.rows:
         differences = [
             f"{row['corpus']} {row['policy']} {key}: recounted {row[key]}, said {theirs[key]}"
             for row in recounted
             for theirs in [said[row["corpus"], row["policy"]]]
-            for key in SAME
+            for key in SAME + (INSIDE if "window" in theirs else [])
             if not same(row[key], theirs[key])
         ]
         sys.exit("\n".join(differences) or None)

@@ -6,7 +6,9 @@
     accp bench context chats.jsonl --policy file:rivals.jsonl
 
 Gives each prompt of the base to each rival as OpenAI messages, with the rival's defaults, and
-writes what comes back in the form of --dump. The rivals are in `adapters.py`.
+writes what comes back in the form of --dump. The rivals are in `adapters.py`. With `--window 8192`
+the rivals are those of `windows.py`, which keep the list of an agent inside a window: the agent's
+own messages are the assistant's there, and those of others the user's.
 
 The rivals are installed at the versions below into a folder outside of this project (--into):
 packages of PyPI into a virtual environment, and the crates of the rivals that are asked for by
@@ -26,9 +28,12 @@ import time
 import venv
 
 import adapters
+import lists
+import windows
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGES = ["headroom-ai==0.42.0", "claw-compactor==7.1.0", "langchain==1.4.7"]
+PACKAGES += ["deepagents==0.7.32", "ctx-compact==0.1.0", "turnsafe==0.1.0"]
 CRATES = ["sqz", "lean-ctx"]
 INSIDE = "ACCP_RIVALS_INSIDE"
 
@@ -40,17 +45,23 @@ def main():
     parser.add_argument("--rival", action="append", help="only this one; may be repeated")
     cache = pathlib.Path.home() / ".cache" / "accp-rivals"
     parser.add_argument("--into", type=pathlib.Path, default=cache, help=f"[{cache}]")
+    parser.add_argument("--window", type=int, help="the tokens that a prompt may have")
     args = parser.parse_args()
+    known = adapters.RIVALS if args.window is None else windows.WINDOWED
     for name in args.rival or []:
-        if name not in adapters.RIVALS:
-            parser.error(f"expected one of {', '.join(adapters.RIVALS)}, found {name}")
-    rivals = args.rival or list(adapters.RIVALS)
+        if name not in known:
+            parser.error(f"expected one of {', '.join(known)}, found {name}")
+    rivals = args.rival or list(known)
     if os.environ.get(INSIDE) is None:
         return inside(args.into, {name.split(":")[0] for name in rivals})
     with open(args.output, "w", encoding="utf-8") as out:
         for name in rivals:
             begun = time.monotonic()
-            done = run(adapters.RIVALS[name], name, args.base, out)
+            if args.window is None:
+                done = run(known[name], answer, brought_back, name, args.base, out)
+            else:
+                start = functools.partial(lists.Agents, known[name], args.window)
+                done = run(start, lists.answer, lists.brought_back, name, args.base, out)
             print(f"{name}: {done} conversations, {time.monotonic() - begun:.0f} s", file=sys.stderr)
     return 0
 
@@ -87,7 +98,7 @@ def inside(folder, rivals):
     return subprocess.run([python, __file__, *sys.argv[1:]], env=environment, check=False).returncode
 
 
-def run(start, name, base, out):
+def run(start, answer, brought_back, name, base, out):
     """Runs a rival, started anew for each conversation."""
     count = 0
     with open(base, encoding="utf-8") as lines:
@@ -98,11 +109,11 @@ def run(start, name, base, out):
             rival, originals = start(), []
             for line in lines:
                 if "segments" in line:
-                    out.write(compact({**where, **answer(rival, line)}) + "\n")
+                    out.write(lists.compact({**where, **answer(rival, line)}) + "\n")
                 elif "original" in line:
                     originals.append(line)
             for line in brought_back(rival, originals):
-                out.write(compact({**where, **line}) + "\n")
+                out.write(lists.compact({**where, **line}) + "\n")
             count += 1
     return count
 
@@ -112,68 +123,32 @@ def answer(rival, line):
     tools = [segment for segment in line["segments"] if segment["kind"] == "tools"]
     read = [segment for segment in line["segments"] if segment["kind"] != "tools"]
     recorded = [json.loads(segment["text"]) for segment in read]
-    given = as_openai(recorded)
+    given = lists.as_openai(recorded)
     begun = time.monotonic()
     back = rival.compress(given) if given else []
     took = (time.monotonic() - begun) * 1000
     if len(back) != len(given):
-        prompt = [{"kind": kind_of(message), "text": compact(message) + "\n"} for message in back]
+        prompt = [{"kind": lists.kind_of(message), "text": lists.compact(message) + "\n"} for message in back]
     else:
         prompt = []
         for segment, message, before, after in zip(read, recorded, given, back):
             changed = [key for key in ("content", "tool_calls") if after.get(key) != before.get(key)]
             if changed:
                 message = {**message, **{key: after.get(key) for key in changed}}
-                segment = {**segment, "text": compact(message) + "\n"}
+                segment = {**segment, "text": lists.compact(message) + "\n"}
             prompt.append(segment)
     return {"turn": line["turn"], "segments": tools + prompt, "milliseconds": took}
 
 
 def brought_back(rival, originals):
     """The messages that the rival can give back when the conversation is over."""
-    given = as_openai([json.loads(line["original"]) for line in originals])
+    given = lists.as_openai([json.loads(line["original"]) for line in originals])
     back = rival.compress(given)
     if len(back) != len(given):
         return
     for line, before, after in zip(originals, given, back):
         if after == before or rival.original(after.get("content")) == before["content"]:
             yield {"message": line["message"], "original": line["original"]}
-
-
-def as_openai(recorded):
-    """The messages as a user of the OpenAI API has them. Calls without ids get ids."""
-    messages, open_calls = [], []
-    for index, message in enumerate(recorded):
-        role = {"agent": "assistant", "function": "tool"}.get(message["role"], message["role"])
-        result = {"role": role, "content": message.get("content") or ""}
-        if message.get("name"):
-            result["name"] = message["name"]
-        if message.get("tool_calls"):
-            result["tool_calls"] = [
-                {
-                    "id": call.get("id") or f"call_{index}_{place}",
-                    "type": "function",
-                    "function": call.get("function")
-                    or {"name": call.get("name"), "arguments": compact(call.get("arguments"))},
-                }
-                for place, call in enumerate(message["tool_calls"])
-            ]
-            open_calls = [call["id"] for call in result["tool_calls"]]
-        if role == "tool":
-            first = open_calls.pop(0) if open_calls else f"call_{index}"
-            result["tool_call_id"] = message.get("tool_call_id") or first
-        messages.append(result)
-    return messages
-
-
-def kind_of(message):
-    kinds = {"system": "system", "developer": "system", "user": "user"}
-    kinds |= {"tool": "result", "function": "result"}
-    return kinds.get(message["role"]) or ("call" if message.get("tool_calls") else "agent")
-
-
-def compact(value):
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 if __name__ == "__main__":

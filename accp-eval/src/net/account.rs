@@ -122,6 +122,12 @@ impl Readings {
         self.by_address.insert(address, Arc::clone(&look));
         look
     }
+
+    /// Returns whether a collapsed text stands in one of the segments.
+    pub(crate) fn has(&mut self, study: &Study, prompt: &[Segment], text: &str) -> bool {
+        let mut looks = prompt.iter().map(|segment| self.look(study, &segment.text));
+        looks.any(|look| look.reading.contains(text))
+    }
 }
 
 impl Account {

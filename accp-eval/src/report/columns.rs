@@ -54,6 +54,21 @@ pub const COVERAGE: [Column; 8] = [
     ("read back", |row| recall(row.measure.bytes)),
 ];
 
+/// Prompts as lists inside a window.
+pub const LISTS: [Column; 6] = [
+    ("window", |row| row.policy.clone()),
+    ("prompts", |row| row.measure.prompts.to_string()),
+    ("over window", |row| {
+        row.measure.lists.over.found.to_string()
+    }),
+    ("invalid lists", |row| match row.measure.lists.refused {
+        Recall { wanted: 0, .. } => "-".to_owned(),
+        refused => refused.found.to_string(),
+    }),
+    ("intent verbatim", |row| recall(row.measure.lists.intent)),
+    ("recovered", |row| recall(row.measure.bytes)),
+];
+
 fn net(row: &Row) -> &Net {
     &row.measure.net
 }

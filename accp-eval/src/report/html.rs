@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use accp_context::policy::Kind;
 
 use super::chart::{Part, Point, bars, colour, escaped, lines, points};
-use super::{BASE, COLUMNS, Corpus, Report, Row, viewer};
+use super::{BASE, COLUMNS, Column, Corpus, LISTS, Report, Row, viewer};
 use crate::net::rules;
 
 const STYLE: &str = "\
@@ -82,16 +82,14 @@ fn section(page: &mut String, report: &Report, corpus: &Corpus) {
         escaped(name),
         escaped(&rest.replace('`', "")),
     );
-    let names = COLUMNS.map(|(name, _)| format!("<th>{name}</th>"));
-    let _ = writeln!(
-        page,
-        "<div class=\"table\"><table><tr>{}</tr>",
-        names.concat()
-    );
-    for (index, row) in corpus.rows.iter().enumerate() {
-        table_row(page, corpus, row, index);
+    table(page, corpus, &COLUMNS);
+    if let Some(window) = report.window {
+        let _ = writeln!(
+            page,
+            "<p class=\"note\">As lists inside a window of {window} tokens:</p>"
+        );
+        table(page, corpus, &LISTS);
     }
-    page.push_str("</table></div>\n");
     let caption = "Net cost and lost needs: best is below on the left";
     figure(page, caption, &against(corpus), "");
     let caption = format!(
@@ -110,14 +108,23 @@ fn section(page: &mut String, report: &Report, corpus: &Corpus) {
     figure(page, caption, &by_kind(corpus), &legend_of(kinds));
 }
 
-fn table_row(page: &mut String, corpus: &Corpus, row: &Row, index: usize) {
+fn table(page: &mut String, corpus: &Corpus, columns: &[Column]) {
+    let names = columns.iter().map(|(name, _)| format!("<th>{name}</th>"));
+    let names: String = names.collect();
+    let _ = writeln!(page, "<div class=\"table\"><table><tr>{names}</tr>");
+    for (index, row) in corpus.rows.iter().enumerate() {
+        table_row(page, corpus, columns, (index, row));
+    }
+    page.push_str("</table></div>\n");
+}
+
+fn table_row(page: &mut String, corpus: &Corpus, columns: &[Column], (index, row): (usize, &Row)) {
     let part = if row.is_part(corpus) {
         format!(" ({} conversations)", row.measure.conversations)
     } else {
         String::new()
     };
-    let [_, figures @ ..] = &COLUMNS;
-    let cells = figures.iter().map(|(_, cell)| cell(row));
+    let cells = columns.iter().skip(1).map(|(_, cell)| cell(row));
     let cells = cells.collect::<Vec<_>>().join("</td><td>");
     let _ = writeln!(
         page,

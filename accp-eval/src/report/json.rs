@@ -15,8 +15,11 @@ pub(super) fn row(report: &Report, corpus: &Corpus, row: &Row) -> Json {
     let coverage = coverage(report, row);
     json["corpus"] = corpus.name.as_str().into();
     json["sensitivity"] = corpus.sensitivity_of(row);
-    if let (Some(json), Json::Object(coverage)) = (json.as_object_mut(), coverage) {
-        json.extend(coverage);
+    let lists = lists(report, row);
+    for more in [coverage, lists] {
+        if let (Some(json), Json::Object(more)) = (json.as_object_mut(), more) {
+            json.extend(more);
+        }
     }
     json
 }
@@ -67,6 +70,23 @@ fn figures(row: &Row) -> Json {
     json
 }
 
+/// Returns the figures of prompts as lists inside the window; nothing without one.
+fn lists(report: &Report, row: &Row) -> Json {
+    let Some(window) = report.window else {
+        return Json::Null;
+    };
+    let lists = &row.measure.lists;
+    let is_list = lists.refused.wanted > 0;
+    json!({
+        "window": window,
+        "over_window": lists.over.found,
+        "lists": lists.refused.wanted,
+        "invalid_lists": is_list.then_some(lists.refused.found),
+        "intent": lists.intent.share(),
+        "recovered": row.measure.bytes.share(),
+    })
+}
+
 /// Returns tokens by kind, coverage and the other figures of `--all`.
 fn coverage(report: &Report, row: &Row) -> Json {
     let Measure {
@@ -77,6 +97,7 @@ fn coverage(report: &Report, row: &Row) -> Json {
         identifiers,
         results,
         bytes,
+        lists: _,
         time,
         conversations,
         prompts,

@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use accp_context::policy::Plan;
+use accp_context::policy::{Plan, Segment};
 use accp_eval::{
-    BASE, Evaluation, FORMS, FROM_FILE, Prices, Report, Rival, RivalError, Rivals, Transcript,
-    Transcripts, default_plans, plan, rules,
+    BASE, Evaluation, FORMS, FROM_FILE, Inside, Prices, Report, Rival, RivalError, Rivals,
+    Transcript, Transcripts, default_plans, plan, rules,
 };
 use accp_runtime::view::View;
 use accp_tokens::{Bpe, TokenCounter as _};
@@ -77,6 +77,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TOKENS", default_value_t = 800)]
     window: usize,
 
+    /// The window of the model. Count too, of the prompts of each policy, those over it, those that
+    /// are a list of messages that a provider refuses, and those with the first message of the user
+    /// verbatim. Without it, the window of the policies `ctx`, if they all have the same one
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
+    model_window: Option<u64>,
+
     /// Print coverage and further columns too
     #[arg(long)]
     all: bool,
@@ -140,6 +146,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let names = names(&args.files);
     let evaluation = Evaluation::new(args.plans()?, view, counter)
         .at(args.prices())
+        .inside(args.inside())
         .against(args.rivals(&names)?)
         .showing(args.html.as_ref().map(|_| args.show.clone()));
     let tools = args.read_tools()?;
@@ -163,6 +170,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let report = Report {
         prices: args.prices(),
         encoding: counter.name().to_owned(),
+        window: args.inside().map(|inside| inside.window),
         corpora,
     };
     if let Some(dump) = dump {
@@ -240,6 +248,18 @@ impl Args {
         Ok(rivals.into_rivals(corpora)?)
     }
 
+    /// Returns the window to measure prompts in: the given one, or that of all policies that have one.
+    fn inside(&self) -> Option<Inside> {
+        let named = self.policies.iter();
+        let mut windows: Vec<u64> = named
+            .filter_map(|name| accp_ctx::policy::window(name))
+            .collect();
+        windows.dedup();
+        let only = windows.first().filter(|_| windows.len() == 1);
+        let window = self.model_window.or(only.copied())?;
+        Some(Inside { window, refuses })
+    }
+
     fn prices(&self) -> Prices {
         Prices {
             input: self.fresh_price,
@@ -289,6 +309,12 @@ fn each_batch(
     let none = |error| Failure::Input(format!("{}: {error}", path.display()));
     transcripts.check().map_err(none)?;
     take(transcripts.as_slice()).map(|()| transcripts)
+}
+
+/// Says whether a provider refuses the prompt of an agent, if it is a list of messages.
+fn refuses(agent: &str, prompt: &[&Segment]) -> Option<bool> {
+    let texts = prompt.iter().map(|segment| &*segment.text);
+    accp_ctx::policy::refuses(agent, texts)
 }
 
 /// Returns the names of the corpora in these files: the names of the files without their

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use accp_eval::{BASE, COLUMNS, COVERAGE, Column, Corpus, Prices, Report};
+use accp_eval::{BASE, COLUMNS, COVERAGE, Column, Corpus, LISTS, Prices, Report};
 
 use crate::table::Table;
 
-/// Writes a table for each corpus, with `all` a second one, and with `sensitivity` one more.
+/// Writes a table for each corpus, with a window a second one, and with `all` and with `sensitivity`
+/// one more.
 pub(super) fn text(report: &Report, all: bool, sensitivity: bool) -> String {
     let mut text = String::new();
     for corpus in &report.corpora {
@@ -14,6 +15,9 @@ pub(super) fn text(report: &Report, all: bool, sensitivity: bool) -> String {
         let _ = writeln!(text, "{heading}\n{}", table(corpus, &COLUMNS));
         for line in corpus.each() {
             let _ = writeln!(text, "  {line}");
+        }
+        if report.window.is_some() {
+            let _ = writeln!(text, "{}", table(corpus, &LISTS));
         }
         if all {
             let _ = writeln!(text, "{}", table(corpus, &COVERAGE));
@@ -32,6 +36,9 @@ pub(super) fn text(report: &Report, all: bool, sensitivity: bool) -> String {
          rules: accp bench context --help",
         report.encoding, prices.output, prices.minimum, prices.window,
     );
+    if let Some(window) = report.window {
+        let _ = write!(text, "; the window of the model has {window} tokens");
+    }
     text
 }
 

@@ -101,3 +101,164 @@ fn what_a_rival_brings_back_is_compared() {
     assert_eq!(row["milliseconds"], json!(4.5));
     assert_eq!(row["identifiers"]["found"], json!(2));
 }
+
+/// A task, and calls with results that are longer together than 2,000 tokens.
+fn long() -> Json {
+    let task = "Find each shelf with under 40 sacks of rye, and never order more than 12 sacks.";
+    let mut messages = vec![
+        json!({ "role": "system", "content": "You keep the store." }),
+        json!({ "role": "user", "content": task }),
+    ];
+    for shelf in 0..12 {
+        let id = format!("c{shelf}");
+        let call = json!({ "id": id, "name": "count", "arguments": { "shelf": shelf } });
+        let rows = (0..25).map(|row| format!("row {row}: {} sacks of rye", row * 7 + shelf));
+        let rows = rows.collect::<Vec<_>>().join("\n");
+        messages.push(json!({ "role": "assistant", "content": null, "tool_calls": [call] }));
+        messages.push(json!({ "role": "tool", "tool_call_id": id, "content": rows }));
+    }
+    messages.push(json!({ "role": "assistant", "content": "Shelf 3 has too few." }));
+    json!({ "id": "store", "messages": messages })
+}
+
+fn measured(folder: &crate::Folder, more: &[&str]) -> Vec<Json> {
+    let base = ["bench", "context", "store.jsonl", "--format", "json"];
+    let run = folder.run(&[&base[..], more].concat(), "");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    run.json()
+}
+
+/// A policy with a window stays inside it with whole lists, the task and all that was said. Each of
+/// the others fails at what it is bad at, and a file of prompts is judged alike.
+#[test]
+fn lists_are_judged_inside_a_window() {
+    let folder = crate::Folder::with(&[("store.jsonl", &format!("{}\n", long()))]);
+    let policies = ["ctx:2000", "last:1", "bag", "plain"];
+    let policies: Vec<&str> = policies
+        .iter()
+        .flat_map(|name| ["--policy", *name])
+        .collect();
+    let dumped = [
+        &policies[..],
+        &["--dump", "dump.jsonl", "--html", "page.html"],
+    ]
+    .concat();
+    let rows = measured(&folder, &dumped);
+    let told = |row: &Json| {
+        let keys = [
+            "window",
+            "over_window",
+            "invalid_lists",
+            "intent",
+            "recovered",
+        ];
+        keys.map(|key| row[key].clone())
+    };
+    let [json, ctx, last, bag, plain] = &rows[..] else {
+        panic!("{rows:?}")
+    };
+    assert!(json["over_window"].as_u64() > Some(3), "{json}");
+    let whole = [
+        json!(2000),
+        json["over_window"].clone(),
+        json!(0),
+        json!(1.0),
+        json!(1.0),
+    ];
+    assert_eq!(told(json), whole);
+    assert_eq!(
+        told(ctx),
+        [json!(2000), json!(0), json!(0), json!(1.0), json!(1.0)]
+    );
+    assert!(ctx["tokens"].as_u64() < json["tokens"].as_u64());
+    assert_eq!(
+        (&last["over_window"], &last["invalid_lists"]),
+        (&json!(0), &json!(0))
+    );
+    assert!(
+        last["intent"].as_f64() < Some(0.1) && last["recovered"].as_f64() < Some(0.3),
+        "{last}"
+    );
+    assert_eq!(
+        (&bag["invalid_lists"], &bag["lists"]),
+        (&Json::Null, &json!(0))
+    );
+    assert!(bag["intent"].as_f64() < Some(0.2), "{bag}");
+    assert_eq!(
+        (&plain["invalid_lists"], &plain["intent"]),
+        (&Json::Null, &json!(1.0))
+    );
+    let page = folder.read("page.html");
+    assert!(
+        page.contains("inside a window of 2000 tokens") && page.contains("<th>invalid lists</th>")
+    );
+
+    let again = measured(
+        &folder,
+        &["--policy", "file:dump.jsonl", "--model-window", "2000"],
+    );
+    let again = again
+        .iter()
+        .filter(|row| row["policy"].as_str().unwrap().starts_with("file:"));
+    let again: Vec<_> = again.map(told).collect();
+    assert_eq!(again, rows.iter().map(told).collect::<Vec<_>>());
+
+    // A program that drops calls and keeps their results.
+    let lines = folder.read("dump.jsonl");
+    let lines = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    let lines = lines.filter(|line: &Json| line["policy"] == "json" && line["segments"].is_array());
+    let broken = lines.map(|mut line| {
+        line["policy"] = json!("broken");
+        let segments = line["segments"].as_array_mut().unwrap();
+        segments.retain(|segment| segment["kind"] != "call");
+        format!("{line}\n")
+    });
+    std::fs::write(folder.path("broken.jsonl"), broken.collect::<String>()).unwrap();
+    let rows = measured(
+        &folder,
+        &["--policy", "file:broken.jsonl", "--model-window", "2000"],
+    );
+    let row = rows
+        .iter()
+        .find(|row| row["policy"] == "file:broken")
+        .unwrap();
+    assert_eq!(
+        (&row["lists"], &row["invalid_lists"]),
+        (&json!(13), &json!(12))
+    );
+    assert_eq!(
+        (&row["intent"], &row["recovered"]),
+        (&json!(1.0), &json!(0.0))
+    );
+}
+
+/// The window is the given one, or the one that all policies with a window have.
+#[test]
+fn the_window_is_told_once() {
+    let folder = crate::Folder::with(&[("store.jsonl", &format!("{}\n", long()))]);
+    let window = |more: &[&str]| measured(&folder, more)[0].get("window").cloned();
+    assert_eq!(window(&["--policy", "last:2"]), None);
+    let two = ["--policy", "ctx:2000", "--policy", "ctx:4000"];
+    assert_eq!(window(&two), None);
+    assert_eq!(window(&two[2..]), Some(json!(4000)));
+    assert_eq!(
+        window(&[&two[..], &["--model-window", "3000"]].concat()),
+        Some(json!(3000))
+    );
+    let run = folder.run(
+        &["bench", "context", "store.jsonl", "--policy", "ctx:4000"],
+        "",
+    );
+    let heading = "window    prompts  over window  invalid lists  intent verbatim  recovered";
+    assert!(run.stdout.contains(heading), "{}", run.stdout);
+    assert!(
+        run.stdout
+            .ends_with("the window of the model has 4000 tokens\n"),
+        "{}",
+        run.stdout
+    );
+    let none = ["bench", "context", "store.jsonl", "--model-window", "0"];
+    assert_eq!(folder.run(&none, "").code, Some(2));
+}
