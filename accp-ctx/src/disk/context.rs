@@ -147,9 +147,24 @@ impl<F: Files> Context<F> {
         files: F,
     ) -> Result<Self, ContextError> {
         let root = root.into();
+        let named = |at: &&Path| !at.as_os_str().is_empty() && !at.exists();
+        let new: Vec<_> = root
+            .ancestors()
+            .take_while(named)
+            .map(Path::to_owned)
+            .collect();
         for folder in [OFFLOADED, CONVERSATIONS, CHECKPOINTS, INTERMEDIATE] {
             let path = root.join(folder);
             std::fs::create_dir_all(&path).map_err(|error| failed(&path, error))?;
+        }
+        // A folder is there after a power cut only if the one above it was synced.
+        for above in new.iter().filter_map(|folder| folder.parent()) {
+            let above = if above.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                above
+            };
+            files.sync(above).map_err(|error| failed(above, error))?;
         }
         let path = root.join(LOCK);
         let lock = std::fs::File::options()
@@ -345,6 +360,9 @@ impl<F: Files> Context<F> {
             }
         }
         self.is_settled = false;
+        if self.kept.is_none() {
+            writer.sync_folders()?;
+        }
         if !plan.files.is_empty() {
             writer.begin(&self.id)?;
         }

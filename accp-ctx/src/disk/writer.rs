@@ -12,6 +12,8 @@ use super::error::{ContextError, failed};
 use crate::names::SessionId;
 use crate::plan::World;
 
+/// The folder of everything, below the root.
+const CACHE: &str = "cache";
 /// The file that names the session whose files may be unfinished, below the root.
 const UNFINISHED: &str = "cache/.unfinished";
 
@@ -104,6 +106,12 @@ impl<'w, F: Files> Writer<'w, F> {
             }
         }
         self.sync(&unsure)
+    }
+
+    /// Brings the folders of cold state to the disk. SQLite syncs its files and their names, and not the names of the
+    /// folders above.
+    pub(super) fn sync_folders(&self) -> Result<(), ContextError> {
+        self.sync(&self.with_folders(&self.root.join(CACHE)))
     }
 
     /// Returns a path with the folders above it, up to the root: a file is there only if its name is.

@@ -1,14 +1,15 @@
 //! Power cuts.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use accp_registry::Hash;
 use accp_store::{SqliteStore, StoreError};
 
 use crate::disk::Disk;
+use crate::log::{Log, sound};
 use crate::random::Random;
-use crate::shim::{self, Answer, Event};
+use crate::shim::{self, Event};
 use crate::workload::{Step, Sums, Workload, state};
 use crate::{check, file, session};
 
@@ -89,18 +90,8 @@ pub fn run(cuts: usize, seed: u64) {
 fn record(seed: u64) -> Recording {
     let workload = Arc::new(Workload::new(seed, STEPS, BYTES, TALK));
     let folder = tempfile::tempdir().expect("a folder");
-    let events = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&events);
-    shim::set_disk(move |event| {
-        log.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(event.clone());
-        match event {
-            Event::Sync(_) => Answer::DoneAlready,
-            _ => Answer::Done,
-        }
-    });
-    let count = || events.lock().unwrap_or_else(PoisonError::into_inner).len();
+    let log = Log::default();
+    log.tell_of_sqlite(Event::clone);
     let open = || SqliteStore::open(file(folder.path())).expect("it opens");
     let mut acknowledged = Vec::new();
     let mut store = open();
@@ -110,13 +101,12 @@ fn record(seed: u64) -> Recording {
             store = open();
         }
         step.take(&mut store).expect("the disk is sound");
-        acknowledged.push(count());
+        acknowledged.push(log.len());
     }
     drop(store);
-    let events = std::mem::take(&mut *events.lock().unwrap_or_else(PoisonError::into_inner));
     Recording {
         workload,
-        events,
+        events: log.take(),
         acknowledged,
     }
 }
@@ -124,10 +114,7 @@ fn record(seed: u64) -> Recording {
 /// Cuts at increasing instants, so that the disk sees each event only once. Fails with the first
 /// fault.
 fn cut(recording: &Recording, cuts: usize, seed: u64, counts: &mut Counts) -> Result<(), String> {
-    shim::set_disk(|event| match event {
-        Event::Sync(_) => Answer::DoneAlready,
-        _ => Answer::Done,
-    });
+    shim::set_disk(sound);
     let mut random = Random::new(seed);
     let events = &recording.events;
     let mut instants: Vec<_> = (0..cuts).map(|_| random.below(events.len() + 1)).collect();
@@ -197,7 +184,7 @@ fn prove(recording: &Recording, seed: u64) {
         let error = result.expect_err("a planted mistake is found");
         println!("planted: {what}; found: {error}");
     };
-    let is_kept = |event: &&Event| !matches!(event, Event::Sync(_) | Event::SyncFolder);
+    let is_kept = |event: &&Event| !matches!(event, Event::Sync(_) | Event::SyncFolder(_));
     let count = |events: &[Event]| events.iter().filter(is_kept).count();
     let acknowledged = recording.acknowledged.iter();
     let forgetful = Recording {

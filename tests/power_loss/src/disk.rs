@@ -1,6 +1,6 @@
 //! A disk that can lose every write that was not synced.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -16,6 +16,8 @@ pub struct Disk {
     /// The names that survive a cut for sure. `renames` lists the later changes, not yet synced.
     durable: BTreeMap<String, usize>,
     renames: Vec<(String, Option<usize>)>,
+    /// Folders that somebody made, by name. All others were there before.
+    made: BTreeSet<String>,
 }
 
 #[derive(Debug, Default)]
@@ -80,10 +82,15 @@ impl Disk {
                     change.apply(&mut file.durable);
                 }
             }
-            Event::SyncFolder => {
-                for (name, file) in std::mem::take(&mut self.renames) {
+            Event::SyncFolder(folder) => {
+                let inside = |renamed: &mut (String, Option<usize>)| above(&renamed.0) == folder;
+                for (name, file) in self.renames.extract_if(.., inside) {
                     rename(&mut self.durable, name, file);
                 }
+            }
+            Event::MakeFolder(name) => {
+                self.made.insert(name.clone());
+                self.apply(&Event::Create(name.clone()));
             }
         }
     }
@@ -98,7 +105,15 @@ impl Disk {
             rename(&mut names, name.clone(), *file);
         }
         let mut torn = false;
+        let survive = names.clone();
+        let is_there = |folder: &str| !self.made.contains(folder) || survive.contains_key(folder);
         for (name, file) in names {
+            let mut folders = std::iter::successors(Some(above(&name)), |name| {
+                (!name.is_empty()).then(|| above(name))
+            });
+            if self.made.contains(&name) || !folders.all(is_there) {
+                continue;
+            }
             let bytes = self.files[file].after_cut(random, &mut torn);
             let path = folder.join(name);
             fs::create_dir_all(path.parent().expect("a folder")).expect("the folder takes it");
@@ -182,6 +197,11 @@ fn write(file: &mut Vec<u8>, at: usize, bytes: &[u8]) {
         file.resize(end, 0);
     }
     file[at..end].copy_from_slice(bytes);
+}
+
+/// Returns the name of the folder that a file is in.
+fn above(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 fn rename(names: &mut BTreeMap<String, usize>, name: String, file: Option<usize>) {

@@ -11,7 +11,8 @@ mod recorded;
 use crate::disk::Disk;
 use crate::random::Random;
 use crate::shim::Event;
-use recorded::{Fault, Recorded};
+use recorded::Fault;
+pub use recorded::Recorded;
 
 /// So many cuts fall in the middle of everything.
 const MANY: usize = 200;
@@ -163,9 +164,12 @@ fn open(files: &Recorded) -> Shared<Recorded> {
 fn edit(files: &impl Files, folder: &Path, step: &Step) {
     for (name, text) in &step.edits {
         let path = folder.join(name);
+        let above = path.parent().expect("a folder");
+        fs::create_dir_all(above).expect("it is made");
         let written = files
             .write(&path, text.as_bytes())
-            .and_then(|()| files.sync(&path));
+            .and_then(|()| files.sync(&path))
+            .and_then(|()| files.sync(above));
         written.expect("the disk is sound");
     }
 }
@@ -199,16 +203,17 @@ fn record(steps: &[Step]) -> Recording {
         files.tell(Event::Write { file, at: 0, bytes });
         files.tell(Event::Sync(name));
     }
-    files.tell(Event::SyncFolder);
-    let mut acknowledged = vec![files.told.borrow().events.len()];
+    for folder in ["", "deliverables"] {
+        files.tell(Event::SyncFolder(folder.to_owned()));
+    }
+    let mut acknowledged = vec![files.log.len()];
     for step in steps {
         edit(&files, folder.path(), step);
         shared.append(&step.draft).expect("the disk is sound");
-        acknowledged.push(files.told.borrow().events.len());
+        acknowledged.push(files.log.len());
     }
-    let events = std::mem::take(&mut files.told.borrow_mut().events);
     Recording {
-        events,
+        events: files.log.take(),
         acknowledged,
     }
 }
@@ -356,7 +361,7 @@ fn recover(
 fn prove(recording: &Recording, steps: &[Step], seed: u64) {
     let start = recording.acknowledged[0];
     let is_kept = |(at, event): &(usize, &Event)| {
-        *at < start || !matches!(event, Event::Sync(_) | Event::SyncFolder)
+        *at < start || !matches!(event, Event::Sync(_) | Event::SyncFolder(_))
     };
     let kept = || recording.events.iter().enumerate().filter(is_kept);
     let forgetful = Recording {

@@ -26,7 +26,31 @@ pub enum Event {
         from: String,
         to: String,
     },
-    SyncFolder,
+    /// The names in a folder; the empty text is the uppermost one.
+    SyncFolder(String),
+    /// SQLite makes no folders.
+    MakeFolder(String),
+}
+
+impl Event {
+    /// Returns the event in a folder: SQLite knows only the names of its files.
+    pub fn below(&self, folder: &str) -> Self {
+        let mut event = self.clone();
+        match &mut event {
+            Self::SyncFolder(name) => folder.clone_into(name),
+            Self::Rename { from, to } => {
+                *from = format!("{folder}/{from}");
+                *to = format!("{folder}/{to}");
+            }
+            Self::Create(name)
+            | Self::Write { file: name, .. }
+            | Self::Truncate { file: name, .. }
+            | Self::Sync(name)
+            | Self::Delete(name)
+            | Self::MakeFolder(name) => *name = format!("{folder}/{name}"),
+        }
+        event
+    }
 }
 
 /// The disk's answer to an event.
@@ -106,7 +130,7 @@ unsafe extern "C" fn hook(
         }
         3 => Event::Sync(file),
         4 => Event::Delete(file),
-        _ => Event::SyncFolder,
+        _ => Event::SyncFolder(String::new()),
     };
     let answer = lock().as_mut().map_or(Answer::Done, |disk| disk(&event));
     let (allowed, code) = match answer {

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use accp_collab::disk::{Files, Os};
 
+use crate::log::Log;
 use crate::shim::Event;
 
 /// A failure of the disk.
@@ -27,10 +28,9 @@ pub enum Fault {
     Rename,
 }
 
-/// What is told of the files.
+/// What befalls the files.
 #[derive(Default)]
 pub struct Told {
-    pub events: Vec<Event>,
     pub fault: Option<(Fault, usize)>,
     pub broke: bool,
 }
@@ -40,13 +40,20 @@ pub struct Told {
 pub struct Recorded {
     pub root: PathBuf,
     pub told: Rc<RefCell<Told>>,
+    pub log: Log,
 }
 
 impl Recorded {
     pub fn new(root: &Path) -> Self {
+        Self::on(root, &Log::default())
+    }
+
+    /// Makes files that tell a log, to which others may tell, too.
+    pub fn on(root: &Path, log: &Log) -> Self {
         Self {
             root: root.to_owned(),
             told: Rc::default(),
+            log: log.clone(),
         }
     }
 
@@ -56,7 +63,7 @@ impl Recorded {
     }
 
     pub fn tell(&self, event: Event) {
-        self.told.borrow_mut().events.push(event);
+        self.log.tell(event);
     }
 
     /// Returns the fault if it is due for such an operation.
@@ -144,10 +151,11 @@ impl Files for Recorded {
         if self.fault(&[Fault::Sync, Fault::StaysUnsynced]).is_some() {
             return Err(io::Error::other("the sync failed"));
         }
-        self.tell(if path == self.root {
-            Event::SyncFolder
+        let name = self.name(path);
+        self.tell(if path.is_dir() {
+            Event::SyncFolder(name)
         } else {
-            Event::Sync(self.name(path))
+            Event::Sync(name)
         });
         Ok(())
     }

@@ -1,0 +1,395 @@
+//! Conversations that are compressed, on a disk that loses power: cold state in SQLite, and files that models read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+mod script;
+
+use accp_ctx::disk::{Compressed, Context, Options};
+use accp_ctx::{Form, MessageList, SessionId, Window, Writes};
+use accp_testkit::Quarters;
+use time::{Duration, OffsetDateTime};
+
+use crate::disk::Disk;
+use crate::folder::Recorded;
+use crate::log::{Log, sound};
+use crate::random::Random;
+use crate::shim::{self, Event};
+use script::{SESSIONS, Step, steps};
+
+/// So many cuts fall in the middle of everything.
+const MANY: usize = 200;
+/// Tokens of the window: a few results fill it.
+const WINDOW: u64 = 3_000;
+/// The folder with all files, below the root. SQLite's are in it, too.
+const CACHE: &str = "cache";
+/// After a cut so many steps are taken.
+const AFTER: usize = 6;
+
+/// A run as the disk saw it.
+struct Recording {
+    steps: Vec<Step>,
+    events: Vec<Event>,
+    /// After each step, beginning with none: what the program knows.
+    known: Vec<Known>,
+}
+
+/// What a program knows when a step was acknowledged.
+#[derive(Clone, Default)]
+struct Known {
+    /// The number of events by then.
+    events: usize,
+    /// The list of each session.
+    lists: [Vec<String>; SESSIONS],
+    /// What was said in each session.
+    said: [Vec<String>; SESSIONS],
+    marks: [BTreeSet<usize>; SESSIONS],
+    /// The files that models read, by their paths.
+    files: Files,
+}
+
+/// Files by their paths.
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// A program that has one session open at a time, as a process has.
+struct Program<'p> {
+    root: &'p Path,
+    files: Recorded,
+    open: Option<(usize, Context<Recorded>)>,
+}
+
+impl<'p> Program<'p> {
+    fn new(root: &'p Path, log: &Log) -> Self {
+        Self {
+            root,
+            files: Recorded::on(root, log),
+            open: None,
+        }
+    }
+
+    /// Returns a session, which it opens unless it is open.
+    fn session(&mut self, session: usize) -> Result<&mut Context<Recorded>, String> {
+        let open = match self.open.take() {
+            Some(open) if open.0 == session => open,
+            other => {
+                // The next one waits until this one has let go.
+                drop(other);
+                let opened = Context::open_on(self.root, id(session), self.files.clone());
+                (session, opened.map_err(|error| error.to_string())?)
+            }
+        };
+        Ok(&mut self.open.insert(open).1)
+    }
+
+    /// Gives a list, and returns what comes out.
+    fn give(&mut self, session: usize, list: &[String], at: usize) -> Result<Compressed, String> {
+        let list = MessageList::of(Form::OpenAi, list.iter().map(String::as_str));
+        let list = list.map_err(|error| error.to_string())?;
+        let (window, root) = (Window::of(WINDOW).expect("a window"), self.root);
+        let options = Options {
+            window: &window,
+            counter: &Quarters,
+            writes: &Writes::default(),
+            summarizer: &(),
+            work: root,
+            force: false,
+            now: now(at),
+        };
+        let done = self.session(session)?.compress(&list, &options, &mut ());
+        done.map_err(|error| error.to_string())
+    }
+
+    /// Takes a step, and returns what is known then.
+    fn take(&mut self, step: &Step, at: usize, mut known: Known) -> Result<Known, String> {
+        match step {
+            Step::Say { session, messages } => {
+                let given = [&known.lists[*session][..], messages].concat();
+                known.lists[*session] = raws(&self.give(*session, &given, at)?.list);
+                known.said[*session].extend(messages.iter().cloned());
+            }
+            Step::Mark { session, message } => {
+                let marked = self.session(*session)?.mark(*message, now(at));
+                marked.map_err(|error| error.to_string())?;
+                known.marks[*session].insert(*message);
+            }
+            Step::End => self.open = None,
+        }
+        known.files = files(self.root);
+        Ok(known)
+    }
+
+    /// Checks that a session has what is known of it.
+    fn check(&mut self, session: usize, known: &Known) -> Result<(), String> {
+        let context = self.session(session)?;
+        let begun = context.begun().map_err(|error| error.to_string())?;
+        let restored = begun.restored().map_err(|error| error.to_string())?;
+        if raws(&restored) != known.said[session] {
+            return Err(format!("session {session} does not come back"));
+        }
+        if begun.marks().collect::<BTreeSet<_>>() != known.marks[session] {
+            return Err(format!("a mark of session {session} is lost"));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the time of a step. Some steps have the same, so that names of files are taken.
+fn now(step: usize) -> OffsetDateTime {
+    OffsetDateTime::UNIX_EPOCH + Duration::seconds(step as i64 / 4)
+}
+
+fn id(session: usize) -> SessionId {
+    SessionId::new(["ada", "bob"][session]).expect("an id")
+}
+
+fn raws(list: &MessageList) -> Vec<String> {
+    let raw = |message: &accp_ctx::Message| message.raw().to_owned();
+    list.messages().iter().map(raw).collect()
+}
+
+/// Returns all files but those that SQLite writes and the lock.
+fn files(root: &Path) -> Files {
+    let mut found = Files::new();
+    for folder in folders(root) {
+        for entry in fs::read_dir(root.join(&folder)).expect("it reads") {
+            let path = entry.expect("it reads").path();
+            let name = format!(
+                "{folder}/{}",
+                path.file_name().expect("a name").to_string_lossy()
+            );
+            if path.is_file() && !is_cold(&name) && !name.ends_with(".lock") {
+                found.insert(name, fs::read(&path).expect("it reads"));
+            }
+        }
+    }
+    found
+}
+
+/// Returns whether SQLite writes a file.
+fn is_cold(name: &str) -> bool {
+    name.contains("cold.accp")
+}
+
+/// Returns the folders below a root, the upper ones first.
+fn folders(root: &Path) -> Vec<String> {
+    let below = fs::read_dir(root.join(CACHE)).into_iter().flatten();
+    let below = below.map(|entry| entry.expect("it reads"));
+    let names = below
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name());
+    let below = names.map(|name| format!("{CACHE}/{}", name.to_string_lossy()));
+    let mut all: Vec<_> = below.chain([CACHE.to_owned()]).collect();
+    all.retain(|folder| root.join(folder).is_dir());
+    all.sort();
+    all
+}
+
+fn record(seed: u64) -> Recording {
+    let root = tempfile::tempdir().expect("a folder");
+    let log = Log::default();
+    // The folders are made before anything else.
+    let first = Context::open(root.path(), id(0)).expect("it opens");
+    let made = folders(root.path()).into_iter().map(Event::MakeFolder);
+    made.for_each(|event| log.tell(event));
+    drop(first);
+    fs::remove_dir_all(root.path().join(CACHE)).expect("it goes");
+    log.tell_of_sqlite(|event| event.below(CACHE));
+    let mut program = Program::new(root.path(), &log);
+    let mut known = vec![Known {
+        events: log.len(),
+        ..Known::default()
+    }];
+    let steps = steps(seed);
+    for (at, step) in steps.iter().enumerate() {
+        let before = known.last().cloned().unwrap_or_default();
+        let mut now = program.take(step, at, before).expect("the disk is sound");
+        now.events = log.len();
+        known.push(now);
+    }
+    drop(program);
+    Recording {
+        steps,
+        events: log.take(),
+        known,
+    }
+}
+
+/// What the cuts came to.
+#[derive(Debug, Default)]
+struct Counts {
+    cuts: usize,
+    torn: usize,
+    /// Cuts before which a file was named in a list.
+    named: usize,
+    /// Cuts during a step that writes files.
+    writing: usize,
+    /// Cuts after which a note named a session whose files were not whole.
+    unfinished: usize,
+}
+
+/// Cuts the power under conversations.
+pub fn run(cuts: usize, seed: u64) {
+    let recording = record(seed);
+    let counts = cut(&recording, cuts, seed).unwrap_or_else(|error| panic!("{error}"));
+    println!("power cuts of conversations: {counts:?}");
+    let Counts {
+        torn,
+        named,
+        writing,
+        unfinished,
+        ..
+    } = counts;
+    assert!(
+        cuts < MANY || torn > 0 && named > 0 && writing > 0 && unfinished > 0,
+        "some cuts fell in the middle of something"
+    );
+    prove(&recording, seed);
+}
+
+fn cut(recording: &Recording, cuts: usize, seed: u64) -> Result<Counts, String> {
+    let mut random = Random::new(seed);
+    let mut counts = Counts::default();
+    let (events, first) = (&recording.events, recording.known[0].events);
+    let mut instants: Vec<_> = (0..cuts)
+        .map(|_| first + random.below(events.len() - first + 1))
+        .collect();
+    // Every second cut comes just before a sync, when the most can be lost.
+    for instant in instants.iter_mut().step_by(2) {
+        let is_sync = |event: &Event| matches!(event, Event::Sync(_) | Event::SyncFolder(_));
+        *instant += events[*instant..].iter().position(is_sync).unwrap_or(0);
+    }
+    instants.sort_unstable();
+    let mut disk = Disk::default();
+    let mut told = 0;
+    for instant in instants {
+        events[told..instant]
+            .iter()
+            .for_each(|event| disk.apply(event));
+        told = instant;
+        let root = tempfile::tempdir().expect("a folder");
+        let torn = disk.cut(&mut random, root.path());
+        let done = recording
+            .known
+            .partition_point(|known| known.events <= instant)
+            - 1;
+        let known = &recording.known[done];
+        counts.cuts += 1;
+        counts.torn += usize::from(torn);
+        counts.named += usize::from(!known.files.is_empty());
+        let next = recording.known.get(done + 1);
+        counts.writing += usize::from(next.is_some_and(|next| next.files != known.files));
+        counts.unfinished += usize::from(root.path().join("cache/.unfinished").exists());
+        shim::set_disk(sound);
+        recover(recording, done, root.path(), random.once_in(2)).map_err(|error| {
+            format!("seed {seed}, cut after {instant} events and {done} steps: {error}")
+        })?;
+    }
+    Ok(counts)
+}
+
+/// Checks what a cut has left against what was acknowledged, and goes on from there.
+fn recover(recording: &Recording, done: usize, root: &Path, other: bool) -> Result<(), String> {
+    let known = &recording.known[done];
+    // A model reads the files that its list names, and asks nobody before.
+    let left = files(root);
+    for (path, bytes) in &known.files {
+        let there = left.get(path).ok_or_else(|| format!("{path} is lost"))?;
+        if !there.starts_with(bytes) {
+            return Err(format!("{path} is not whole"));
+        }
+    }
+    let mut program = Program::new(root, &Log::default());
+    let next = recording
+        .steps
+        .get(done)
+        .and_then(Step::session)
+        .unwrap_or_default();
+    // Whichever session comes first, finishes what another began.
+    let first = if other { 1 - next } else { next };
+    for session in [first, 1 - first] {
+        // The step that was cut is there, or is not. Its list was never seen.
+        let is_sure = session != next && !known.said[session].is_empty();
+        if is_sure {
+            program.check(session, known)?;
+            let again = program.give(session, &known.lists[session], done)?;
+            if raws(&again.list) != known.lists[session] {
+                return Err(format!("the list of session {session} is another"));
+            }
+        }
+    }
+    let mut now = known.clone();
+    for at in done..recording.steps.len().min(done + AFTER) {
+        now = program.take(&recording.steps[at], at, now)?;
+        let then = &recording.known[at + 1];
+        if now.lists != then.lists {
+            return Err(format!("step {at} gives another list"));
+        }
+        if now.files != then.files {
+            return Err(format!(
+                "step {at} leaves other files: {}",
+                difference(&now, then)
+            ));
+        }
+    }
+    for session in 0..SESSIONS {
+        if !now.said[session].is_empty() {
+            program.check(session, &now)?;
+        }
+    }
+    Ok(())
+}
+
+/// Says which files differ.
+fn difference(now: &Known, then: &Known) -> String {
+    let all = now
+        .files
+        .keys()
+        .chain(then.files.keys())
+        .collect::<BTreeSet<_>>();
+    let mut differ = all
+        .into_iter()
+        .filter(|path| now.files.get(*path) != then.files.get(*path));
+    differ.next().cloned().unwrap_or_default()
+}
+
+/// Checks that planted mistakes are found: a disk that forgets to sync files or folders, and lists that leave before
+/// their step is done.
+fn prove(recording: &Recording, seed: u64) {
+    let start = recording.known[0].events;
+    let without = |forgets: fn(&Event) -> bool| {
+        let kept = |(at, event): &(usize, &Event)| *at < start || !forgets(event);
+        let events = || recording.events.iter().enumerate().filter(kept);
+        let mut known = recording.known.clone();
+        for known in &mut known {
+            known.events = events().filter(|(at, _)| *at < known.events).count();
+        }
+        Recording {
+            steps: recording.steps.clone(),
+            events: events().map(|(_, event)| event.clone()).collect(),
+            known,
+        }
+    };
+    let mut known = recording.known.clone();
+    for at in 1..known.len() {
+        known[at].events = recording.known[at - 1].events;
+    }
+    let hasty = Recording {
+        steps: recording.steps.clone(),
+        events: recording.events.clone(),
+        known,
+    };
+    let files = without(|event| matches!(event, Event::Sync(name) if !is_cold(name)));
+    let folders = without(|event| matches!(event, Event::SyncFolder(_)));
+    let cold = without(|event| matches!(event, Event::Sync(name) if is_cold(name)));
+    for (what, planted) in [
+        ("a disk that forgets the syncs of files", files),
+        ("a disk that forgets the syncs of folders", folders),
+        ("a disk that forgets the syncs of cold state", cold),
+        ("lists that leave before their step is done", hasty),
+    ] {
+        let error = cut(&planted, 300, seed).err();
+        let error = error.unwrap_or_else(|| panic!("{what}: not found"));
+        println!("planted: {what}; found: {error}");
+    }
+}

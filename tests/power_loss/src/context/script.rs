@@ -1,0 +1,118 @@
+//! What is said in conversations that are compressed, made up from a seed.
+
+use serde_json::{Value as Json, json};
+
+use crate::random::Random;
+
+/// How many conversations share a root.
+pub const SESSIONS: usize = 2;
+/// Steps of a run.
+const STEPS: usize = 60;
+
+/// What a program does.
+#[derive(Clone)]
+pub enum Step {
+    /// Gives the list that came out last, with these messages behind it.
+    Say {
+        session: usize,
+        messages: Vec<String>,
+    },
+    /// Marks a message as critical.
+    Mark { session: usize, message: usize },
+    /// The process ends.
+    End,
+}
+
+impl Step {
+    /// Returns the session that it is about.
+    pub fn session(&self) -> Option<usize> {
+        match self {
+            Self::Say { session, .. } | Self::Mark { session, .. } => Some(*session),
+            Self::End => None,
+        }
+    }
+}
+
+/// Returns the steps of a run.
+pub fn steps(seed: u64) -> Vec<Step> {
+    let mut random = Random::new(seed);
+    let mut talks: [Talk; SESSIONS] = Default::default();
+    let mut steps = Vec::new();
+    for _ in 0..STEPS {
+        let session = random.below(SESSIONS);
+        let talk = &mut talks[session];
+        match random.below(8) {
+            0 if talk.said > 4 => steps.push(Step::Mark {
+                session,
+                message: 1,
+            }),
+            1 => steps.push(Step::End),
+            _ => {
+                let messages = talk.go_on(&mut random);
+                steps.push(Step::Say { session, messages });
+            }
+        }
+    }
+    steps
+}
+
+/// A conversation, as far as it was said.
+#[derive(Default)]
+struct Talk {
+    said: usize,
+}
+
+impl Talk {
+    fn go_on(&mut self, random: &mut Random) -> Vec<String> {
+        let mut messages = Vec::new();
+        if self.said == 0 {
+            messages.push(json!({"role": "system", "content": "Never book over 300 dollars."}));
+            messages.push(
+                json!({"role": "user", "content": "Book a flight to Rome. I prefer the morning."}),
+            );
+        }
+        let number = self.said;
+        match random.below(4) {
+            0 => messages.push(json!({"role": "user", "content": format!("Is flight {number} cheaper? {}", filler(random, 20))})),
+            1 => write(number, random, &mut messages),
+            _ => search(number, random, &mut messages),
+        }
+        self.said += messages.len();
+        messages.iter().map(Json::to_string).collect()
+    }
+}
+
+/// A call that writes a file, which a later tier cuts.
+fn write(number: usize, random: &mut Random, messages: &mut Vec<Json>) {
+    let path = format!("notes/{number}.md");
+    let arguments = json!({"path": path, "content": filler(random, 500)});
+    let said = format!("File written successfully at: {path}");
+    call("write_file", number, &arguments, &said, messages);
+}
+
+/// A call whose result is small, or leaves at once.
+fn search(number: usize, random: &mut Random, messages: &mut Vec<Json>) {
+    let lines = 20 + random.below(400);
+    let arguments = json!({"to": "Rome", "page": number});
+    call(
+        "search",
+        number,
+        &arguments,
+        &filler(random, lines),
+        messages,
+    );
+}
+
+fn call(tool: &str, number: usize, arguments: &Json, result: &str, messages: &mut Vec<Json>) {
+    let id = format!("call_{number}");
+    messages.push(json!({"role": "assistant", "content": "I will look.", "tool_calls": [
+        {"id": id, "type": "function", "function": {"name": tool, "arguments": arguments.to_string()}}]}));
+    messages.push(json!({"role": "tool", "tool_call_id": id, "content": result}));
+}
+
+/// Returns lines of about three tokens.
+fn filler(random: &mut Random, lines: usize) -> String {
+    (0..lines)
+        .map(|_| format!("fare {:06}\n", random.below(1_000_000)))
+        .collect()
+}
