@@ -77,6 +77,12 @@ impl Format {
         !matches!(self, Self::LangSmith | Self::ClaudeCode)
     }
 
+    /// Returns whether each call of a conversation has an id of its own in this format. The others use an id again
+    /// in a later message.
+    pub(crate) fn has_unique_ids(self) -> bool {
+        matches!(self, Self::Anthropic | Self::Responses)
+    }
+
     /// Returns whether recordings of this format repeat the conversation at each call of a model.
     pub(crate) fn repeats(self) -> bool {
         matches!(self, Self::LangSmith | Self::Otel)

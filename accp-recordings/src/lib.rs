@@ -38,6 +38,7 @@ mod convert;
 mod form;
 mod format;
 mod formats;
+mod ids;
 mod layout;
 mod leaves;
 mod read;

@@ -1,10 +1,12 @@
 //! A conversation in another format.
 
-use serde_json::Value as Json;
+use accp_context::Recorded;
+use serde_json::{Map, Value as Json};
 
 use crate::conversation::Conversation;
 use crate::format::Format;
 use crate::formats::{self, Cannot, Said};
+use crate::ids::make_unique;
 use crate::leaves::Leaves;
 
 /// The reason why a conversation cannot be written in a format.
@@ -51,7 +53,8 @@ fn names() -> String {
 impl Conversation {
     /// Returns the conversation as a document of this format. What a recording says and no model
     /// saw stands under the key `_recorded` of a message, a part or a call. Calls without ids get
-    /// ids where the format needs them.
+    /// ids where the format needs them, and so do calls whose ids repeat
+    /// ([`with_recorded_ids`](Self::with_recorded_ids) is the way back).
     ///
     /// The document is read back before it is returned: what was said in each message is the same.
     ///
@@ -81,9 +84,20 @@ impl Conversation {
         if format == self.format() {
             return Ok(self.as_json().clone());
         }
-        let said = Said::all(self.messages());
         let rest = self.rest().map(|(key, value)| (key.clone(), value.clone()));
-        let written = formats::write(&said, rest.collect(), self.format(), format);
+        let mut rest: Map<String, Json> = rest.collect();
+        let said = if format.has_unique_ids() {
+            let messages = self.messages().map(|message| message.as_json().clone());
+            let mut messages: Vec<Json> = messages.collect();
+            let recorded = make_unique(&mut messages);
+            if !recorded.is_empty() {
+                rest.insert(Self::RECORDED_IDS.to_owned(), recorded.into());
+            }
+            Said::all(messages.iter().map(Recorded::of))
+        } else {
+            Said::all(self.messages())
+        };
+        let written = formats::write(&said, rest, self.format(), format);
         let json = written.ok_or(CannotWrite::Format(format))?;
         let json = json.map_err(|Cannot { message, why }| CannotWrite::Message {
             number: message,

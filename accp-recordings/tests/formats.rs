@@ -3,6 +3,8 @@
 
 #[path = "formats/awkward.rs"]
 mod awkward;
+#[path = "formats/ids.rs"]
+mod ids;
 #[path = "formats/loss.rs"]
 mod loss;
 #[path = "formats/written.rs"]

@@ -19,6 +19,10 @@ const TRIES: usize = 12;
 const MISSES: usize = 24;
 /// With fewer tokens a shortened text says nothing.
 const LEAST: usize = 40;
+/// The most tokens of an intent that only names its message.
+const REFERENCE: usize = 20;
+/// The most tokens of a request that only names its message.
+const REQUEST: usize = 8;
 
 /// How many tokens a summary may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +31,8 @@ pub(crate) struct Room {
     pub(crate) total: usize,
     /// For the intent verbatim: an eighth of the window.
     pub(crate) intent: usize,
+    /// For a summary whose form leaves no room for such an intent: what the window has left.
+    pub(crate) most: usize,
 }
 
 /// Why there is no summary: what may not be dropped does not fit.
@@ -77,19 +83,22 @@ pub(super) fn write(
         room,
         counter,
         base: 0,
-        bare: counter.count(&render(head, &brief.progress.phase, &Shown::default())),
+        terse: 0,
     };
-    fit.base = fit.frame();
-    let mut limit = room.total;
-    let mut needed = room.total;
+    fit.base = fit.frame(false);
+    fit.terse = fit.frame(true);
+    fit.room.total = fit.widened();
+    let total = fit.room.total;
+    let mut limit = total;
+    let mut needed = total;
     for _ in 0..TRIES {
         let shown = fit.shown(limit)?;
         let text = render(head, &brief.progress.phase, &shown);
         needed = counter.count(&text);
-        if needed <= room.total {
+        if needed <= total {
             return Ok(text);
         }
-        limit = limit.saturating_sub((needed - room.total).max(1));
+        limit = limit.saturating_sub((needed - total).max(1));
     }
     Err(fit.refused(needed))
 }
@@ -101,14 +110,17 @@ struct Fit<'b> {
     counter: &'b dyn TokenCounter,
     /// The tokens of the form when it only counts the pieces.
     base: usize,
-    /// The tokens of the form without anything.
-    bare: usize,
+    /// The tokens of the form when its parts only point to the archive.
+    terse: usize,
 }
 
 impl Fit<'_> {
-    /// Returns the tokens of the form when it only counts the pieces.
-    fn frame(&self) -> usize {
-        let mut shown = Shown::default();
+    /// Returns the tokens of the form when it only counts the pieces, or only points to the archive.
+    fn frame(&self, is_terse: bool) -> usize {
+        let mut shown = Shown {
+            is_terse,
+            ..Shown::default()
+        };
         for piece in pieces(self.brief, &[]) {
             let more = More {
                 count: 99,
@@ -121,14 +133,51 @@ impl Fit<'_> {
             .count(&render(self.head, &self.brief.progress.phase, &shown))
     }
 
-    /// Returns whether the intent fits verbatim only if nobody counts what has no room.
-    fn is_quiet(&self, limit: usize) -> bool {
-        let first = self.brief.intent.first();
-        first.is_some_and(|first| {
+    /// Returns the tokens that the first objective has to have: all of them if it is short enough to stand verbatim.
+    fn wanted(&self) -> usize {
+        let Some(first) = self.brief.intent.first() else {
+            return 0;
+        };
+        if self.is_short(first) {
+            // What is marked has its room already.
             let cost = self.cost(&quoted(&first.text));
-            let is_short = self.counter.count(&first.text) <= self.room.intent;
-            is_short && self.base + cost > limit && self.bare + cost <= limit
-        })
+            cost.saturating_sub(self.refund(first.message))
+        } else {
+            LEAST
+        }
+    }
+
+    /// Returns whether the words of the user are within an eighth of the window.
+    fn is_short(&self, item: &Item) -> bool {
+        self.counter.count(&item.text) <= self.room.intent
+    }
+
+    /// Returns the tokens that the last request has to have, in the same way. What stays in the list is only named.
+    fn requested(&self) -> usize {
+        let Some(item) = &self.brief.request else {
+            return 0;
+        };
+        let is_intent = |one: &Item| one.message == item.message;
+        let stands = self.brief.request_stays || self.brief.intent.iter().any(is_intent);
+        let cost = self.cost(&quoted(&item.text));
+        if stands || cost > self.room.intent {
+            REQUEST
+        } else {
+            cost
+        }
+    }
+
+    /// Returns the room, with what a verbatim intent and request need more: in a small window the form alone takes most of a
+    /// fifth.
+    fn widened(&self) -> usize {
+        let needed = self.terse + self.wanted() + self.requested();
+        self.room.total.max(needed.min(self.room.most))
+    }
+
+    /// Returns the tokens of what may not be dropped.
+    fn critical(&self) -> usize {
+        let pieces = piece::critical(self.brief);
+        pieces.iter().map(|piece| self.cost(&piece.text)).sum()
     }
 
     fn refused(&self, needed: usize) -> NoRoom {
@@ -143,16 +192,24 @@ impl Fit<'_> {
     fn shown(&self, limit: usize) -> Result<Shown, NoRoom> {
         let mut shown = Shown::default();
         let critical = piece::critical(self.brief);
-        let cost: usize = critical.iter().map(|piece| self.cost(&piece.text)).sum();
-        let least = if self.brief.intent.is_empty() {
-            0
+        let cost = self.critical();
+        let wanted = self.wanted();
+        // What the user wants stands verbatim before anything is counted.
+        shown.is_terse = self.base + cost + wanted + self.requested() > limit;
+        let frame = if shown.is_terse {
+            self.terse
         } else {
-            LEAST
+            self.base
         };
-        let quiet = self.is_quiet(limit.saturating_sub(cost));
-        let needed = if quiet { self.bare } else { self.base } + cost + least;
-        let left = limit.checked_sub(needed);
-        let mut left = left.ok_or_else(|| self.refused(needed))? + least;
+        // A short intent stands verbatim, or there is no summary.
+        let is_short = |first| self.is_short(first);
+        let least = if self.brief.intent.first().is_some_and(is_short) {
+            wanted
+        } else {
+            wanted.min(REFERENCE)
+        };
+        let left = limit.checked_sub(frame + cost + least);
+        let mut left = left.ok_or_else(|| self.refused(frame + cost + least))? + least;
         let verbatim = self.intent(&mut shown, &mut left);
         let verbatim = self.request(&mut shown, &mut left, verbatim);
         let mut chosen = critical;
@@ -163,9 +220,6 @@ impl Fit<'_> {
         chosen.sort_by_key(|piece| (piece.part, piece.message, piece.order));
         for piece in chosen {
             shown.parts.entry(piece.part).or_default().push(piece.text);
-        }
-        if quiet {
-            shown.more.clear();
         }
         Ok(shown)
     }
@@ -215,6 +269,13 @@ impl Fit<'_> {
                 *left = left.saturating_sub(cost);
                 texts.push((item.message, quotation));
                 verbatim.push(item.message);
+            } else if order == 0 && share < LEAST {
+                let text = format!(
+                    "VERIFICATION_NEEDED: message {} of {}",
+                    item.message, self.head.archive
+                );
+                *left = left.saturating_sub(self.cost(&text));
+                texts.push((item.message, text));
             } else if order == 0 || limit > 2 * LEAST {
                 let short = shortened(
                     item,
@@ -245,7 +306,7 @@ impl Fit<'_> {
             .iter()
             .any(|one| one.message == item.message);
         let text = if is_intent {
-            "as the session intent says.".to_owned()
+            "the session intent.".to_owned()
         } else {
             let quotation = quoted(&item.text);
             let cost = self.cost(&quotation);
@@ -256,11 +317,10 @@ impl Fit<'_> {
                 quotation
             } else {
                 let limit = self.room.intent.min(*left / 3);
-                if self.brief.request_stays {
-                    format!(
-                        "message {}, which stands in full after this summary.",
-                        item.message
-                    )
+                if self.brief.request_stays && shown.is_terse {
+                    format!("message {}, below.", item.message)
+                } else if self.brief.request_stays {
+                    format!("message {}, in full after this summary.", item.message)
                 } else if limit > 2 * LEAST {
                     shortened(item, limit, &self.head.archive, self.counter)
                 } else {

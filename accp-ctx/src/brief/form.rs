@@ -47,6 +47,8 @@ pub(super) struct More {
 pub(super) struct Shown {
     pub(super) parts: BTreeMap<Part, Vec<String>>,
     pub(super) more: BTreeMap<Part, More>,
+    /// Whether a part only points to the archive, and counts nothing: there is no room for more.
+    pub(super) is_terse: bool,
 }
 
 impl Shown {
@@ -56,6 +58,14 @@ impl Shown {
 
     fn more(&self, part: Part) -> Option<String> {
         let More { count, first, last } = self.more.get(&part)?;
+        if self.is_terse {
+            // Constraints are among the facts, and nobody may take them for none.
+            let text = match part {
+                Part::Facts => "VERIFICATION_NEEDED: see the archive.",
+                _ => "See the archive.",
+            };
+            return Some(text.to_owned());
+        }
         let messages = if first == last {
             format!("message {first}")
         } else {
@@ -96,6 +106,11 @@ pub(super) fn render(head: &Head, phase: &str, shown: &Shown) -> String {
         intent.join("\n\n")
     };
     let folder = |folder: &Option<String>| folder.clone().unwrap_or_else(|| "None.".to_owned());
+    // What the phase is about can be found in the archive.
+    let phase = match phase.split_once("; ") {
+        Some((first, _)) if shown.is_terse => first,
+        _ => phase,
+    };
     let mut out = String::new();
     // Writing to a text does not fail.
     let _ = write!(

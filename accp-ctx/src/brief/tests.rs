@@ -97,6 +97,7 @@ fn write(brief: &Brief, window: usize) -> Result<String, NoRoom> {
     let room = Room {
         total: window / 5,
         intent: window / 8,
+        most: window / 5,
     };
     brief.write(&head(), room, &Bpe::o200k_base())
 }

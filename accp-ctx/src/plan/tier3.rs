@@ -16,10 +16,19 @@ use crate::unit::{Unit, last};
 
 /// The most of a window that a summary takes, in percent.
 const SUMMARY: u64 = 20;
-/// The most tokens that stand around a summary in its message.
-const AROUND: u64 = 24;
+/// Tokens do not add up exactly: so many more may stand where a summary meets its message.
+const SEAM: u64 = 2;
 /// The most of a window that an intent takes that is shown whole, in thousandths.
 const INTENT: u64 = 125;
+
+/// How many tokens the message with a summary may have.
+#[derive(Debug, Clone, Copy)]
+struct Most {
+    /// A fifth of the window, or what it has left.
+    usual: u64,
+    /// What the window has left beside all that stays.
+    left: u64,
+}
 
 impl Planner<'_> {
     /// Sums up all but the newest turns, if tiers 1 and 2 were not enough (CTX-22 to CTX-33).
@@ -44,7 +53,16 @@ impl Planner<'_> {
         }
         let total = self.total();
         let act = self.begin(Tier::Three, self.over(total));
-        let is_shorter = self.sum_up(self.goal())?;
+        let is_shorter = match self.sum_up(self.goal()) {
+            // A list that fits leaves as it is, if no summary is short enough. Who has marked something learns that
+            // early.
+            Err(PlanError::NoRoom(_))
+                if total <= window.room() && self.session.marks.is_empty() =>
+            {
+                false
+            }
+            done => done?,
+        };
         let saved = total.saturating_sub(self.total());
         // A window that is nearly full takes any step.
         let is_step = saved >= self.step() || total >= window.tokens_at(window.limits().fresh);
@@ -73,9 +91,12 @@ impl Planner<'_> {
         let units = self.units();
         // At least the newest turn stays, so that a summary may have to be shorter than it could.
         let left = window.room().saturating_sub(self.least(&units));
-        let most = window.tokens_at(SUMMARY).min(left);
+        let most = Most {
+            usual: window.tokens_at(SUMMARY).min(left),
+            left,
+        };
         // Room is left for the largest summary first, and then for the one that was written.
-        let first = self.first_kept(&units, most, goal);
+        let first = self.first_kept(&units, most.usual, goal);
         let Some((slots, made)) = self.with_summary(&units, first, most)? else {
             return Ok(false);
         };
@@ -153,7 +174,7 @@ impl Planner<'_> {
         &self,
         units: &[Unit],
         first: usize,
-        most: u64,
+        most: Most,
     ) -> Result<Option<(Vec<Slot>, Slot)>, PlanError> {
         let mut slots = Vec::new();
         let mut covers = Covers::new();
@@ -192,7 +213,7 @@ impl Planner<'_> {
     }
 
     /// Writes the summary of what leaves, by rules unless the caller's program does better.
-    fn summary(&self, leaves: &[bool], saved: u64, most: u64) -> Result<String, SummaryError> {
+    fn summary(&self, leaves: &[bool], saved: u64, most: Most) -> Result<String, SummaryError> {
         let (means, window) = (self.means, self.means.window);
         let stays = leaves.iter().enumerate().filter(|(_, leaves)| !**leaves);
         let brief = Brief::of(&self.all, &stays.map(|(at, _)| at).collect(), means.writes);
@@ -208,9 +229,12 @@ impl Planner<'_> {
             checkpoints: Some(format!("{CHECKPOINTS}/")),
         };
         let tokens = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
+        let empty = Message::user(self.session.form, "");
+        let around = window.tokens(&empty, means.counter) + SEAM;
         let room = Room {
-            total: tokens(most.saturating_sub(AROUND)),
+            total: tokens(most.usual.saturating_sub(around)),
             intent: tokens(window.room() * INTENT / 1_000),
+            most: tokens(most.left.saturating_sub(around)),
         };
         let counter = Sent(means.counter);
         let first = brief.write(&head, room, &counter)?;
@@ -237,7 +261,7 @@ impl Planner<'_> {
         };
         let wanted = Wanted {
             rules: &rules,
-            room: room.total as u64,
+            room: (room.total as u64).max(counter.count(&rules) as u64),
             within: &within,
             left: &left,
             conversation: &conversation,

@@ -186,6 +186,7 @@ impl<'s> Talk<'s> {
         let room = Room {
             total: 4000,
             intent: 2000,
+            most: 4000,
         };
         let mut summary = brief.write(&head, room, &Words).unwrap();
         if let Some(dropped) = self.dropped {

@@ -4,7 +4,7 @@ use accp_ctx::Tier;
 use accp_ctx::disk::ContextError;
 use serde_json::json;
 
-use crate::desk::{Desk, raws, section, summary, text, tiers};
+use crate::desk::{Desk, Quarters, raws, section, summary, text, tiers};
 use crate::talk::{INTENT, Talk, rows};
 
 #[test]
@@ -110,4 +110,18 @@ fn ctx_24_refuses_a_second_summary_beside_the_first() {
         assert!(summary(&done.list).contains("K-118"));
         list = Talk::after(&done.list).up_to(7_600, &desk.window).list();
     }
+}
+
+#[test]
+fn ctx_22_accepts_a_list_that_fits_without_room_for_a_summary() {
+    let desk = Desk::of(1_000);
+    let list = Talk::default()
+        .system(&"rye ".repeat(650))
+        .user(INTENT)
+        .user(&"oats ".repeat(235))
+        .list();
+    let tokens = desk.window.count(&list, &Quarters);
+    assert!((950..=1_000).contains(&tokens), "{tokens}");
+    let done = desk.compress(&list);
+    assert_eq!((tiers(&done), raws(&done.list)), (vec![], raws(&list)));
 }

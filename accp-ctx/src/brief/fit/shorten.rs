@@ -6,6 +6,9 @@ use crate::brief::form::quoted;
 use crate::brief::item::Item;
 use crate::event::Thousands;
 
+/// A longer run without white space is not a word, and may be cut anywhere.
+const WORD: usize = 40;
+
 /// Returns the head and the tail of a text, quoted, in at most this many tokens if a few words fit at all.
 pub(super) fn shortened(
     item: &Item,
@@ -34,6 +37,8 @@ fn cut(item: &Item, starts: &[usize], characters: usize, archive: &str) -> Strin
     let head = characters - tail;
     let at = |index: usize| starts.get(index).copied().unwrap_or(text.len());
     let (head, tail) = (at(head), at(starts.len().saturating_sub(tail)));
+    let head = without_last_part(text, head);
+    let tail = without_first_part(text, tail);
     let gone = Thousands(tail.saturating_sub(head) as u64);
     let head = quoted(text.get(..head).unwrap_or_default().trim_end());
     let tail = quoted(text.get(tail..).unwrap_or_default().trim_start());
@@ -41,4 +46,22 @@ fn cut(item: &Item, starts: &[usize], characters: usize, archive: &str) -> Strin
         "VERIFICATION_NEEDED: shortened; the whole is message {message} of {archive}\n\n{head}\n>\n\
          > [\u{2026} {gone} bytes \u{2026}]\n>\n{tail}"
     )
+}
+
+/// Returns where the head ends if a word that was cut leaves it: half a word may be read as another one.
+fn without_last_part(text: &str, end: usize) -> usize {
+    let (head, rest) = text.split_at_checked(end).unwrap_or((text, ""));
+    let is_cut = rest.starts_with(|c: char| !c.is_whitespace());
+    let space = head.rfind(char::is_whitespace).filter(|_| is_cut);
+    space.filter(|at| end - at <= WORD).unwrap_or(end)
+}
+
+/// Returns where the tail begins if a word that was cut leaves it.
+fn without_first_part(text: &str, start: usize) -> usize {
+    let (head, tail) = text.split_at_checked(start).unwrap_or((text, ""));
+    let is_cut = head.ends_with(|c: char| !c.is_whitespace());
+    let space = tail.find(char::is_whitespace).filter(|_| is_cut);
+    space
+        .filter(|at| *at <= WORD)
+        .map_or(start, |at| start + at)
 }

@@ -343,3 +343,67 @@ fn what_has_no_room_is_counted() {
         "{last}"
     );
 }
+
+#[test]
+fn a_summary_without_room_for_counts_points_to_the_archive() {
+    let mut talk = Talk::default().user("Sort the shelf.");
+    for number in 0..60 {
+        talk = talk
+            .user(&format!("Box {number} must stand on shelf {number}."))
+            .assistant("Let's go with oak because it is hard. I will oil box {number}.");
+    }
+    let brief = talk.brief();
+    let summary = write(&brief, 1_100).unwrap();
+    assert_eq!(section(&summary, "Session Intent"), "> Sort the shelf.");
+    let progress = section(&summary, "Current Progress");
+    assert!(
+        progress.contains("> Box 59 must stand on shelf 59."),
+        "{progress}"
+    );
+    // Nobody may take what has no room for none.
+    let facts = section(&summary, "Critical Facts");
+    assert!(
+        facts.ends_with("- VERIFICATION_NEEDED: see the archive."),
+        "{facts}"
+    );
+    assert!(section(&summary, "Key Decisions").ends_with("See the archive."));
+    assert!(section(&summary, "Next Steps").ends_with("See the archive."));
+    assert_eq!(section(&summary, "Artifacts Created"), "None.");
+}
+
+#[test]
+fn an_intent_within_its_eighth_stands_verbatim_where_the_form_takes_most_of_a_fifth() {
+    let intent = "Bake rye bread for all of us. ".repeat(28);
+    let brief = Talk::default().user(intent.trim()).user("Go on.").brief();
+    let counter = Bpe::o200k_base();
+    let words = counter.count(intent.trim());
+    assert!((200..=250).contains(&words), "{words}");
+    let room = Room {
+        total: 300,
+        intent: 250,
+        most: 600,
+    };
+    let summary = brief.write(&head(), room, &counter).unwrap();
+    assert!(summary.contains(intent.trim()), "{summary}");
+    assert!(counter.count(&summary) > 300);
+    // If the window has no room for that, there is no summary.
+    let summary = brief.write(&head(), Room { most: 300, ..room }, &counter);
+    assert!(summary.is_err(), "{summary:?}");
+}
+
+#[test]
+fn a_shortened_intent_has_whole_words() {
+    let words: Vec<_> = (100_000..101_000).map(|word| word.to_string()).collect();
+    let summary = write(&Talk::default().user(&words.join(" ")).brief(), 4_000).unwrap();
+    let intent = section(&summary, "Session Intent");
+    let shown = intent.lines().filter(|line| line.starts_with("> 1"));
+    let mut count = 0;
+    for word in shown.flat_map(|line| line.trim_start_matches("> ").split(' ')) {
+        assert!(
+            words.iter().any(|known| known == word),
+            "{word} in {intent}"
+        );
+        count += 1;
+    }
+    assert!(count > 20, "{intent}");
+}
