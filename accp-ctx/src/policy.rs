@@ -57,9 +57,10 @@ pub fn plan(name: &str) -> Option<policy::Plan> {
     Some(policy::Plan::new(name, doc, move |opening| Ctx {
         opening: opening.clone(),
         window: window.clone(),
-        summarizer: match views {
-            true => Box::new(Views::new(Arc::clone(&opening.counter))),
-            false => Box::new(()),
+        summarizer: if views {
+            Box::new(Views::new(Arc::clone(&opening.counter)))
+        } else {
+            Box::new(())
         },
         writes: Writes::default(),
         said: Vec::new(),
@@ -285,7 +286,7 @@ fn as_chat(message: &policy::Message, agent: &str, foreign: &mut BTreeSet<String
     let speaker = recorded.name().or(recorded.role()).unwrap_or_default();
     let answers =
         recorded.is_result() && recorded.call_id().is_some_and(|id| !foreign.contains(id));
-    for id in recorded.calls().filter_map(|call| call.id()) {
+    for id in recorded.calls().filter_map(accp_context::Call::id) {
         if speaker == agent {
             foreign.remove(id);
         } else {

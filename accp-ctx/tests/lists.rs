@@ -149,17 +149,17 @@ fn calls_and_results(list: &MessageList) -> (Vec<String>, Vec<(String, Json)>) {
                     match block["type"].as_str() {
                         Some("tool_use") => calls.push(id(block, "id")),
                         Some("tool_result") => {
-                            results.push((id(block, "tool_use_id"), block.clone()))
+                            results.push((id(block, "tool_use_id"), block.clone()));
                         }
                         _ => {}
                     }
                 }
             }
             Form::Responses if kind == "local_shell_call_output" => {
-                results.push((id(json, "id"), json.clone()))
+                results.push((id(json, "id"), json.clone()));
             }
             Form::Responses if kind.ends_with("_call_output") => {
-                results.push((id(json, "call_id"), json.clone()))
+                results.push((id(json, "call_id"), json.clone()));
             }
             Form::Responses if kind.ends_with("_call") => calls.push(id(json, "call_id")),
             Form::Responses => {}
@@ -171,7 +171,7 @@ fn calls_and_results(list: &MessageList) -> (Vec<String>, Vec<(String, Json)>) {
 /// Checks that each call without a result has its result again, if the list has one anywhere and the id tells which
 /// it is. Returns how many were moved.
 fn keeps_results(broken: &MessageList) -> Result<usize, TestCaseError> {
-    let (mended, repairs) = repair(broken).unwrap();
+    let (mended, repairs) = repair(broken).expect("a list");
     let (calls, before) = calls_and_results(broken);
     let (_, after) = calls_and_results(&mended);
     let mut moved = 0;
@@ -179,9 +179,9 @@ fn keeps_results(broken: &MessageList) -> Result<usize, TestCaseError> {
         .into_iter()
         .filter(|fault| fault.code == Code::ResultMissing)
     {
-        let id = fault.id.unwrap();
+        let id = fault.id.expect("the id of a call");
         // A name of a function is told from an id by the message.
-        let at = fault.message.unwrap();
+        let at = fault.message.expect("the message of a call");
         let is_old = broken.messages()[at].json()["function_call"]["name"] == *id;
         let key = if is_old {
             format!("old {id}")

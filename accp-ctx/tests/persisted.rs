@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use accp_ctx::disk::{Compressed, Context, Options};
-use accp_ctx::{Form, MessageList, SessionId, Tier, Window, Writes, check};
+use accp_ctx::{Form, LEXICAL, MessageList, SessionId, Tier, Window, Writes, check};
 use common::forms::{arguments, assistant, call, result, user};
 use common::quarters::Quarters;
 use serde_json::{Value as Json, json};
@@ -52,6 +52,7 @@ fn compress(root: &Path, work: &Path, list: &MessageList) -> Compressed {
         counter: &Quarters,
         writes: &Writes::default().with(WRITES).expect("a table"),
         summarizer: &(),
+        judges: LEXICAL,
         work,
         force: false,
         now: OffsetDateTime::UNIX_EPOCH,

@@ -10,8 +10,8 @@ use std::path::Path;
 use accp_ctx::disk::index::{Filter, Index};
 use accp_ctx::disk::{Compressed, Context, ContextError, Options};
 use accp_ctx::{
-    Form, Intent, MessageList, PlanError, SessionId, Summarizer, Tier, Wanted, Window, Writes,
-    check,
+    Form, Intent, LEXICAL, MessageList, PlanError, SessionId, Summarizer, Tier, Wanted, Window,
+    Writes, check,
 };
 use common::forms::{assistant, user};
 use common::quarters::Quarters;
@@ -40,6 +40,7 @@ fn compress_with(
         counter: &Quarters,
         writes: &Writes::default(),
         summarizer,
+        judges: LEXICAL,
         work: root,
         force: false,
         now: OffsetDateTime::UNIX_EPOCH,

@@ -1,5 +1,6 @@
 //! The tools of a model: their definitions fit each provider, what they accept is what their schemas say, and no
 //! answer is longer than a window bears.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! The summary with views: all that the rules say has to stand, then the newest messages that left, within the room.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod common;
 

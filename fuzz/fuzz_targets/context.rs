@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use accp_ctx::{
-    Code, Form, Means, MessageList, PlanError, Session, SessionId, Window, World, Writes, check,
-    repair,
+    Code, Form, LEXICAL, Means, MessageList, PlanError, Session, SessionId, Window, World, Writes,
+    check, repair,
 };
 use accp_frame::TokenCounter;
 
@@ -132,6 +132,7 @@ fn means<'m>(files: &'m Files, window: &'m Window) -> Means<'m> {
         writes: &WRITES,
         world: files,
         summarizer: &(),
+        judges: LEXICAL,
         force: false,
         now: time::OffsetDateTime::UNIX_EPOCH,
     }

@@ -53,22 +53,22 @@ fn a_constraint_without_room_comes_back_and_is_reported() {
         (&json!("TIER_3"), &json!([]))
     );
     let shown = list.to_string();
-    let lost: Vec<_> = rules()
+    let gone: Vec<_> = rules()
         .into_iter()
         .filter(|rule| !shown.contains(rule))
         .collect();
-    assert!(!lost.is_empty() && lost.len() < 10, "{lost:?}");
+    assert!(!gone.is_empty() && gone.len() < 10, "{gone:?}");
 
     let mut list = list.as_array().unwrap().clone();
     list.push(json!({ "role": "assistant", "content": "Let me draw the shed." }));
     let (next, report, stderr) = compressed(&folder, &json!(list));
     let signs = report["drift"].as_array().unwrap();
-    assert_eq!(signs.len(), lost.len(), "{report}");
+    assert_eq!(signs.len(), gone.len(), "{report}");
     assert!(report["tokens_after"].as_u64().unwrap() <= 2000);
     let put_back = next.as_array().unwrap().last().unwrap()["content"]
         .as_str()
         .unwrap();
-    for (sign, rule) in signs.iter().zip(&lost) {
+    for (sign, rule) in signs.iter().zip(&gone) {
         assert_eq!(
             (&sign["indicator"], &sign["severity"]),
             (&json!("constraint"), &json!("HIGH"))
@@ -98,6 +98,6 @@ fn a_constraint_without_room_comes_back_and_is_reported() {
         log.iter()
             .filter(|entry| entry["indicator"] == "constraint")
             .count(),
-        lost.len() + came_back
+        gone.len() + came_back
     );
 }

@@ -78,7 +78,7 @@ fn an_mcp_client_calls_the_tools_over_the_standard_streams() {
         json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
             "name": "context_recover", "arguments": { "topic": "HAT170", "exact": true } } }),
     ];
-    let said: String = said.iter().map(|line| format!("{line}\n")).collect();
+    let said: String = said.map(|line| format!("{line}\n")).concat();
     let run = folder.run(&["context", "mcp"], &said);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let answers = run.json();

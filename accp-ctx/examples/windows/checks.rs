@@ -44,7 +44,7 @@ impl fmt::Debug for Counter {
 }
 
 impl TokenCounter for Counter {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "o200k_base"
     }
 
@@ -250,14 +250,13 @@ impl Step<'_> {
 
     /// Returns the summary in the list.
     pub(crate) fn summary(&self) -> Option<String> {
-        let texts = self
+        let mut texts = self
             .list
             .messages()
             .iter()
             .filter_map(|message| message.json()["content"].as_str());
         texts
-            .filter(|text| text.starts_with(SUMMARY))
-            .next_back()
+            .rfind(|text| text.starts_with(SUMMARY))
             .map(str::to_owned)
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use accp_ctx::disk::index::{Filter, Index};
 use accp_ctx::disk::{Context, ContextError, Options};
-use accp_ctx::{PlanError, SessionId, Window, Writes};
+use accp_ctx::{LEXICAL, PlanError, SessionId, Window, Writes};
 use serde_json::Value as Json;
 use time::{Duration, OffsetDateTime};
 
@@ -45,6 +45,7 @@ pub(crate) fn run(
             counter,
             writes,
             summarizer: &(),
+            judges: LEXICAL,
             work: &root,
             force: false,
             now: OffsetDateTime::UNIX_EPOCH

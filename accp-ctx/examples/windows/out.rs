@@ -43,7 +43,7 @@ impl Out {
         };
         self.seen += 1;
         // The multiplier spreads the numbers, so that no step of a conversation is chosen more often.
-        let is_chosen = acted || self.seen.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & 0xf == 0;
+        let is_chosen = acted || self.seen.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60 == 0;
         if !is_chosen || self.written >= self.limit {
             return Ok(());
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use accp_ctx::{
-    Form, Intent, Means, MessageList, Plan, PlanError, Session, SessionId, Tier, Window, World,
-    Writes,
+    Form, Intent, LEXICAL, Means, MessageList, Plan, PlanError, Session, SessionId, Tier, Window,
+    World, Writes,
 };
 use time::{Duration, OffsetDateTime};
 
@@ -105,6 +105,7 @@ impl<'s> Sweep<'s> {
             writes: self.writes,
             world: &self.made,
             summarizer: &(),
+            judges: LEXICAL,
             force: false,
             now: OffsetDateTime::UNIX_EPOCH + Duration::seconds(seconds),
         };
@@ -196,7 +197,7 @@ impl<'s> Sweep<'s> {
 
     /// Compresses a list again: nothing was said, so nothing changes.
     fn again(&self, list: &MessageList, number: usize, acted: bool, at: &str, tally: &mut Tally) {
-        if !acted && number % SAMPLE > 0 {
+        if !acted && !number.is_multiple_of(SAMPLE) {
             return;
         }
         tally.twice += 1;

@@ -212,8 +212,8 @@ fn chat(all: &[Recorded<'_>], name: &str, id: String) -> Chat {
             chat.steps.push(chat.messages.len());
         }
         let message = if is_own {
-            answers = answered(said, read[place + 1..].iter().map(|(_, said)| **said));
-            own(*index, said, !answers.is_empty())
+            answers = answered(**said, read[place + 1..].iter().map(|(_, said)| **said));
+            own(*index, **said, !answers.is_empty())
         } else if let Some(call) = said
             .call_id()
             .filter(|id| said.is_result() && answers.remove(id))
@@ -221,7 +221,7 @@ fn chat(all: &[Recorded<'_>], name: &str, id: String) -> Chat {
             json!({ "role": "tool", "tool_call_id": call, "content": said.texts().join("\n") })
         } else {
             answers.clear();
-            others(*index, said)
+            others(*index, **said)
         };
         chat.messages.push(message);
     }
@@ -230,13 +230,13 @@ fn chat(all: &[Recorded<'_>], name: &str, id: String) -> Chat {
 
 /// Returns the ids of the calls of a message if the results of all come right behind it, or nothing comes.
 fn answered<'r>(
-    said: &Recorded<'r>,
+    said: Recorded<'r>,
     behind: impl Iterator<Item = Recorded<'r>>,
 ) -> BTreeSet<&'r str> {
-    let asked: Vec<_> = said.calls().map(|call| call.id()).collect();
+    let asked: Vec<_> = said.calls().map(accp_context::Call::id).collect();
     let ids: BTreeSet<&str> = asked.iter().copied().flatten().collect();
     let results = behind.take_while(|said| said.is_result()).take(asked.len());
-    let given: Vec<_> = results.map(|said| said.call_id()).collect();
+    let given: Vec<_> = results.map(accp_context::Recorded::call_id).collect();
     let found: BTreeSet<&str> = given.iter().copied().flatten().collect();
     let whole = found == ids || given.is_empty();
     if ids.len() == asked.len() && whole {
@@ -246,7 +246,7 @@ fn answered<'r>(
     }
 }
 
-fn own(index: usize, said: &Recorded<'_>, calls: bool) -> Json {
+fn own(index: usize, said: Recorded<'_>, calls: bool) -> Json {
     if !calls {
         return json!({ "role": "assistant", "content": text(index, said) });
     }
@@ -268,7 +268,7 @@ fn own(index: usize, said: &Recorded<'_>, calls: bool) -> Json {
 }
 
 /// Returns a message of another: calls are told in words, since their results are the other's.
-fn others(index: usize, said: &Recorded<'_>) -> Json {
+fn others(index: usize, said: Recorded<'_>) -> Json {
     let mut map = Map::new();
     let role = if said.role() == Some("system") {
         "system"
@@ -290,8 +290,8 @@ fn others(index: usize, said: &Recorded<'_>) -> Json {
 }
 
 /// Returns the words of a message and its calls. Providers take no blank text.
-fn text(index: usize, said: &Recorded<'_>) -> String {
-    let plain = Plain::new(index, *said)
+fn text(index: usize, said: Recorded<'_>) -> String {
+    let plain = Plain::new(index, said)
         .map(|plain| plain.plain())
         .unwrap_or_default();
     if plain.trim().is_empty() {

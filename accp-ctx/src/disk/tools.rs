@@ -250,10 +250,10 @@ fn checked<T: DeserializeOwned>(tool: Tool, arguments: &Json) -> Result<T, ToolE
     } else {
         arguments
     };
-    T::deserialize(given).map_err(|error| wrong(tool, error))
+    T::deserialize(given).map_err(|error| wrong(tool, &error))
 }
 
-fn wrong(tool: Tool, reason: impl ToString) -> ToolError {
+fn wrong(tool: Tool, reason: &impl ToString) -> ToolError {
     ToolError::Arguments {
         tool: tool.name(),
         reason: reason.to_string(),
@@ -267,7 +267,7 @@ fn read_lines(root: &Path, args: &ReadArgs) -> Result<Answer, ToolError> {
     let all = lines.text.chars().count();
     if offset > all {
         let reason = format!("`offset` is {offset}, and these lines have {all} characters");
-        return Err(wrong(Tool::Read, reason));
+        return Err(wrong(Tool::Read, &reason));
     }
     let part: String = lines.text.chars().skip(offset).take(MOST).collect();
     let next = offset + MOST;
@@ -293,7 +293,7 @@ fn recover(root: &Path, session: &SessionId, args: &RecoverArgs) -> Result<Answe
     let limit = args.limit.unwrap_or(3);
     if !(1..=SECTIONS).contains(&limit) {
         let reason = format!("`limit` is {limit}, and goes from 1 to {SECTIONS}");
-        return Err(wrong(Tool::Recover, reason));
+        return Err(wrong(Tool::Recover, &reason));
     }
     let time = |key: &str, text: &Option<String>| {
         let time = text
@@ -303,7 +303,7 @@ fn recover(root: &Path, session: &SessionId, args: &RecoverArgs) -> Result<Answe
             let text = text.as_deref().unwrap_or_default();
             let reason =
                 format!("`{key}` is `{text}`, and not a time such as 2026-01-29T14:00:00Z");
-            wrong(Tool::Recover, reason)
+            wrong(Tool::Recover, &reason)
         })
     };
     let filter = Filter {
@@ -325,16 +325,19 @@ fn recover(root: &Path, session: &SessionId, args: &RecoverArgs) -> Result<Answe
     for hit in &mut hits {
         hit.text = hit.excerpt(&args.topic, most);
     }
-    let mut text: String = hits.iter().map(|hit| format!("{hit}\n")).collect();
+    let mut lines: Vec<_> = hits.iter().map(ToString::to_string).collect();
     if hits.is_empty() {
-        text.push_str("Nothing was found. Try other words, or a part of the text with `exact`.\n");
+        let none = "Nothing was found. Try other words, or a part of the text with `exact`.";
+        lines.push(none.to_owned());
     }
-    for skipped in &skipped {
-        text.push_str(&format!("Not searched: {skipped}\n"));
-    }
+    lines.extend(
+        skipped
+            .iter()
+            .map(|skipped| format!("Not searched: {skipped}")),
+    );
     let skipped: Vec<_> = skipped.iter().map(ToString::to_string).collect();
     Ok(Answer {
-        text: text.trim_end().to_owned(),
+        text: lines.join("\n").trim_end().to_owned(),
         json: json!({ "hits": hits, "skipped": skipped }),
     })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::case::{Case, Sign};
 use super::kind::Indicator;
 use crate::brief::Force;
-use crate::prose::{plain, sentences, topics};
+use crate::prose::{Sentence, plain, sentences, topics};
 use crate::said::Said;
 
 /// Returns a sign for each constraint that neither stands in the list nor has been replaced.
@@ -24,13 +24,17 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
     if missing.is_empty() {
         return Vec::new();
     }
-    let said: Vec<_> = case
-        .list
-        .iter()
-        .flat_map(|said| sentences(&text(said)))
-        .collect();
+    let said = case.list.iter().flat_map(|said| sentences(&text(said)));
+    // A rule that stands in the list is not another rule in other words, however few of its words differ.
+    let rules = case.brief.constraints.iter();
+    let rules: Vec<_> = rules.map(|one| plain(&one.item.text)).collect();
+    let is_rule = |sentence: &Sentence| {
+        rules
+            .iter()
+            .any(|rule| sentence.plain.contains(rule.trim()))
+    };
+    let said = said.filter(|sentence| !is_rule(sentence));
     let said: Vec<_> = said
-        .iter()
         .map(|sentence| (topics(&sentence.text), numbers(&sentence.plain)))
         .collect();
     let others = missing

@@ -172,8 +172,8 @@ impl Desk {
                 let lines = long
                     .lines()
                     .fold(String::new(), |all, line| all + "+" + line + "\n");
-                let patch = format!("*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch");
-                (json!({ "input": patch }), String::new(), long, None)
+                let change = format!("*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch");
+                (json!({ "input": change }), String::new(), long, None)
             }
             "notebook_edit" => {
                 let arguments =
@@ -202,7 +202,7 @@ impl Desk {
         match fate {
             Fate::Good | Fate::Silent => fs::write(&file, after).expect("it writes"),
             Fate::Changed => {
-                fs::write(&file, after.replacen("row 1", "row one", 1)).expect("it writes")
+                fs::write(&file, after.replacen("row 1", "row one", 1)).expect("it writes");
             }
             Fate::Failed | Fate::Lied => fs::write(&file, before).expect("it writes"),
             Fate::Gone => {}

@@ -38,7 +38,7 @@ fn ids(conversation: &Conversation) -> Vec<String> {
         ids.extend(
             message
                 .calls()
-                .filter_map(|call| call.id())
+                .filter_map(accp_context::Call::id)
                 .map(str::to_owned),
         );
         ids.extend(message.call_id().map(str::to_owned));

@@ -7,7 +7,7 @@ use std::path::Path;
 mod script;
 
 use accp_ctx::disk::{Compressed, Context, Options};
-use accp_ctx::{Form, MessageList, SessionId, Window, Writes};
+use accp_ctx::{Form, LEXICAL, MessageList, SessionId, Window, Writes};
 use accp_testkit::Quarters;
 use time::{Duration, OffsetDateTime};
 
@@ -92,6 +92,7 @@ impl<'p> Program<'p> {
             counter: &Quarters,
             writes: &Writes::default(),
             summarizer: &(),
+            judges: LEXICAL,
             work: root,
             force: false,
             now: now(at),

@@ -26,7 +26,7 @@ pub(crate) fn tools(args: &ToolsArgs) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Do what a model has called: context_read, context_recover or context_status
+/// Do what a model has called: one of the three tools
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context call --session trip context_recover '{\"topic\":\"flight number\"}'")]

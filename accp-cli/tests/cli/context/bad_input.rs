@@ -377,8 +377,8 @@ fn a_disk_that_is_full_costs_no_list() {
             refused(&run, 2, &["cache/", "give it again"]);
         }
         assert_eq!(
-            without_times(compress(&folder, &["good.json"]).json().remove(0)),
-            without_times(list.clone())
+            without_times(&compress(&folder, &["good.json"]).json()[0]),
+            without_times(&list)
         );
     }
     assert!((2..6).contains(&failed), "{failed}");
@@ -391,7 +391,7 @@ fn command_in(program: &str, folder: &Folder) -> std::process::Command {
 }
 
 /// Returns a list without the times in the names of its files.
-fn without_times(list: Json) -> String {
+fn without_times(list: &Json) -> String {
     let text = list.to_string();
     let mut parts = text.split("cache/offloaded/");
     let first = parts.next().unwrap().to_owned();
