@@ -13,6 +13,8 @@ use crate::leaves::Leaves;
 use crate::shell;
 use crate::words::Formats;
 
+/// The key under which stands what a recording says and no model saw.
+pub(crate) const RECORDED: &str = "_recorded";
 /// The key of the messages.
 const MESSAGES: &str = "messages";
 
@@ -207,6 +209,24 @@ impl Conversation {
             model.messages = messages;
         }
         Ok(Some(conversation))
+    }
+
+    /// Returns the conversation with other messages, and without a key beside them. The document stays, unless it has
+    /// its messages in the form of the model.
+    pub(crate) fn with_messages(mut self, messages: Vec<Json>, without: &str) -> Self {
+        if let Some(model) = &mut self.model {
+            model.messages = messages;
+            model.rest.shift_remove(without);
+            if let Some(Json::Object(beside)) = model.rest.get_mut(RECORDED) {
+                beside.shift_remove(without);
+            }
+        } else if let Some(document) = self.json.as_object_mut() {
+            document.insert(MESSAGES.to_owned(), messages.into());
+            document.shift_remove(without);
+        } else {
+            self.json = messages.into();
+        }
+        self
     }
 
     /// Returns the recorded JSON.

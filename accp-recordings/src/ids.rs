@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use accp_context::Recorded;
 use serde_json::{Map, Value as Json};
 
-use crate::conversation::{Conversation, NotConversation};
+use crate::conversation::{Conversation, RECORDED};
 
 /// The old name of an id and the new names that its open calls have, the first call first.
 type Open = BTreeMap<String, Vec<String>>;
@@ -14,8 +14,8 @@ impl Conversation {
     /// The key beside the messages of a written document that leads from a new id of a call to the recorded one.
     pub const RECORDED_IDS: &str = "recorded_ids";
 
-    /// Returns the conversation in the model's form, with the ids that were recorded. [`written`](Self::written)
-    /// gives calls new ids where a format needs an id of its own for each call and the recording reuses one; the
+    /// Returns the conversation with the ids that were recorded in its messages. [`written`](Self::written) gives calls new
+    /// ids where a format needs an id of its own for each call and the recording reuses one; the
     /// document has the map back under [`RECORDED_IDS`](Self::RECORDED_IDS), beside its messages.
     ///
     /// ```
@@ -33,27 +33,26 @@ impl Conversation {
     /// assert_eq!(document["messages"][3]["content"][0]["tool_use_id"], "c1_2");
     /// assert_eq!(document["recorded_ids"], json!({ "c1_2": "c1" }));
     ///
-    /// let back = Conversation::new(document)?.with_recorded_ids()?;
+    /// let back = Conversation::new(document)?.with_recorded_ids();
     /// let ids: Vec<_> = back.messages().filter_map(|message| message.call_id()).collect();
     /// assert_eq!(ids, ["c1", "c1"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    /// When the messages with their recorded ids are not a conversation.
-    pub fn with_recorded_ids(&self) -> Result<Self, NotConversation> {
+    #[must_use]
+    pub fn with_recorded_ids(self) -> Self {
+        // What stood beside the messages of a trace stands under a key of its own.
+        let beside = || self.get(RECORDED)?.get(Self::RECORDED_IDS);
+        let ids = self.get(Self::RECORDED_IDS).or_else(beside);
+        let Some(ids) = ids.and_then(Json::as_object) else {
+            return self;
+        };
         let mut messages: Vec<Json> = self.messages().map(|said| said.as_json().clone()).collect();
-        let ids = self.get(Self::RECORDED_IDS).and_then(Json::as_object);
-        if let Some(ids) = ids {
-            for id in messages.iter_mut().flat_map(ids_of) {
-                if let Some(recorded) = ids.get(id.as_str().unwrap_or_default()) {
-                    *id = recorded.clone();
-                }
+        for id in messages.iter_mut().flat_map(ids_of) {
+            if let Some(recorded) = ids.get(id.as_str().unwrap_or_default()) {
+                *id = recorded.clone();
             }
         }
-        let rest = self.rest().filter(|(key, _)| *key != Self::RECORDED_IDS);
-        let rest = rest.map(|(key, value)| (key.clone(), value.clone()));
-        Self::of(messages, rest.collect(), self.is_bare())
+        self.with_messages(messages, Self::RECORDED_IDS)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A conversation in another format.
 
 use accp_context::Recorded;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use crate::conversation::Conversation;
 use crate::format::Format;
@@ -91,7 +91,11 @@ impl Conversation {
             let mut messages: Vec<Json> = messages.collect();
             let recorded = make_unique(&mut messages);
             if !recorded.is_empty() {
-                rest.insert(Self::RECORDED_IDS.to_owned(), recorded.into());
+                // A document that was written before may have a map already.
+                let map = rest.entry(Self::RECORDED_IDS).or_insert_with(|| json!({}));
+                if let Some(map) = map.as_object_mut() {
+                    map.extend(recorded);
+                }
             }
             Said::all(messages.iter().map(Recorded::of))
         } else {

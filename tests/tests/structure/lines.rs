@@ -44,7 +44,7 @@ const BUDGETS: [Budget; 5] = [
             file.starts_with("accp-cli/src/") && !is_apart
         },
         goal: 8_700,
-        until_then: 9_640,
+        until_then: 9_680,
     },
     Budget {
         // 130 more than before it had a bridge and a profile, told each failure to programs too, and went on

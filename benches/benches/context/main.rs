@@ -1,0 +1,167 @@
+//! The cost of compressing a conversation of 200,000 tokens for a window of 128,000, beside the cost of counting it:
+//! `cargo bench --manifest-path benches/Cargo.toml --bench context`.
+//!
+//! The tokens of what was said are known before, as they are to a program that counts each message when it comes. What
+//! is made anew (previews, the summary) is counted within the measured time.
+//!
+//! Names after `--` (`once`, `growth`) choose the parts to run.
+
+mod conversation;
+mod growth;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use accp_bench::{Goal, contender, figure, race};
+use accp_ctx::disk::{Compressed, Context, Options};
+use accp_ctx::{Form, LEXICAL, Means, MessageList, Session, SessionId, Tier, Window, World, Writes};
+use accp_tokens::{Bpe, TokenCounter};
+use conversation::{Conversation, counted};
+use serde_json::Value as Json;
+use time::OffsetDateTime;
+
+/// Tokens of the conversation.
+const TOKENS: usize = 200_000;
+/// Tokens of the window.
+const WINDOW: u64 = 128_000;
+/// The most milliseconds that a compression takes.
+const MOST: f64 = 300.0;
+
+/// A counter that knows the tokens of what was said.
+#[derive(Debug)]
+struct Known {
+    bpe: Bpe,
+    known: HashMap<String, usize>,
+}
+
+impl Known {
+    fn of(messages: &[Json]) -> Self {
+        let bpe = Bpe::o200k_base();
+        let texts = counted(messages).into_iter();
+        let known = texts.map(|text| (text.clone(), bpe.count(&text))).collect();
+        Self { bpe, known }
+    }
+}
+
+impl TokenCounter for Known {
+    fn name(&self) -> &str {
+        self.bpe.name()
+    }
+
+    fn count(&self, text: &str) -> usize {
+        self.known
+            .get(text)
+            .copied()
+            .unwrap_or_else(|| self.bpe.count(text))
+    }
+}
+
+/// A world without files.
+struct Nothing;
+
+impl World for Nothing {
+    fn is_taken(&self, _: &str) -> bool {
+        false
+    }
+
+    fn written(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+/// Returns a list of messages.
+fn list(messages: &[Json]) -> MessageList {
+    let raws: Vec<_> = messages.iter().map(Json::to_string).collect();
+    MessageList::of(Form::OpenAi, raws.iter().map(String::as_str)).expect("messages")
+}
+
+/// Compresses a list below a root, as a process does that has just begun.
+fn compress(root: &Path, list: &MessageList, counter: &dyn TokenCounter) -> Compressed {
+    let mut context = Context::open(root, id()).expect("a root");
+    let options = Options {
+        window: &window(),
+        counter,
+        writes: &Writes::default(),
+        summarizer: &(),
+        judges: LEXICAL,
+        work: root,
+        force: false,
+        now: OffsetDateTime::UNIX_EPOCH,
+    };
+    context.compress(list, &options, &mut ()).expect("a list")
+}
+
+fn window() -> Window {
+    Window::of(WINDOW).expect("a window")
+}
+
+fn id() -> SessionId {
+    SessionId::new("bench").expect("an id")
+}
+
+fn main() {
+    let parts: [(&str, fn()); 2] = [("once", once), ("growth", growth::bench)];
+    // Cargo passes `--bench` too.
+    let args = std::env::args().skip(1);
+    let chosen: Vec<_> = args.filter(|arg| !arg.starts_with('-')).collect();
+    for (name, bench) in parts {
+        if chosen.is_empty() || chosen.iter().any(|chosen| chosen == name) {
+            bench();
+        }
+    }
+}
+
+/// Compresses the whole conversation at once.
+fn once() {
+    let messages = Conversation::of(TOKENS, &Bpe::o200k_base()).messages;
+    let (list, lines) = (list(&messages), messages.iter().map(conversation::line));
+    let (lines, counter, bpe) = (
+        lines.collect::<Vec<_>>(),
+        Known::of(&messages),
+        Bpe::o200k_base(),
+    );
+    let window = window();
+    let means = Means {
+        window: &window,
+        counter: &counter,
+        writes: &Writes::default(),
+        world: &Nothing,
+        summarizer: &(),
+        judges: LEXICAL,
+        force: false,
+        now: OffsetDateTime::UNIX_EPOCH,
+    };
+    let session = Session::new(id(), Form::OpenAi);
+    let plan = || session.plan(&list, &means, &mut ()).expect("a list");
+    let made = plan();
+    let acted: Vec<_> = made.events.iter().map(|event| event.tier).collect();
+    assert_eq!(acted, [Tier::One, Tier::Two, Tier::Three], "all tiers act");
+    println!(
+        "{} messages, {} tokens, {} bytes; {} tokens and {} files come out\n",
+        messages.len(),
+        made.before,
+        list.to_string().len(),
+        made.after,
+        made.files.len()
+    );
+    let finishes = race(
+        "compress once (x: times as fast as counting)",
+        vec![
+            contender("count", || {
+                lines.iter().map(|line| bpe.count(line)).sum::<usize>()
+            }),
+            contender("plan", plan),
+            contender("compress, files synced", || {
+                let root = tempfile::tempdir().expect("a folder");
+                compress(root.path(), &list, &counter)
+            }),
+        ],
+    );
+    let [_, plan, compressed] = &finishes[..] else {
+        return;
+    };
+    for (what, finish) in [("plan", plan), ("compress, files synced", compressed)] {
+        figure(what, finish.least / 1e6, "ms", Goal::AtMost(MOST));
+    }
+    println!();
+}
