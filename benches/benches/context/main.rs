@@ -14,7 +14,9 @@ use std::path::Path;
 
 use accp_bench::{Goal, contender, figure, race};
 use accp_ctx::disk::{Compressed, Context, Options};
-use accp_ctx::{Form, LEXICAL, Means, MessageList, Session, SessionId, Tier, Window, World, Writes};
+use accp_ctx::{
+    Form, LEXICAL, Means, MessageList, Session, SessionId, Tier, Window, World, Writes,
+};
 use accp_tokens::{Bpe, TokenCounter};
 use conversation::{Conversation, counted};
 use serde_json::Value as Json;
