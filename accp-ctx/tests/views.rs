@@ -112,16 +112,22 @@ fn the_newest_messages_that_left_stand_behind_what_the_rules_say() {
 
 #[test]
 fn without_room_the_rules_stand() {
-    // All of the room is what has to stand: one long constraint.
-    let constraint = format!("Never {}.", "mix rye and oats ".repeat(20));
-    let mut all: Vec<Json> = serde_json::from_str(&talk(40).to_string()).unwrap();
-    all[0]["content"] = constraint.clone().into();
-    let list = MessageList::read(&Json::from(all).to_string(), Some(Form::OpenAi)).unwrap();
+    let list = talk(40);
     let views = Views::new(Arc::new(Quarters));
-    let (list, has_summed_up) = compressed(&list, 2_000, &views).unwrap();
-    assert!(has_summed_up);
-    let summary = summary(&list);
-    assert!(summary.contains("mix rye and oats"), "{summary}");
+    let mut alike = [0, 0];
+    for size in (900..2_500).step_by(50) {
+        let by_rules = compressed(&list, size, &()).map(|(list, _)| summary(&list));
+        let by_views = compressed(&list, size, &views).map(|(list, _)| summary(&list));
+        assert_eq!(by_rules.is_some(), by_views.is_some());
+        let (Some(by_rules), Some(by_views)) = (by_rules, by_views) else {
+            continue;
+        };
+        let has_views = by_views.contains(SECTIONS[7]);
+        assert!(has_views || by_views == by_rules, "{by_views}");
+        alike[usize::from(has_views)] += 1;
+    }
+    // Both were seen.
+    assert!(alike[0] > 0 && alike[1] > 0, "{alike:?}");
 }
 
 proptest! {

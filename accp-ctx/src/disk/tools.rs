@@ -13,7 +13,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::context::Context;
 use super::error::ContextError;
-use super::index::{Filter, Index, IndexError};
+use super::index::{Filter, Hit, Index, IndexError, Skipped};
 use super::read::{ReadError, read};
 use crate::form::Form;
 use crate::names::SessionId;
@@ -313,14 +313,13 @@ fn recover(root: &Path, session: &SessionId, args: &RecoverArgs) -> Result<Answe
         to: time("to", &args.to)?,
         ..Filter::default()
     };
-    // What was begun is finished first, so that no file is missing.
-    drop(Context::open_begun(root, session.clone())?);
-    let mut index = Index::open(root)?;
-    let skipped = index.update()?;
-    let mut hits = match args.exact {
-        Some(true) => index.exact(&args.topic, &filter, limit)?,
-        _ => index.search(&args.topic, &filter, limit)?,
+    let search = Search {
+        topic: &args.topic,
+        exact: args.exact == Some(true),
+        filter,
+        limit,
     };
+    let (mut hits, skipped) = search.run(root, session)?;
     let most = MOST / hits.len().max(1);
     for hit in &mut hits {
         hit.text = hit.excerpt(&args.topic, most);
@@ -340,6 +339,42 @@ fn recover(root: &Path, session: &SessionId, args: &RecoverArgs) -> Result<Answe
         text: lines.join("\n").trim_end().to_owned(),
         json: json!({ "hits": hits, "skipped": skipped }),
     })
+}
+
+/// A search in what left the lists of a root.
+#[derive(Debug, Clone)]
+pub struct Search<'s> {
+    /// What is looked for.
+    pub topic: &'s str,
+    /// Whether it is looked for as it is, and not by its words.
+    pub exact: bool,
+    /// What is looked at.
+    pub filter: Filter,
+    /// The most sections.
+    pub limit: usize,
+}
+
+impl Search<'_> {
+    /// Searches, and returns what was found, the best first, and the files that were not searched as a whole. The
+    /// session has to have begun; what it left unfinished is finished first, so that no file is missing.
+    ///
+    /// # Errors
+    /// When there is no such session, or the index cannot be used.
+    pub fn run(
+        &self,
+        root: &Path,
+        session: &SessionId,
+    ) -> Result<(Vec<Hit>, Vec<Skipped>), ToolError> {
+        drop(Context::open_begun(root, session.clone())?);
+        let mut index = Index::open(root)?;
+        let skipped = index.update()?;
+        let hits = if self.exact {
+            index.exact(self.topic, &self.filter, self.limit)?
+        } else {
+            index.search(self.topic, &self.filter, self.limit)?
+        };
+        Ok((hits, skipped))
+    }
 }
 
 fn status(root: &Path, session: &SessionId) -> Result<Answer, ToolError> {

@@ -1,7 +1,8 @@
 //! Commands that look at a session: `status`, `recover`, `read`, `restore`, `intent`, `log`.
 
-use accp_ctx::disk::index::{Filter, Index};
+use accp_ctx::disk::index::Filter;
 use accp_ctx::disk::read::read as lines_of;
+use accp_ctx::disk::tools::{Search, ToolError};
 use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -77,26 +78,26 @@ fn time(text: &str) -> Result<OffsetDateTime, String> {
 
 /// Runs `recover`.
 pub(crate) fn recover(args: &RecoverArgs) -> Outcome {
-    drop(args.place.begun()?);
-    let fail = |error: accp_ctx::disk::index::IndexError| Failure::Misuse(error.to_string());
-    let mut index = Index::open(&args.place.root).map_err(fail)?;
-    for skipped in index.update().map_err(fail)? {
-        output::note(format!("{}: {}", skipped.file, skipped.reason));
+    let search = Search {
+        topic: &args.topic.join(" "),
+        exact: args.exact,
+        filter: Filter {
+            path: args.path.clone(),
+            tool: args.tool.clone(),
+            from: args.from,
+            to: args.to,
+            ..Filter::default()
+        },
+        limit: args.limit,
+    };
+    let found = search.run(&args.place.root, &args.place.session);
+    let (hits, skipped) = found.map_err(|error| match error {
+        ToolError::Context(error) => failure(error),
+        error => Failure::Misuse(error.to_string()),
+    })?;
+    for skipped in skipped {
+        output::note(skipped);
     }
-    let filter = Filter {
-        path: args.path.clone(),
-        tool: args.tool.clone(),
-        from: args.from,
-        to: args.to,
-        ..Filter::default()
-    };
-    let topic = args.topic.join(" ");
-    let hits = if args.exact {
-        index.exact(&topic, &filter, args.limit)
-    } else {
-        index.search(&topic, &filter, args.limit)
-    };
-    let hits = hits.map_err(fail)?;
     for hit in &hits {
         match args.place.format {
             Format::Json => report::print(&json!(hit).to_string())?,

@@ -82,6 +82,11 @@ fn a_long_intent_has_its_head_and_tail() {
     assert!(intent.contains("> Begin here.") && intent.ends_with("End here."));
 }
 
+fn constraints(brief: &Brief) -> Vec<(&str, Force)> {
+    let all = brief.constraints.iter();
+    all.map(|one| (&*one.item.text, one.force)).collect()
+}
+
 #[test]
 fn constraints_are_what_users_oblige_and_forbid() {
     let talk = Talk::default()
@@ -91,18 +96,13 @@ fn constraints_are_what_users_oblige_and_forbid() {
         .assistant("You must pay now.")
         .user("```\nif x must never { }\n```\nreturn always(only);");
     let brief = talk.brief();
-    let found: Vec<_> = brief
-        .constraints
-        .iter()
-        .map(|one| (&*one.item.text, one.force))
-        .collect();
     let expected = [
         ("It must have a lift.", Force::Rule),
         ("The budget is $120 a night at most.", Force::Rule),
         ("I'd prefer a room to the yard.", Force::Wish),
         ("Please book nothing before Friday.", Force::Rule),
     ];
-    assert_eq!(found, expected);
+    assert_eq!(constraints(&brief), expected);
     let summary = write(&brief, 8192).unwrap();
     assert!(
         section(&summary, "Critical Facts")
@@ -118,17 +118,12 @@ fn what_a_speaker_labels_is_kept() {
         .assistant("Rule: the model obliges nobody.")
         .user("The audit log: it grows.");
     let brief = talk.brief();
-    let found: Vec<_> = brief
-        .constraints
-        .iter()
-        .map(|one| (&*one.item.text, one.force))
-        .collect();
     let expected = [
         ("Safety rule: the counter stays free of latex.", Force::Rule),
         ("FACT: Priya owns the night shift.", Force::Wish),
         ("Goal state: next up is the audit log.", Force::Wish),
     ];
-    assert_eq!(found, expected);
+    assert_eq!(constraints(&brief), expected);
 }
 
 #[test]
