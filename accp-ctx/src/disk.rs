@@ -9,5 +9,5 @@ pub mod tools;
 mod writer;
 
 pub use cold::ColdError;
-pub use context::{Compressed, Context, Options};
+pub use context::{Compressed, Context};
 pub use error::ContextError;

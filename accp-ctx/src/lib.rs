@@ -40,7 +40,7 @@ pub use hooks::{Hooks, Verdict};
 pub use list::MessageList;
 pub use message::Message;
 pub use names::{SessionId, SessionIdError};
-pub use plan::{Apart, Means, NewFile, Plan, PlanError, World};
+pub use plan::{Apart, NewFile, Options, Plan, PlanError, World};
 pub use repair::{Repair, RepairKind, repair};
 pub use session::{Session, Stranger, Use};
 pub use status::Status;

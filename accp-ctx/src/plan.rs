@@ -10,7 +10,7 @@ use accp_frame::TokenCounter;
 use time::OffsetDateTime;
 
 use crate::check::check;
-use crate::drift::{DriftEvent, Judge};
+use crate::drift::{DriftEvent, Judge, LEXICAL};
 use crate::event::Event;
 use crate::finding::Finding;
 use crate::hooks::Hooks;
@@ -34,13 +34,23 @@ pub struct NewFile {
     pub grows: bool,
 }
 
-/// What is known of the world around a list.
+/// What is known of the world around a list. `()` is a world without files.
 pub trait World {
     /// Returns whether there is a file at this path below the root.
     fn is_taken(&self, path: &str) -> bool;
 
     /// Returns the text of a file that the program wrote, if it can be read.
     fn written(&self, path: &str) -> Option<String>;
+}
+
+impl World for () {
+    fn is_taken(&self, _: &str) -> bool {
+        false
+    }
+
+    fn written(&self, _: &str) -> Option<String> {
+        None
+    }
 }
 
 /// What can be planned without a new list.
@@ -52,24 +62,53 @@ pub enum Apart {
     Fresh,
 }
 
-/// What a plan is made with.
-pub struct Means<'m> {
+/// How a list is compressed.
+#[derive(Clone, Copy)]
+pub struct Options<'o> {
     /// The window of the model.
-    pub window: &'m Window,
+    pub window: &'o Window,
     /// Counts tokens.
-    pub counter: &'m dyn TokenCounter,
+    pub counter: &'o dyn TokenCounter,
     /// The tools that write files.
-    pub writes: &'m Writes,
-    /// The files that are there.
-    pub world: &'m dyn World,
+    pub writes: &'o Writes,
     /// Sums up what leaves.
-    pub summarizer: &'m dyn Summarizer,
-    /// Look for drift after a summary: [`LEXICAL`](crate::LEXICAL), or others. Nobody looks if there are none.
-    pub judges: &'m [&'m dyn Judge],
+    pub summarizer: &'o dyn Summarizer,
+    /// Look for drift after a summary: [`LEXICAL`], or others. Nobody looks if there are none.
+    pub judges: &'o [&'o dyn Judge],
     /// Whether tiers 1 and 2 act under their limit too.
     pub force: bool,
     /// The time, in the zone that logs have.
     pub now: OffsetDateTime,
+}
+
+impl<'o> Options<'o> {
+    /// Returns the options of a window: the writing tools of the table, summaries by rules, judges by words, and
+    /// nothing forced. `now` is in the zone that logs have.
+    ///
+    /// ```
+    /// use accp_ctx::{Options, Views, Window};
+    ///
+    /// # let counter = accp_tokens::Bpe::o200k_base();
+    /// let window = Window::of(128_000)?;
+    /// let views = Views::new(std::sync::Arc::new(counter));
+    /// let options = Options {
+    ///     summarizer: &views,
+    ///     ..Options::new(&window, &counter, time::OffsetDateTime::now_utc())
+    /// };
+    /// assert!(!options.force);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(window: &'o Window, counter: &'o dyn TokenCounter, now: OffsetDateTime) -> Self {
+        Self {
+            window,
+            counter,
+            writes: Writes::known(),
+            summarizer: &(),
+            judges: LEXICAL,
+            force: false,
+            now,
+        }
+    }
 }
 
 /// Why there is no list.
@@ -157,14 +196,15 @@ impl Plan {
 }
 
 impl Session {
-    /// Plans what happens to a list. Nothing has changed then.
+    /// Plans what happens to a list among the files of a world. Nothing has changed then.
     ///
     /// # Errors
     /// When the list breaks the rules of its form, does not belong to the session, or does not fit.
     pub fn plan(
         &self,
         list: &MessageList,
-        means: &Means<'_>,
+        options: &Options<'_>,
+        world: &dyn World,
         hooks: &mut dyn Hooks,
     ) -> Result<Plan, PlanError> {
         let faults = check(list);
@@ -172,12 +212,15 @@ impl Session {
             return Err(PlanError::Invalid(faults));
         }
         let taken = self.take(list)?;
-        let memo = Memo::of(means.counter);
-        let means = Means {
+        let memo = Memo::of(options.counter);
+        // The schemas of the request say which tools write.
+        let writes = options.writes.clone().with_schemas(list.tools());
+        let options = Options {
             counter: &memo,
-            ..*means
+            writes: &writes,
+            ..*options
         };
-        let mut planner = Planner::new(self, &means, list, &taken);
+        let mut planner = Planner::new(self, &options, world, list, &taken);
         planner.run(hooks)?;
         Ok(planner.finish(taken.new))
     }
@@ -187,14 +230,19 @@ impl Session {
     ///
     /// # Errors
     /// When what is marked as critical does not fit.
-    pub fn plan_apart(&self, means: &Means<'_>, apart: Apart) -> Result<Plan, PlanError> {
+    pub fn plan_apart(
+        &self,
+        options: &Options<'_>,
+        world: &dyn World,
+        apart: Apart,
+    ) -> Result<Plan, PlanError> {
         let list = MessageList::of(self.form, self.slots.iter().map(|slot| slot.message.raw()));
         let list = list.map_err(|fault| PlanError::Invalid(vec![fault]))?;
         let taken = Taken {
             slots: self.slots.clone(),
             new: Vec::new(),
         };
-        let mut planner = Planner::new(self, means, &list, &taken);
+        let mut planner = Planner::new(self, options, world, &list, &taken);
         match apart {
             Apart::Checkpoint => planner.checkpoint(),
             Apart::Fresh => planner.begin_anew()?,
@@ -206,30 +254,14 @@ impl Session {
     /// them; a program that has a place of its own for files does both.
     ///
     /// ```
-    /// use accp_ctx::{Form, LEXICAL, Means, MessageList, Session, SessionId, Window, World, Writes};
-    /// use accp_tokens::Bpe;
+    /// use accp_ctx::{Form, MessageList, Options, Session, SessionId, Window};
     ///
-    /// struct Nothing;
-    /// impl World for Nothing {
-    ///     fn is_taken(&self, _: &str) -> bool { false }
-    ///     fn written(&self, _: &str) -> Option<String> { None }
-    /// }
-    ///
-    /// # let counter = Bpe::o200k_base();
+    /// # let counter = accp_tokens::Bpe::o200k_base();
     /// let window = Window::of(1_000)?;
-    /// let means = Means {
-    ///     window: &window,
-    ///     counter: &counter,
-    ///     writes: &Writes::default(),
-    ///     world: &Nothing,
-    ///     summarizer: &(),
-    ///     judges: LEXICAL,
-    ///     force: false,
-    ///     now: time::OffsetDateTime::UNIX_EPOCH,
-    /// };
+    /// let options = Options::new(&window, &counter, time::OffsetDateTime::now_utc());
     /// let list = MessageList::read(r#"[{"role":"user","content":"Rye?"}]"#, None)?;
     /// let mut session = Session::new(SessionId::new("s")?, Form::OpenAi);
-    /// let plan = session.plan(&list, &means, &mut ())?;
+    /// let plan = session.plan(&list, &options, &(), &mut ())?;
     /// assert!(plan.files.is_empty());
     /// assert_eq!(plan.list(&list).to_string(), list.to_string());
     /// session.apply(&plan);

@@ -11,17 +11,15 @@ use serde_json::{Map, Value as Json};
 use time::{Duration, OffsetDateTime};
 
 use crate::check::check;
-use crate::drift::LEXICAL;
 use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::Role;
 use crate::names::SessionId;
-use crate::plan::{Means, World};
+use crate::plan::{self, World};
 use crate::session::{Kind, Session, Slot};
 use crate::summary::Summarizer;
 use crate::views::Views;
 use crate::window::Window;
-use crate::writes::Writes;
 
 /// The form of names that [`plan`] takes, for people.
 pub const FORM: &str = "\
@@ -62,7 +60,6 @@ pub fn plan(name: &str) -> Option<policy::Plan> {
         } else {
             Box::new(())
         },
-        writes: Writes::default(),
         said: Vec::new(),
         agents: BTreeMap::new(),
     }))
@@ -152,7 +149,6 @@ struct Ctx {
     opening: Opening,
     window: Window,
     summarizer: Box<dyn Summarizer>,
-    writes: Writes,
     said: Vec<policy::Message>,
     agents: BTreeMap<Arc<str>, Held>,
 }
@@ -211,20 +207,17 @@ impl Policy for Ctx {
             Some(tools) => list.with_beside(tools.to_string()),
             None => list,
         });
-        let means = Means {
-            window: &self.window,
-            counter: &*self.opening.counter,
-            writes: &self.writes,
-            world: &held.files,
+        let now =
+            OffsetDateTime::UNIX_EPOCH + Duration::seconds(i64::try_from(held.read).unwrap_or(0));
+        let options = plan::Options {
             summarizer: &*self.summarizer,
-            judges: LEXICAL,
-            force: false,
-            now: OffsetDateTime::UNIX_EPOCH
-                + Duration::seconds(i64::try_from(held.read).unwrap_or(0)),
+            ..plan::Options::new(&self.window, &*self.opening.counter, now)
         };
-        let planned = list
-            .ok()
-            .and_then(|list| held.session.plan(&list, &means, &mut ()).ok());
+        let planned = list.ok().and_then(|list| {
+            held.session
+                .plan(&list, &options, &held.files, &mut ())
+                .ok()
+        });
         let slots = match planned {
             Some(plan) => {
                 let made = plan.files.iter().map(|file| file.path.clone());

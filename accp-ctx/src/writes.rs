@@ -6,6 +6,7 @@ mod reported;
 mod table;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -84,6 +85,12 @@ impl Default for Writes {
 }
 
 impl Writes {
+    /// Returns the tools of the table.
+    pub(crate) fn known() -> &'static Self {
+        static KNOWN: LazyLock<Writes> = LazyLock::new(Writes::default);
+        &KNOWN
+    }
+
     /// Adds the tools of a user's file: `{"tools":[{"name":"put","path":"where","texts":["body"]}]}`. A name
     /// with dots, such as `file.path`, leads into objects and through lists.
     ///

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
 
-use accp_ctx::disk::{Compressed, Context, ContextError, Options};
-use accp_ctx::{Form, LEXICAL, MessageList, SessionId, Tier, Window, Writes};
+use accp_ctx::disk::{Compressed, Context, ContextError};
+use accp_ctx::{Form, MessageList, Options, SessionId, Tier, Window};
 use accp_store::files::{Files, Os};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
@@ -61,23 +61,19 @@ fn list(turns: usize) -> MessageList {
 }
 
 fn open<F: Files>(root: &Path, files: F) -> Result<Context<F>, ContextError> {
-    Context::open_on(root, SessionId::new("s").expect("an id"), files)
+    let context = Context::open_on(root, SessionId::new("s").expect("an id"), files)?;
+    Ok(context.with_work("nowhere"))
 }
 
 /// Compresses the list after so many turns. The clock is the same whenever that happens.
 fn compress<F: Files>(context: &mut Context<F>, turns: usize) -> Result<Compressed, ContextError> {
     let window = Window::of(4_000).expect("a window");
     let second = i64::try_from(turns).expect("few");
-    let options = Options {
-        window: &window,
-        counter: &Quarters,
-        writes: &Writes::default(),
-        summarizer: &(),
-        judges: LEXICAL,
-        work: Path::new("nowhere"),
-        force: false,
-        now: OffsetDateTime::UNIX_EPOCH + Duration::seconds(second),
-    };
+    let options = Options::new(
+        &window,
+        &Quarters,
+        OffsetDateTime::UNIX_EPOCH + Duration::seconds(second),
+    );
     context.compress(&list(turns), &options, &mut ())
 }
 
@@ -85,7 +81,9 @@ fn compress<F: Files>(context: &mut Context<F>, turns: usize) -> Result<Compress
 fn files(root: &Path) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for folder in ["offloaded", "conversations", "checkpoints", "intermediate"] {
-        for entry in fs::read_dir(root.join("cache").join(folder)).expect("a folder") {
+        // A root where nothing was kept yet has no folders.
+        let entries = fs::read_dir(root.join("cache").join(folder));
+        for entry in entries.into_iter().flatten() {
             let path = entry.expect("an entry").path();
             let name = path
                 .strip_prefix(root)
@@ -320,21 +318,34 @@ fn a_file_that_lost_its_bytes_before_the_sync_is_written_again() {
 fn a_second_process_waits_for_the_first() {
     let root = tempfile::tempdir().expect("a folder");
     let mut first = open(root.path(), Os).expect("a session");
+    let one = compress(&mut first, 1).expect("a list");
     let (tell, told) = mpsc::channel();
     let path = root.path().to_owned();
     let second = thread::spawn(move || {
         tell.send("begins").expect("somebody listens");
         let mut second = open(&path, Os).expect("a session");
         tell.send("has the root").expect("somebody listens");
-        compress(&mut second, 2).expect("a list").list.to_string()
+        compress(&mut second, 3).expect("a list").list.to_string()
     });
     assert_eq!(told.recv(), Ok("begins"));
-    let one = compress(&mut first, 1).expect("a list");
+    let two = compress(&mut first, 2).expect("a list");
     assert!(told.try_recv().is_err(), "the first has the root");
     drop(first);
     assert_eq!(told.recv(), Ok("has the root"));
     let lists = undisturbed().lists;
-    assert_eq!(one.list.to_string(), lists[0]);
+    assert_eq!([one, two].map(|done| done.list.to_string()), lists[..2]);
     // It goes on from what the first has kept.
-    assert_eq!(second.join().expect("it ends"), lists[1]);
+    assert_eq!(second.join().expect("it ends"), lists[2]);
+}
+
+#[test]
+fn who_opens_where_nothing_is_yet_goes_on_from_what_another_has_begun() {
+    let root = tempfile::tempdir().expect("a folder");
+    let mut second = open(root.path(), Os).expect("a session");
+    let mut first = open(root.path(), Os).expect("a session");
+    let one = compress(&mut first, 1).expect("a list");
+    drop(first);
+    let two = compress(&mut second, 2).expect("a list");
+    let lists = undisturbed().lists;
+    assert_eq!([one, two].map(|done| done.list.to_string()), lists[..2]);
 }

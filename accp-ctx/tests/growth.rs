@@ -7,10 +7,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use accp_ctx::disk::{Compressed, Context, ContextError, Options};
-use accp_ctx::{
-    Form, LEXICAL, Message, MessageList, PlanError, SessionId, Tier, Window, Writes, check,
-};
+use accp_ctx::disk::{Compressed, Context, ContextError};
+use accp_ctx::{Form, Message, MessageList, Options, PlanError, SessionId, Tier, Window, check};
 use common::lists::{any_messages, list};
 use common::quarters::Quarters;
 use proptest::prelude::*;
@@ -20,17 +18,9 @@ use time::OffsetDateTime;
 
 /// Compresses a list below a root, in a process of its own as far as files can tell.
 fn compress(root: &Path, list: &MessageList, window: &Window) -> Result<Compressed, ContextError> {
-    let options = Options {
-        window,
-        counter: &Quarters,
-        writes: &Writes::default(),
-        summarizer: &(),
-        judges: LEXICAL,
-        work: root,
-        force: false,
-        now: OffsetDateTime::UNIX_EPOCH,
-    };
-    let mut context = Context::open(root, SessionId::new("s").expect("an id"))?;
+    let options = Options::new(window, &Quarters, OffsetDateTime::UNIX_EPOCH);
+    let context = Context::open(root, SessionId::new("s").expect("an id"))?;
+    let mut context = context.with_work(root);
     context.compress(list, &options, &mut ())
 }
 

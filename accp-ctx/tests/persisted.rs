@@ -8,8 +8,8 @@ mod tools;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use accp_ctx::disk::{Compressed, Context, Options};
-use accp_ctx::{Form, LEXICAL, MessageList, SessionId, Tier, Window, Writes, check};
+use accp_ctx::disk::{Compressed, Context};
+use accp_ctx::{Form, MessageList, Options, SessionId, Tier, Window, Writes, check};
 use common::forms::{arguments, assistant, call, result, user};
 use common::quarters::Quarters;
 use serde_json::{Value as Json, json};
@@ -47,17 +47,13 @@ fn request(form: Form, messages: &[String]) -> MessageList {
 
 fn compress(root: &Path, work: &Path, list: &MessageList) -> Compressed {
     let window = Window::of(16_000).expect("a window");
+    let writes = Writes::default().with(WRITES).expect("a table");
     let options = Options {
-        window: &window,
-        counter: &Quarters,
-        writes: &Writes::default().with(WRITES).expect("a table"),
-        summarizer: &(),
-        judges: LEXICAL,
-        work,
-        force: false,
-        now: OffsetDateTime::UNIX_EPOCH,
+        writes: &writes,
+        ..Options::new(&window, &Quarters, OffsetDateTime::UNIX_EPOCH)
     };
-    let mut context = Context::open(root, SessionId::new("s").expect("an id")).expect("a session");
+    let context = Context::open(root, SessionId::new("s").expect("an id"));
+    let mut context = context.expect("a session").with_work(work);
     context.compress(list, &options, &mut ()).expect("a list")
 }
 

@@ -8,10 +8,10 @@ mod talk;
 use std::path::Path;
 
 use accp_ctx::disk::index::{Filter, Index};
-use accp_ctx::disk::{Compressed, Context, ContextError, Options};
+use accp_ctx::disk::{Compressed, Context, ContextError};
 use accp_ctx::{
-    Form, Intent, LEXICAL, MessageList, PlanError, SessionId, Summarizer, Tier, Wanted, Window,
-    Writes, check,
+    Form, Intent, MessageList, Options, PlanError, SessionId, Summarizer, Tier, Wanted, Window,
+    check,
 };
 use common::forms::{assistant, user};
 use common::quarters::Quarters;
@@ -22,7 +22,8 @@ use time::OffsetDateTime;
 
 /// Opens the session, as a process does that has just begun.
 fn open(root: &Path) -> Context {
-    Context::open(root, SessionId::new("s").expect("an id")).expect("a session")
+    let context = Context::open(root, SessionId::new("s").expect("an id"));
+    context.expect("a session").with_work(root)
 }
 
 fn compress(root: &Path, list: &MessageList, window: &Window) -> Result<Compressed, ContextError> {
@@ -36,14 +37,8 @@ fn compress_with(
     summarizer: &dyn Summarizer,
 ) -> Result<Compressed, ContextError> {
     let options = Options {
-        window,
-        counter: &Quarters,
-        writes: &Writes::default(),
         summarizer,
-        judges: LEXICAL,
-        work: root,
-        force: false,
-        now: OffsetDateTime::UNIX_EPOCH,
+        ..Options::new(window, &Quarters, OffsetDateTime::UNIX_EPOCH)
     };
     open(root).compress(list, &options, &mut ())
 }

@@ -7,9 +7,9 @@ mod common;
 use std::fs;
 use std::path::Path;
 
+use accp_ctx::disk::Context;
 use accp_ctx::disk::tools::{Tool, ToolError, call};
-use accp_ctx::disk::{Context, Options};
-use accp_ctx::{Form, LEXICAL, MessageList, SessionId, Window, Writes};
+use accp_ctx::{Form, MessageList, Options, SessionId, Window};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use time::OffsetDateTime;
@@ -36,16 +36,7 @@ fn root() -> TempDir {
     ]);
     let list = MessageList::read(&list.to_string(), None).unwrap();
     let window = Window::of(8_000).unwrap();
-    let options = Options {
-        window: &window,
-        counter: &Quarters,
-        writes: &Writes::default(),
-        summarizer: &(),
-        judges: LEXICAL,
-        work: Path::new(""),
-        force: false,
-        now: OffsetDateTime::UNIX_EPOCH,
-    };
+    let options = Options::new(&window, &Quarters, OffsetDateTime::UNIX_EPOCH);
     let mut context = Context::open(root.path(), id()).unwrap();
     let done = context.compress(&list, &options, &mut ()).unwrap();
     assert_eq!(done.events.len(), 1);

@@ -3,11 +3,10 @@
 
 mod common;
 
-use std::path::Path;
 use std::sync::Arc;
 
-use accp_ctx::disk::{Context, Options};
-use accp_ctx::{Form, LEXICAL, MessageList, SessionId, Summarizer, Tier, Views, Window, Writes};
+use accp_ctx::disk::Context;
+use accp_ctx::{Form, MessageList, Options, SessionId, Summarizer, Tier, Views, Window};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use time::OffsetDateTime;
@@ -36,14 +35,8 @@ fn compressed(
     let root = tempfile::tempdir().unwrap();
     let window = Window::of(size).unwrap();
     let options = Options {
-        window: &window,
-        counter: &Quarters,
-        writes: &Writes::default(),
         summarizer,
-        judges: LEXICAL,
-        work: Path::new(""),
-        force: false,
-        now: OffsetDateTime::UNIX_EPOCH,
+        ..Options::new(&window, &Quarters, OffsetDateTime::UNIX_EPOCH)
     };
     let mut context = Context::open(root.path(), SessionId::new("s").unwrap()).unwrap();
     let done = context.compress(list, &options, &mut ()).ok()?;

@@ -5,8 +5,7 @@
 use std::collections::BTreeSet;
 
 use accp_ctx::{
-    Code, Form, LEXICAL, Means, MessageList, PlanError, Session, SessionId, Window, World, Writes,
-    check, repair,
+    Code, Form, MessageList, Options, PlanError, Session, SessionId, Window, World, check, repair,
 };
 use accp_frame::TokenCounter;
 
@@ -100,7 +99,7 @@ fn grows(list: &MessageList, size: u64) {
 
 /// Compresses a list, and what comes out again. Returns whether a list came out.
 fn compress(session: &mut Session, files: &mut Files, list: &MessageList, window: &Window) -> bool {
-    let plan = match session.plan(list, &means(files, window), &mut ()) {
+    let plan = match session.plan(list, &options(window), files, &mut ()) {
         Ok(plan) => plan,
         Err(PlanError::OverWindow(_) | PlanError::NoRoom(_)) => return false,
         Err(error) => panic!("the list is valid, and it is refused: {error}\n{list}"),
@@ -116,7 +115,7 @@ fn compress(session: &mut Session, files: &mut Files, list: &MessageList, window
     }
     // The list that came out, and the conversation: nothing was said since.
     for given in [&out, list] {
-        let plan = session.plan(given, &means(files, window), &mut ());
+        let plan = session.plan(given, &options(window), files, &mut ());
         let plan = plan.expect("it was planned before");
         assert!(plan.events.is_empty() && plan.files.is_empty());
         assert_eq!(raws(&plan.list(given)), raws(&out));
@@ -124,18 +123,8 @@ fn compress(session: &mut Session, files: &mut Files, list: &MessageList, window
     true
 }
 
-fn means<'m>(files: &'m Files, window: &'m Window) -> Means<'m> {
-    static WRITES: std::sync::LazyLock<Writes> = std::sync::LazyLock::new(Writes::default);
-    Means {
-        window,
-        counter: &Quarters,
-        writes: &WRITES,
-        world: files,
-        summarizer: &(),
-        judges: LEXICAL,
-        force: false,
-        now: time::OffsetDateTime::UNIX_EPOCH,
-    }
+fn options(window: &Window) -> Options<'_> {
+    Options::new(window, &Quarters, time::OffsetDateTime::UNIX_EPOCH)
 }
 
 fn raws(list: &MessageList) -> Vec<&str> {

@@ -11,10 +11,8 @@ mod tools;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use accp_ctx::disk::{Context, ContextError, Options};
-use accp_ctx::{
-    Code, Finding, Form, LEXICAL, MessageList, SessionId, Summarizer, Views, Window, Writes,
-};
+use accp_ctx::disk::{Context, ContextError};
+use accp_ctx::{Code, Finding, Form, MessageList, SessionId, Summarizer, Views, Window};
 use accp_tokens::Bpe;
 use clap::ValueEnum;
 use time::{OffsetDateTime, UtcOffset};
@@ -126,11 +124,6 @@ impl Place {
         Context::open(&self.root, self.session.clone()).map_err(failure)
     }
 
-    /// Returns whether the root keeps sessions already.
-    fn is_there(&self) -> bool {
-        self.root.join("cache").is_dir()
-    }
-
     /// Opens the session, which has to be there already.
     fn begun(&self) -> Result<Context, Failure> {
         Context::open_begun(&self.root, self.session.clone()).map_err(failure)
@@ -191,25 +184,6 @@ impl Size {
 
     fn counter(&self) -> Bpe {
         self.counter.counter().counter
-    }
-}
-
-/// What happens to what a context needs to act.
-fn options<'o>(
-    window: &'o Window,
-    counter: &'o Bpe,
-    writes: &'o Writes,
-    now: OffsetDateTime,
-) -> Options<'o> {
-    Options {
-        window,
-        counter,
-        writes,
-        summarizer: &(),
-        judges: LEXICAL,
-        work: std::path::Path::new(""),
-        force: false,
-        now,
     }
 }
 

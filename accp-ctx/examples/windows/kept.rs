@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use accp_ctx::disk::index::{Filter, Index};
-use accp_ctx::disk::{Context, ContextError, Options};
-use accp_ctx::{LEXICAL, PlanError, SessionId, Window, Writes};
+use accp_ctx::disk::{Context, ContextError};
+use accp_ctx::{Options, PlanError, SessionId, Window, Writes};
 use serde_json::Value as Json;
 use time::{Duration, OffsetDateTime};
 
@@ -38,18 +38,14 @@ pub(crate) fn run(
     let id = SessionId::new("sweep").map_err(|error| at(&error))?;
     let mut said = 0;
     let mut moved = Vec::new();
-    let mut context = Context::open(&root, id.clone()).map_err(|error| at(&error))?;
+    let context = Context::open(&root, id.clone()).map_err(|error| at(&error))?;
+    let mut context = context.with_work(&root);
     for (number, end) in talk.steps.iter().enumerate() {
+        let now = OffsetDateTime::UNIX_EPOCH
+            + Duration::seconds(i64::try_from(number).unwrap_or_default());
         let options = Options {
-            window,
-            counter,
             writes,
-            summarizer: &(),
-            judges: LEXICAL,
-            work: &root,
-            force: false,
-            now: OffsetDateTime::UNIX_EPOCH
-                + Duration::seconds(i64::try_from(number).unwrap_or_default()),
+            ..Options::new(window, counter, now)
         };
         match context.compress(&talk.list(talk.messages[..*end].iter())?, &options, &mut ()) {
             Ok(done) => {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use accp_ctx::{
-    Form, Intent, LEXICAL, Means, MessageList, Plan, PlanError, Session, SessionId, Tier, Window,
-    World, Writes,
+    Form, Intent, MessageList, Options, Plan, PlanError, Session, SessionId, Tier, Window, World,
+    Writes,
 };
 use time::{Duration, OffsetDateTime};
 
@@ -99,17 +99,15 @@ impl<'s> Sweep<'s> {
 
     fn plan(&self, list: &MessageList, number: usize) -> std::result::Result<Plan, PlanError> {
         let seconds = i64::try_from(number).unwrap_or_default();
-        let means = Means {
-            window: self.window,
-            counter: self.counter,
+        let options = Options {
             writes: self.writes,
-            world: &self.made,
-            summarizer: &(),
-            judges: LEXICAL,
-            force: false,
-            now: OffsetDateTime::UNIX_EPOCH + Duration::seconds(seconds),
+            ..Options::new(
+                self.window,
+                self.counter,
+                OffsetDateTime::UNIX_EPOCH + Duration::seconds(seconds),
+            )
         };
-        self.session.plan(list, &means, &mut ())
+        self.session.plan(list, &options, &self.made, &mut ())
     }
 
     /// Counts a step without a list, and how much room there was beside what has to stay.

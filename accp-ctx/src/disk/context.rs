@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use accp_frame::TokenCounter;
 use accp_store::files::{Files, Os};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -10,60 +9,20 @@ use time::format_description::well_known::Rfc3339;
 use super::cold::{Cold, Kept, KeptFile};
 use super::error::{ContextError, failed};
 use super::writer::{Here, Writer};
-use crate::drift::{DriftEvent, Judge};
+use crate::drift::DriftEvent;
 use crate::event::Event;
 use crate::form::Form;
 use crate::hooks::Hooks;
 use crate::list::MessageList;
 use crate::names::{CHECKPOINTS, CONVERSATIONS, INTERMEDIATE, OFFLOADED, SessionId};
-use crate::plan::{Apart, Means, NewFile, Plan, PlanError, World};
+use crate::plan::{Apart, NewFile, Options, Plan, PlanError};
 use crate::session::Session;
-use crate::summary::Summarizer;
-use crate::window::{State, Window};
-use crate::writes::Writes;
+use crate::window::State;
 
 /// The file with cold state, below the root.
 const COLD: &str = "cache/cold.accp";
 /// The file that processes lock, below the root.
 const LOCK: &str = "cache/.lock";
-
-/// How a list is compressed.
-pub struct Options<'o> {
-    /// The window of the model.
-    pub window: &'o Window,
-    /// Counts tokens.
-    pub counter: &'o dyn TokenCounter,
-    /// The tools that write files.
-    pub writes: &'o Writes,
-    /// Sums up what leaves.
-    pub summarizer: &'o dyn Summarizer,
-    /// Look for drift after a summary: [`LEXICAL`](crate::LEXICAL), or others. Nobody looks if there are none.
-    pub judges: &'o [&'o dyn Judge],
-    /// Where relative paths of written files begin.
-    pub work: &'o Path,
-    /// Whether tiers 1 and 2 act under their limit too.
-    pub force: bool,
-    /// The time, in the zone that logs have.
-    pub now: OffsetDateTime,
-}
-
-impl<'o> Options<'o> {
-    fn means<'m>(&'m self, world: &'m dyn World) -> Means<'m>
-    where
-        'o: 'm,
-    {
-        Means {
-            window: self.window,
-            counter: self.counter,
-            writes: self.writes,
-            world,
-            summarizer: self.summarizer,
-            judges: self.judges,
-            force: self.force,
-            now: self.now,
-        }
-    }
-}
 
 /// A list that fits its window, and what was done for that.
 #[derive(Debug, Clone)]
@@ -88,19 +47,27 @@ pub struct Compressed {
 #[derive(Debug)]
 pub struct Context<F = Os> {
     root: PathBuf,
+    work: PathBuf,
     id: SessionId,
     files: F,
-    cold: Cold,
+    /// Nothing, as long as nothing was kept below the root.
+    held: Option<Held>,
     kept: Option<Kept>,
     /// Whether `kept` is what cold state has, and all its files are on the disk.
     is_settled: bool,
+}
+
+/// A root that no other process has.
+#[derive(Debug)]
+struct Held {
+    cold: Cold,
     /// Held as long as this is there.
     _lock: std::fs::File,
 }
 
 impl Context<Os> {
-    /// Opens a session below a root, and makes the folders that are not there. One process at a time has a root;
-    /// the next one waits.
+    /// Opens a session below a root. One process at a time has a root; the next one waits. Where nothing was kept yet,
+    /// folders are made when the first list leaves.
     ///
     /// # Errors
     /// When the root cannot be read or written, or what stands there is damaged.
@@ -113,10 +80,6 @@ impl Context<Os> {
     /// # Errors
     /// When there is no such session, the root cannot be read or written, or what stands there is damaged.
     pub fn open_begun(root: impl Into<PathBuf>, id: SessionId) -> Result<Self, ContextError> {
-        let root = root.into();
-        if !root.join(COLD).is_file() {
-            return Err(ContextError::missing(&root, &id));
-        }
         let context = Self::open(root, id)?;
         context.begun()?;
         Ok(context)
@@ -128,14 +91,21 @@ impl<F: Files> Context<F> {
     /// gives files that fail. Cold state is a database, which SQLite writes.
     ///
     /// ```
-    /// use accp_ctx::SessionId;
     /// use accp_ctx::disk::Context;
+    /// use accp_ctx::{MessageList, Options, SessionId, Window};
     /// use accp_store::files::Os;
     ///
-    /// # let root = tempfile::tempdir()?;
-    /// let context = Context::open_on(root.path(), SessionId::new("trip")?, Os)?;
-    /// assert!(context.session().is_none());
-    /// assert!(root.path().join("cache/offloaded").is_dir());
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path().join("Memory");
+    /// # let counter = accp_tokens::Bpe::o200k_base();
+    /// let mut context = Context::open_on(&root, SessionId::new("trip")?, Os)?;
+    /// assert!(context.session().is_none() && !root.exists());
+    ///
+    /// let window = Window::of(8_000)?;
+    /// let options = Options::new(&window, &counter, time::OffsetDateTime::now_utc());
+    /// let list = MessageList::read(r#"[{"role":"user","content":"Rye?"}]"#, None)?;
+    /// context.compress(&list, &options, &mut ())?;
+    /// assert!(context.session().is_some() && root.join("cache/offloaded").is_dir());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -146,15 +116,39 @@ impl<F: Files> Context<F> {
         id: SessionId,
         files: F,
     ) -> Result<Self, ContextError> {
-        let root = root.into();
+        let mut context = Self {
+            root: root.into(),
+            work: PathBuf::new(),
+            id,
+            files,
+            held: None,
+            kept: None,
+            is_settled: false,
+        };
+        context.settle()?;
+        Ok(context)
+    }
+
+    /// Sets where relative paths of written files begin: the working folder of the agent's tools. Without it, they
+    /// begin where this process works.
+    #[must_use]
+    pub fn with_work(mut self, work: impl Into<PathBuf>) -> Self {
+        self.work = work.into();
+        self
+    }
+
+    fn is_there(&self) -> bool {
+        self.root.join(COLD).exists()
+    }
+
+    /// Makes the folders that are not there, waits until no other process has the root, and reads what was kept.
+    /// Returns whether nothing was.
+    fn hold(&mut self) -> Result<bool, ContextError> {
         let named = |at: &&Path| !at.as_os_str().is_empty() && !at.exists();
-        let new: Vec<_> = root
-            .ancestors()
-            .take_while(named)
-            .map(Path::to_owned)
-            .collect();
+        let above = self.root.ancestors().take_while(named);
+        let new: Vec<_> = above.map(Path::to_owned).collect();
         for folder in [OFFLOADED, CONVERSATIONS, CHECKPOINTS, INTERMEDIATE] {
-            let path = root.join(folder);
+            let path = self.root.join(folder);
             std::fs::create_dir_all(&path).map_err(|error| failed(&path, error))?;
         }
         // A folder is there after a power cut only if the one above it was synced.
@@ -164,9 +158,10 @@ impl<F: Files> Context<F> {
             } else {
                 above
             };
-            files.sync(above).map_err(|error| failed(above, error))?;
+            let synced = self.files.sync(above);
+            synced.map_err(|error| failed(above, error))?;
         }
-        let path = root.join(LOCK);
+        let path = self.root.join(LOCK);
         let lock = std::fs::File::options()
             .create(true)
             .truncate(false)
@@ -174,17 +169,13 @@ impl<F: Files> Context<F> {
             .open(&path)
             .map_err(|error| failed(&path, error))?;
         lock.lock().map_err(|error| failed(&path, error))?;
-        let mut context = Self {
-            cold: Cold::open(&root.join(COLD), id.clone())?,
-            root,
-            id,
-            files,
-            kept: None,
-            is_settled: false,
+        let is_new = !self.is_there();
+        self.held = Some(Held {
+            cold: Cold::open(&self.root.join(COLD), self.id.clone())?,
             _lock: lock,
-        };
-        context.settle()?;
-        Ok(context)
+        });
+        self.settle()?;
+        Ok(is_new)
     }
 
     /// Returns the session, if it has begun.
@@ -209,14 +200,15 @@ impl<F: Files> Context<F> {
         self.settle()?;
         let fresh = Session::new(self.id.clone(), list.form());
         let session = self.session().unwrap_or(&fresh);
-        let here = self.here(options);
-        // The schemas of the request say which tools write.
-        let writes = options.writes.clone().with_schemas(list.tools());
-        let means = Means {
-            writes: &writes,
-            ..options.means(&here)
-        };
-        let plan = session.plan(list, &means, hooks)?;
+        let plan = session.plan(list, options, &self.here(), hooks)?;
+        // A list that was refused has made no folder. Now the list is one that leaves.
+        if self.held.is_none() && !plan.is_empty() {
+            let is_new = self.hold()?;
+            if !is_new {
+                // Another process was quicker.
+                return self.compress(list, options, hooks);
+            }
+        }
         self.keep(list.form(), &plan, Vec::new(), options.now)?;
         for event in &plan.events {
             hooks.after(event);
@@ -284,14 +276,15 @@ impl<F: Files> Context<F> {
         let file = files.rfind(|file| file.path == path).cloned();
         let of = self.begun()?.checkpoints;
         let file = file.ok_or(ContextError::NoCheckpoint { number, of })?;
-        Ok(self.cold.file(&file)?)
+        let missing = || ContextError::missing(&self.root, &self.id);
+        let held = self.held.as_mut().ok_or_else(missing)?;
+        Ok(held.cold.file(&file)?)
     }
 
     fn apart(&mut self, options: &Options<'_>, apart: Apart) -> Result<(), ContextError> {
         self.settle()?;
         let session = self.begun()?;
-        let here = self.here(options);
-        let plan = session.plan_apart(&options.means(&here), apart)?;
+        let plan = session.plan_apart(options, &self.here(), apart)?;
         let form = session.form;
         self.keep(form, &plan, Vec::new(), options.now)
     }
@@ -305,10 +298,10 @@ impl<F: Files> Context<F> {
         self.session().ok_or_else(missing)
     }
 
-    fn here<'h>(&'h self, options: &Options<'h>) -> Here<'h, F> {
+    fn here(&self) -> Here<'_, F> {
         Here {
             root: &self.root,
-            work: options.work,
+            work: &self.work,
             files: &self.files,
         }
     }
@@ -318,6 +311,10 @@ impl<F: Files> Context<F> {
         if self.is_settled {
             return Ok(());
         }
+        let Some(held) = &mut self.held else {
+            // Another process may have begun since.
+            return if self.is_there() { self.hold().map(drop) } else { Ok(()) };
+        };
         let writer = Writer::new(&self.root, &self.files);
         let unfinished = writer.unfinished()?;
         let last = |kept: &Kept, id: &SessionId| {
@@ -331,9 +328,9 @@ impl<F: Files> Context<F> {
                 writer.complete(&mut cold, &kept.files, last(&kept, id))?;
             }
         }
-        self.kept = self.cold.load()?;
+        self.kept = held.cold.load()?;
         if let Some(kept) = &self.kept {
-            writer.complete(&mut self.cold, &kept.files, last(kept, &self.id))?;
+            writer.complete(&mut held.cold, &kept.files, last(kept, &self.id))?;
         }
         writer.end()?;
         self.is_settled = true;
@@ -351,6 +348,8 @@ impl<F: Files> Context<F> {
         if plan.is_empty() && marks.is_empty() {
             return Ok(());
         }
+        let missing = || ContextError::missing(&self.root, &self.id);
+        let held = self.held.as_mut().ok_or_else(missing)?;
         let at = now.format(&Rfc3339).unwrap_or_default();
         let writer = Writer::new(&self.root, &self.files);
         for NewFile { path, .. } in &plan.files {
@@ -366,9 +365,8 @@ impl<F: Files> Context<F> {
         if !plan.files.is_empty() {
             writer.begin(&self.id)?;
         }
-        let files = self
-            .cold
-            .keep(self.kept.as_ref(), form, plan, marks.clone(), at)?;
+        let cold = &mut held.cold;
+        let files = cold.keep(self.kept.as_ref(), form, plan, marks.clone(), at)?;
         let kept = self.kept.get_or_insert_with(|| Kept {
             session: Session::new(self.id.clone(), form),
             steps: 0,
@@ -382,8 +380,7 @@ impl<F: Files> Context<F> {
         // A file that grew before has to be there up to where it grows from.
         let grows = |known: &&KeptFile| files.iter().any(|file| file.path == known.path);
         let parts: Vec<_> = kept.files.iter().filter(grows).cloned().collect();
-        let writer = Writer::new(&self.root, &self.files);
-        writer.complete(&mut self.cold, &parts, Some(last))?;
+        writer.complete(cold, &parts, Some(last))?;
         if !plan.files.is_empty() {
             writer.end()?;
         }

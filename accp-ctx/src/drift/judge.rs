@@ -29,35 +29,23 @@ use crate::prose::may_be_english;
 ///
 /// let mut judges = LEXICAL.to_vec();
 /// judges.push(&Shrugs);
-/// # use accp_ctx::{Form, Means, MessageList, Session, SessionId, Summarizer, Wanted, Window, World, Writes};
-/// # struct Nothing;
-/// # impl World for Nothing {
-/// #     fn is_taken(&self, _: &str) -> bool { false }
-/// #     fn written(&self, _: &str) -> Option<String> { None }
-/// # }
+/// # use accp_ctx::{Form, MessageList, Options, Session, SessionId, Window};
 /// # let counter = accp_tokens::Bpe::o200k_base();
 /// # let window = Window::of(2_000)?;
-/// let means = Means {
+/// let options = Options {
 ///     judges: &judges,
-///     // ...
-/// #   window: &window,
-/// #   counter: &counter,
-/// #   writes: &Writes::default(),
-/// #   world: &Nothing,
-/// #   summarizer: &(),
-/// #   force: false,
-/// #   now: time::OffsetDateTime::UNIX_EPOCH,
+///     ..Options::new(&window, &counter, time::OffsetDateTime::now_utc())
 /// };
 /// # let mut session = Session::new(SessionId::new("s")?, Form::OpenAi);
 /// # let said = |role: &str, text: &str| serde_json::json!({ "role": role, "content": text }).to_string();
 /// # let mut said_so_far = vec![said("user", "Plan a shed."), said("assistant", &"Rye. ".repeat(850)), said("user", "And?")];
 /// # let list = MessageList::of(Form::OpenAi, said_so_far.iter().map(String::as_str))?;
-/// # let plan = session.plan(&list, &means, &mut ())?;
+/// # let plan = session.plan(&list, &options, &(), &mut ())?;
 /// # assert_eq!(plan.events.len(), 1);
 /// # session.apply(&plan);
 /// # said_so_far.push(said("assistant", "Sorry, what were we doing?"));
 /// # let list = MessageList::of(Form::OpenAi, said_so_far.iter().map(String::as_str))?;
-/// let plan = session.plan(&list, &means, &mut ())?;
+/// let plan = session.plan(&list, &options, &(), &mut ())?;
 /// assert_eq!(plan.drift[0].evidence, "has lost the task");
 /// assert!(plan.drift[0].recovered);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

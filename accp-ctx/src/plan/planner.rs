@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use time::format_description::well_known::Rfc3339;
 
-use super::{Means, NewFile, Plan, PlanError};
+use super::{NewFile, Options, Plan, PlanError, World};
 use crate::archive::{Archive, Archived};
 use crate::check::check;
 use crate::drift::DriftEvent;
@@ -25,7 +25,8 @@ const STEP: u64 = 10;
 /// The list while tiers act on it, and what they have decided.
 pub(super) struct Planner<'p> {
     pub(super) session: &'p Session,
-    pub(super) means: &'p Means<'p>,
+    pub(super) options: &'p Options<'p>,
+    pub(super) world: &'p dyn World,
     given: &'p MessageList,
     /// The whole conversation.
     pub(super) all: Vec<Said>,
@@ -64,7 +65,8 @@ pub(super) struct Act {
 impl<'p> Planner<'p> {
     pub(super) fn new(
         session: &'p Session,
-        means: &'p Means<'p>,
+        options: &'p Options<'p>,
+        world: &'p dyn World,
         given: &'p MessageList,
         taken: &Taken,
     ) -> Self {
@@ -74,10 +76,11 @@ impl<'p> Planner<'p> {
         }
         let mut planner = Self {
             session,
-            means,
+            options,
+            world,
             given,
             all,
-            beside: given.beside(means.counter),
+            beside: given.beside(options.counter),
             before: 0,
             has_news: !taken.new.is_empty(),
             events: Vec::new(),
@@ -91,12 +94,15 @@ impl<'p> Planner<'p> {
         for slot in &taken.slots {
             planner.push(slot.clone());
         }
-        planner.before = means.window.count(given, means.counter);
+        planner.before = options.window.count(given, options.counter);
         planner
     }
 
     pub(super) fn push(&mut self, slot: Slot) {
-        let tokens = self.means.window.tokens(&slot.message, self.means.counter);
+        let tokens = self
+            .options
+            .window
+            .tokens(&slot.message, self.options.counter);
         self.draft.tokens.push(tokens);
         self.draft.slots.push(slot);
     }
@@ -113,7 +119,7 @@ impl<'p> Planner<'p> {
 
     /// Returns the least number of tokens that a step saves.
     pub(super) fn step(&self) -> u64 {
-        self.means.window.tokens_at(STEP)
+        self.options.window.tokens_at(STEP)
     }
 
     pub(super) fn list(&self) -> MessageList {
@@ -136,8 +142,8 @@ impl<'p> Planner<'p> {
     /// Lets all tiers act, in order.
     pub(super) fn run(&mut self, hooks: &mut dyn Hooks) -> Result<(), PlanError> {
         // A list that was compressed stays as it is until something is said (CTX-73).
-        let fits = self.total() <= self.means.window.room();
-        if !self.has_news && fits && !self.means.force {
+        let fits = self.total() <= self.options.window.room();
+        if !self.has_news && fits && !self.options.force {
             return Ok(());
         }
         self.watch();
@@ -150,7 +156,7 @@ impl<'p> Planner<'p> {
 
     /// Returns the time, with its zone.
     pub(super) fn now(&self) -> String {
-        self.means.now.format(&Rfc3339).unwrap_or_default()
+        self.options.now.format(&Rfc3339).unwrap_or_default()
     }
 
     /// Begins the act of a tier.
@@ -165,9 +171,9 @@ impl<'p> Planner<'p> {
 
     /// Returns the tokens below which tiers 1 and 2 bring the list; `None` while they have nothing to do.
     pub(super) fn cuts_to(&self) -> Option<u64> {
-        let window = self.means.window;
+        let window = self.options.window;
         let limit = window.tokens_at(window.acts_at());
-        if self.means.force {
+        if self.options.force {
             return Some(0);
         }
         (self.total() >= limit).then_some(limit)
@@ -182,7 +188,7 @@ impl<'p> Planner<'p> {
     /// Keeps what a tier has done if it reaches the goal or saves a whole step.
     pub(super) fn keep_if(&mut self, act: Act, goal: u64, hooks: &mut dyn Hooks) {
         let saved = act.before.saturating_sub(self.total());
-        let helps = self.total() < goal || saved >= self.step() || self.means.force;
+        let helps = self.total() < goal || saved >= self.step() || self.options.force;
         if saved > 0 && helps {
             self.end(act, hooks);
         } else {
@@ -192,9 +198,9 @@ impl<'p> Planner<'p> {
 
     /// Returns why a tier acts at this number of tokens.
     pub(super) fn over(&self, tokens: u64) -> String {
-        let room = self.means.window.room();
+        let room = self.options.window.room();
         let share = tokens.saturating_mul(100) / room;
-        let forced = if self.means.force { ", forced" } else { "" };
+        let forced = if self.options.force { ", forced" } else { "" };
         format!("{tokens} of {room} tokens, {share} %{forced}")
     }
 
@@ -222,7 +228,7 @@ impl<'p> Planner<'p> {
             intent: self.intent(),
             deferred: false,
         };
-        let must = act.before > self.means.window.room();
+        let must = act.before > self.options.window.room();
         if hooks.before(&event) == Verdict::Defer && !must {
             self.draft = act.saved;
             event = Event {
@@ -239,7 +245,7 @@ impl<'p> Planner<'p> {
 
     /// Replaces a message of the list by one that shows less.
     pub(super) fn replace(&mut self, slot: usize, message: Message) {
-        let tokens = self.means.window.tokens(&message, self.means.counter);
+        let tokens = self.options.window.tokens(&message, self.options.counter);
         let place = &mut self.draft.slots[slot];
         place.message = message.clone();
         if place.kind == Kind::Said {
@@ -265,7 +271,10 @@ impl<'p> Planner<'p> {
 
     /// Puts a message that nobody said into the list.
     pub(super) fn insert(&mut self, at: usize, slot: Slot) {
-        let tokens = self.means.window.tokens(&slot.message, self.means.counter);
+        let tokens = self
+            .options
+            .window
+            .tokens(&slot.message, self.options.counter);
         self.draft
             .made
             .push((slot.message.clone(), slot.covers.clone(), slot.kind));
@@ -275,7 +284,7 @@ impl<'p> Planner<'p> {
 
     /// Returns a path for a result that is moved out now.
     pub(super) fn path(&mut self, tool: &str) -> String {
-        let now = self.means.now;
+        let now = self.options.now;
         let stamp = format!(
             "{:04}{:02}{:02}_{:02}{:02}{:02}",
             now.year(),
@@ -286,7 +295,7 @@ impl<'p> Planner<'p> {
             now.second()
         );
         let taken = &self.draft.taken;
-        let is_taken = |path: &str| taken.contains(path) || self.means.world.is_taken(path);
+        let is_taken = |path: &str| taken.contains(path) || self.world.is_taken(path);
         let path = names::offloaded(&stamp, tool, is_taken);
         self.draft.taken.insert(path.clone());
         path
@@ -296,7 +305,7 @@ impl<'p> Planner<'p> {
     pub(super) fn archive(&mut self) {
         let new: Vec<_> = self.all[self.draft.archived..]
             .iter()
-            .map(|said| Archived::said(said, Some(self.means.now)))
+            .map(|said| Archived::said(said, Some(self.options.now)))
             .collect();
         if !new.is_empty() {
             self.draft.files.push(NewFile {
@@ -324,7 +333,7 @@ impl<'p> Planner<'p> {
             "at": self.now(),
             "on": [accp_context::Trigger::Hot.as_str()],
             "form": self.session.form.name(),
-            "window": self.means.window.size(),
+            "window": self.options.window.size(),
             "tokens": self.total(),
             "said": self.all.len(),
             "archive": self.session.id.archive(),
@@ -360,7 +369,7 @@ impl<'p> Planner<'p> {
 
     /// Refuses a list that is over the window, or that breaks a rule.
     fn fit(&mut self) -> Result<(), PlanError> {
-        let room = self.means.window.room();
+        let room = self.options.window.room();
         let total = self.total();
         if total > room {
             return Err(PlanError::OverWindow(self.too_large(total, room)));
@@ -403,7 +412,7 @@ impl<'p> Planner<'p> {
 
     pub(super) fn finish(mut self, new: Vec<Message>) -> Plan {
         let after = self.total();
-        let window = self.means.window;
+        let window = self.options.window;
         let state = window.state(after);
         let mut advice = None;
         if state == State::Critical {

@@ -21,7 +21,7 @@ struct Found {
 impl Planner<'_> {
     /// Moves each result out that is too large by itself, whatever the state is (CTX-12).
     pub(super) fn large_results(&mut self, hooks: &mut dyn Hooks) {
-        let limit = self.means.window.large_result();
+        let limit = self.options.window.large_result();
         for found in self.found(limit, self.draft.slots.len()) {
             let trigger = format!("a result of {} tokens, over {limit}", found.tokens);
             let act = self.begin(Tier::One, trigger);
@@ -40,7 +40,10 @@ impl Planner<'_> {
         };
         let before = self.total();
         let act = self.begin(Tier::One, self.over(before));
-        for found in self.found(RESULT.min(self.means.window.large_result()), self.newest(1)) {
+        for found in self.found(
+            RESULT.min(self.options.window.large_result()),
+            self.newest(1),
+        ) {
             if self.is_enough(before, goal) {
                 break;
             }
@@ -51,7 +54,7 @@ impl Planner<'_> {
 
     /// Moves results of the newest turn out as well, the largest first, until that many tokens are saved.
     pub(super) fn results_that_do_not_fit(&mut self, wanted: u64, hooks: &mut dyn Hooks) {
-        let room = self.means.window.room();
+        let room = self.options.window.room();
         let before = self.total();
         let act = self.begin(
             Tier::One,
@@ -84,7 +87,7 @@ impl Planner<'_> {
             }
             for (answer, of) in place.message.answers.iter().enumerate() {
                 let text = place.message.text_of(of);
-                let tokens = self.means.counter.count(&text) as u64;
+                let tokens = self.options.counter.count(&text) as u64;
                 if tokens > over && !text.starts_with(offload::HEADING) {
                     all.push(Found {
                         slot,
@@ -115,7 +118,7 @@ impl Planner<'_> {
                     .clone()
             });
         let path = self.path(tool.as_deref().unwrap_or_default());
-        let (window, counter) = (self.means.window, self.means.counter);
+        let (window, counter) = (self.options.window, self.options.counter);
         let moved = offload(self.session.form, &message, answer, &path, window, counter);
         let Some(moved) = moved else {
             return false;

@@ -39,7 +39,7 @@ impl Planner<'_> {
             }
             let message = self.draft.slots[found.slot].message.clone();
             let call = &message.calls[found.call];
-            let (window, counter) = (self.means.window, self.means.counter);
+            let (window, counter) = (self.options.window, self.options.counter);
             let cut = truncate(
                 self.session.form,
                 &message,
@@ -57,7 +57,7 @@ impl Planner<'_> {
 
     /// Returns the calls with large inputs that are on disk.
     fn written(&self) -> Vec<Found> {
-        let least = INPUT.min(self.means.window.large_result());
+        let least = INPUT.min(self.options.window.large_result());
         let mut all = Vec::new();
         for (slot, place) in self.draft.slots[..self.newest(NEWEST)].iter().enumerate() {
             if self.draft.tokens[slot] <= least {
@@ -68,8 +68,8 @@ impl Planner<'_> {
                 let Some(arguments) = message.arguments(call) else {
                     continue;
                 };
-                let tokens = self.means.counter.count(&arguments.to_string()) as u64;
-                let write = self.means.writes.of(&call.tool, &arguments);
+                let tokens = self.options.counter.count(&arguments.to_string()) as u64;
+                let write = self.options.writes.of(&call.tool, &arguments);
                 let Some(write) = write.filter(|_| tokens > least) else {
                     continue;
                 };
@@ -81,7 +81,7 @@ impl Planner<'_> {
                     continue;
                 }
                 let said = self.result(slot, &call.id).and_then(reported);
-                let read = |path: &str| self.means.world.written(path);
+                let read = |path: &str| self.world.written(path);
                 if let Some(persisted) = persisted(&write, &arguments, said, &read) {
                     all.push(Found {
                         slot,

@@ -33,7 +33,7 @@ struct Most {
 impl Planner<'_> {
     /// Sums up all but the newest turns, if tiers 1 and 2 were not enough (CTX-22 to CTX-33).
     pub(super) fn summarise(&mut self, hooks: &mut dyn Hooks) -> Result<(), PlanError> {
-        let window = self.means.window;
+        let window = self.options.window;
         let limit = window.tokens_at(window.summarises_at());
         let total = self.total();
         if total < limit {
@@ -87,7 +87,7 @@ impl Planner<'_> {
 
     /// Puts a summary in the place of the turns that leave, until the list has `goal` tokens. Returns false if nothing can leave.
     fn sum_up(&mut self, goal: u64) -> Result<bool, PlanError> {
-        let window = self.means.window;
+        let window = self.options.window;
         let units = self.units();
         // At least the newest turn stays, so that a summary may have to be shorter than it could.
         let left = window.room().saturating_sub(self.least(&units));
@@ -100,7 +100,7 @@ impl Planner<'_> {
         let Some((slots, made)) = self.with_summary(&units, first, most)? else {
             return Ok(false);
         };
-        let written = window.tokens(&made.message, self.means.counter);
+        let written = window.tokens(&made.message, self.options.counter);
         let better = self.first_kept(&units, written + written / 8, goal);
         let second = if better < first {
             self.with_summary(&units, better, most)?
@@ -118,7 +118,7 @@ impl Planner<'_> {
 
     /// Returns the tokens that the list should have after a summary.
     fn goal(&self) -> u64 {
-        let window = self.means.window;
+        let window = self.options.window;
         let below = window
             .tokens_at(window.summarises_at())
             .saturating_sub(self.step());
@@ -126,7 +126,11 @@ impl Planner<'_> {
     }
 
     fn tokens_of(&self, slots: &[Slot]) -> u64 {
-        let tokens = |slot: &Slot| self.means.window.tokens(&slot.message, self.means.counter);
+        let tokens = |slot: &Slot| {
+            self.options
+                .window
+                .tokens(&slot.message, self.options.counter)
+        };
         slots.iter().map(tokens).sum::<u64>() + self.beside()
     }
 
@@ -214,9 +218,13 @@ impl Planner<'_> {
 
     /// Writes the summary of what leaves, by rules unless the caller's program does better.
     fn summary(&self, leaves: &[bool], saved: u64, most: Most) -> Result<String, SummaryError> {
-        let (means, window) = (self.means, self.means.window);
+        let (options, window) = (self.options, self.options.window);
         let stays = leaves.iter().enumerate().filter(|(_, leaves)| !**leaves);
-        let brief = Brief::of(&self.all, &stays.map(|(at, _)| at).collect(), means.writes);
+        let brief = Brief::of(
+            &self.all,
+            &stays.map(|(at, _)| at).collect(),
+            options.writes,
+        );
         let files = self.draft.files.iter().map(|file| &file.path);
         let logged = self.session.events.iter().flat_map(|event| &event.files);
         let has_moved = files.chain(logged).any(|path| path.starts_with(OFFLOADED));
@@ -230,13 +238,13 @@ impl Planner<'_> {
         };
         let tokens = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
         let empty = Message::user(self.session.form, "");
-        let around = window.tokens(&empty, means.counter) + SEAM;
+        let around = window.tokens(&empty, options.counter) + SEAM;
         let room = Room {
             total: tokens(most.usual.saturating_sub(around)),
             intent: tokens(window.room() * INTENT / 1_000),
             most: tokens(most.left.saturating_sub(around)),
         };
-        let counter = Sent(means.counter);
+        let counter = Sent(options.counter);
         let first = brief.write(&head, room, &counter)?;
         // What the summary itself takes is not saved.
         let head = Head {
@@ -267,7 +275,7 @@ impl Planner<'_> {
             conversation: &conversation,
             marked: &marked,
         };
-        let better = means.summarizer.summarize(&wanted);
+        let better = options.summarizer.summarize(&wanted);
         let better = better.filter(|text| wanted.accepts(text, counter.count(text) as u64));
         Ok(better.unwrap_or(rules))
     }

@@ -23,7 +23,7 @@ impl Planner<'_> {
         let Some(summed_up) = self.session.summed_up else {
             return;
         };
-        if self.means.judges.is_empty() {
+        if self.options.judges.is_empty() {
             return;
         }
         let said = self.all.len();
@@ -64,18 +64,18 @@ impl Planner<'_> {
         let stays: BTreeSet<usize> = shown.cloned().flatten().collect();
         let list = said(self.session.form, slots.iter().map(|slot| &slot.message));
         let case = Case {
-            brief: &Brief::of(&self.all[..at], &stays, self.means.writes),
+            brief: &Brief::of(&self.all[..at], &stays, self.options.writes),
             archive: &self.all[..at],
             list: &list,
             message: &self.all[at],
         };
-        judged(self.means.judges, &case, SIGNS)
+        judged(self.options.judges, &case, SIGNS)
     }
 
     /// Puts what answers signs of drift into the list, as one message. Returns for each sign whether something was
     /// put in: not if nothing answers it, or it has no room.
     fn recover<'s>(&mut self, signs: impl Iterator<Item = &'s Sign>) -> Vec<bool> {
-        let window = self.means.window;
+        let window = self.options.window;
         let room = window.room().saturating_sub(self.total());
         let mut found = Recovered {
             most: window.tokens_at(RECOVERED).min(room),
@@ -117,7 +117,7 @@ impl Planner<'_> {
                 let mut more = found.clone();
                 more.add(*index, &words, &sign.evidence);
                 let message = Message::user(self.session.form, &more.text());
-                if self.means.window.tokens(&message, self.means.counter) <= found.most {
+                if self.options.window.tokens(&message, self.options.counter) <= found.most {
                     *found = more;
                     any = true;
                     break;

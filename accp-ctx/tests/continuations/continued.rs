@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use accp_ctx::{
-    Case, Form, Judge, Means, MessageList, Plan, Session, SessionId, Sign, Summarizer, Tier,
-    Wanted, Window, World, Writes,
+    Case, Form, Judge, MessageList, Options, Plan, Session, SessionId, Sign, Summarizer, Tier,
+    Wanted, Window,
 };
 use serde_json::Value as Json;
 use time::OffsetDateTime;
@@ -36,18 +36,6 @@ pub(crate) struct Continued<'r> {
     pub(crate) points: Vec<Point>,
 }
 
-struct Nothing;
-
-impl World for Nothing {
-    fn is_taken(&self, _: &str) -> bool {
-        false
-    }
-
-    fn written(&self, _: &str) -> Option<String> {
-        None
-    }
-}
-
 /// Drops the lines with a text from a summary.
 struct Forgetful<'t>(&'t str);
 
@@ -67,17 +55,13 @@ fn plan(
     summarizer: &dyn Summarizer,
 ) -> Option<(Plan, Vec<String>)> {
     let list = MessageList::of(Form::OpenAi, list.iter().map(String::as_str)).ok()?;
-    let means = Means {
-        window: &Window::of(window).unwrap(),
-        counter: &Quarters,
-        writes: &Writes::default(),
-        world: &Nothing,
+    let window = Window::of(window).unwrap();
+    let options = Options {
         summarizer,
         judges,
-        force: false,
-        now: OffsetDateTime::UNIX_EPOCH,
+        ..Options::new(&window, &Quarters, OffsetDateTime::UNIX_EPOCH)
     };
-    let plan = session.plan(&list, &means, &mut ()).ok()?;
+    let plan = session.plan(&list, &options, &(), &mut ()).ok()?;
     let shown = plan.list(&list);
     let raws = shown
         .messages()

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use accp_ctx::disk::index::{Filter, Hit, Index};
-use accp_ctx::disk::{Compressed, Context, ContextError, Options};
+use accp_ctx::disk::{Compressed, Context, ContextError};
 use accp_ctx::{
-    Hooks, Judge, LEXICAL, MessageList, SessionId, Summarizer, Tier, Window, Writes, check,
+    Hooks, Judge, LEXICAL, MessageList, Options, SessionId, Summarizer, Tier, Window, check,
 };
 use accp_frame::TokenCounter;
 use serde_json::Value as Json;
@@ -67,7 +67,8 @@ impl Desk {
     }
 
     pub(crate) fn open(&self) -> Context {
-        Context::open(self.root(), SessionId::new("trip").unwrap()).unwrap()
+        let context = Context::open(self.root(), SessionId::new("trip").unwrap());
+        context.unwrap().with_work(self.work())
     }
 
     /// Does some work with the options of this session.
@@ -76,15 +77,12 @@ impl Desk {
         summarizer: &dyn Summarizer,
         work: impl FnOnce(&Options<'_>) -> T,
     ) -> T {
+        let now = OffsetDateTime::parse("2026-01-29T14:25:30+02:00", &Rfc3339).unwrap();
         work(&Options {
-            window: &self.window,
-            counter: &Quarters,
-            writes: &Writes::default(),
             summarizer,
             judges: self.judges,
-            work: &self.work(),
             force: self.force,
-            now: OffsetDateTime::parse("2026-01-29T14:25:30+02:00", &Rfc3339).unwrap(),
+            ..Options::new(&self.window, &Quarters, now)
         })
     }
 
@@ -126,7 +124,9 @@ impl Desk {
         let mut found = BTreeMap::new();
         for folder in ["offloaded", "conversations", "checkpoints", "intermediate"] {
             let folder = Path::new("cache").join(folder);
-            for entry in std::fs::read_dir(self.root().join(&folder)).unwrap() {
+            // A root where nothing was kept yet has no folders.
+            let entries = std::fs::read_dir(self.root().join(&folder));
+            for entry in entries.into_iter().flatten() {
                 let name = entry.unwrap().file_name();
                 let path = folder.join(name);
                 let bytes = std::fs::read(self.root().join(&path)).unwrap();

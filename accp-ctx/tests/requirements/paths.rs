@@ -17,7 +17,7 @@ fn names(folder: &std::path::Path) -> Vec<String> {
 #[test]
 fn ctx_34_accepts_the_four_folders_below_the_root() {
     let desk = Desk::of(10_000);
-    desk.open();
+    desk.compress(&Talk::begun().list());
     let folders = names(&desk.root().join("cache"));
     for folder in ["checkpoints", "conversations", "intermediate", "offloaded"] {
         assert!(folders.contains(&folder.to_owned()), "{folders:?}");

@@ -57,6 +57,7 @@ fn ctx_13_accepts_the_whole_content_in_a_file_with_time_and_tool() {
 #[test]
 fn ctx_13_refuses_a_reference_to_a_file_that_cannot_be_written() {
     let desk = Desk::of(200_000);
+    desk.compress(&Talk::begun().list());
     let mut context = desk.open();
     std::fs::remove_dir(desk.root().join("cache/offloaded")).unwrap();
     let list = with_result(&rows(16_000)).list();

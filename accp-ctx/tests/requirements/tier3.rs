@@ -68,6 +68,7 @@ fn ctx_23_accepts_the_whole_conversation_in_the_archive() {
 #[test]
 fn ctx_23_refuses_a_summary_without_an_archive() {
     let desk = Desk::of(10_000);
+    desk.compress(&Talk::begun().list());
     let mut context = desk.open();
     std::fs::remove_dir(desk.root().join("cache/conversations")).unwrap();
     let list = Talk::begun().up_to(7_600, &desk.window).list();

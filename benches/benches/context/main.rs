@@ -14,10 +14,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use accp_bench::{Goal, contender, figure, race};
-use accp_ctx::disk::{Compressed, Context, Options};
-use accp_ctx::{
-    Form, LEXICAL, Means, MessageList, Session, SessionId, Tier, Window, World, Writes,
-};
+use accp_ctx::disk::{Compressed, Context};
+use accp_ctx::{Form, MessageList, Options, Session, SessionId, Tier, Window};
 use accp_tokens::{Bpe, TokenCounter};
 use conversation::{Conversation, counted};
 use serde_json::Value as Json;
@@ -59,19 +57,6 @@ impl TokenCounter for Known {
     }
 }
 
-/// A world without files.
-struct Nothing;
-
-impl World for Nothing {
-    fn is_taken(&self, _: &str) -> bool {
-        false
-    }
-
-    fn written(&self, _: &str) -> Option<String> {
-        None
-    }
-}
-
 /// Returns a list of messages.
 fn list(messages: &[Json]) -> MessageList {
     let raws: Vec<_> = messages.iter().map(Json::to_string).collect();
@@ -81,16 +66,8 @@ fn list(messages: &[Json]) -> MessageList {
 /// Compresses a list below a root, as a process does that has just begun.
 fn compress(root: &Path, list: &MessageList, counter: &dyn TokenCounter) -> Compressed {
     let mut context = Context::open(root, id()).expect("a root");
-    let options = Options {
-        window: &window(),
-        counter,
-        writes: &Writes::default(),
-        summarizer: &(),
-        judges: LEXICAL,
-        work: root,
-        force: false,
-        now: OffsetDateTime::UNIX_EPOCH,
-    };
+    let window = window();
+    let options = Options::new(&window, counter, OffsetDateTime::UNIX_EPOCH);
     context.compress(list, &options, &mut ()).expect("a list")
 }
 
@@ -125,18 +102,9 @@ fn once() {
         Bpe::o200k_base(),
     );
     let window = window();
-    let means = Means {
-        window: &window,
-        counter: &counter,
-        writes: &Writes::default(),
-        world: &Nothing,
-        summarizer: &(),
-        judges: LEXICAL,
-        force: false,
-        now: OffsetDateTime::UNIX_EPOCH,
-    };
+    let options = Options::new(&window, &counter, OffsetDateTime::UNIX_EPOCH);
     let session = Session::new(id(), Form::OpenAi);
-    let plan = || session.plan(&list, &means, &mut ()).expect("a list");
+    let plan = || session.plan(&list, &options, &(), &mut ()).expect("a list");
     let made = plan();
     let acted: Vec<_> = made.events.iter().map(|event| event.tier).collect();
     assert_eq!(acted, [Tier::One, Tier::Two, Tier::Three], "all tiers act");

@@ -6,8 +6,8 @@ use std::path::Path;
 
 mod script;
 
-use accp_ctx::disk::{Compressed, Context, Options};
-use accp_ctx::{Form, LEXICAL, MessageList, SessionId, Window, Writes};
+use accp_ctx::disk::{Compressed, Context};
+use accp_ctx::{Form, MessageList, Options, SessionId, Window};
 use accp_testkit::Quarters;
 use time::{Duration, OffsetDateTime};
 
@@ -76,7 +76,8 @@ impl<'p> Program<'p> {
                 // The next one waits until this one has let go.
                 drop(other);
                 let opened = Context::open_on(self.root, id(session), self.files.clone());
-                (session, opened.map_err(|error| error.to_string())?)
+                let opened = opened.map_err(|error| error.to_string())?;
+                (session, opened.with_work(self.root))
             }
         };
         Ok(&mut self.open.insert(open).1)
@@ -86,17 +87,8 @@ impl<'p> Program<'p> {
     fn give(&mut self, session: usize, list: &[String], at: usize) -> Result<Compressed, String> {
         let list = MessageList::of(Form::OpenAi, list.iter().map(String::as_str));
         let list = list.map_err(|error| error.to_string())?;
-        let (window, root) = (Window::of(WINDOW).expect("a window"), self.root);
-        let options = Options {
-            window: &window,
-            counter: &Quarters,
-            writes: &Writes::default(),
-            summarizer: &(),
-            judges: LEXICAL,
-            work: root,
-            force: false,
-            now: now(at),
-        };
+        let window = Window::of(WINDOW).expect("a window");
+        let options = Options::new(&window, &Quarters, now(at));
         let done = self.session(session)?.compress(&list, &options, &mut ());
         done.map_err(|error| error.to_string())
     }

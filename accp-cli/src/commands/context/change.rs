@@ -1,9 +1,9 @@
 //! Commands that change a session: `checkpoint`, `resume`, `mark`.
 
-use accp_ctx::{Session, Window, Writes};
+use accp_ctx::{Options, Session, Window};
 use serde_json::{Value as Json, json};
 
-use super::{Place, Size, Summary, failure, options, report};
+use super::{Place, Size, Summary, failure, report};
 use crate::choices::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output;
@@ -27,8 +27,9 @@ fn window(size: &Size, session: Option<&Session>) -> Result<Window, Failure> {
 pub(crate) fn checkpoint(args: &CheckpointArgs) -> Outcome {
     let mut context = args.place.begun()?;
     let window = window(&args.size, context.session())?;
-    let (counter, writes) = (args.size.counter(), Writes::default());
-    let number = context.checkpoint(&options(&window, &counter, &writes, args.place.now()));
+    let counter = args.size.counter();
+    let options = Options::new(&window, &counter, args.place.now());
+    let number = context.checkpoint(&options);
     let number = number.map_err(failure)?;
     match args.place.format {
         Format::Json => report::print(&json!({ "checkpoint": number }).to_string())?,
@@ -66,10 +67,12 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
         return Ok(Verdict::Fine);
     }
     let window = window(&args.size, context.session())?;
-    let (counter, writes) = (args.size.counter(), Writes::default());
+    let counter = args.size.counter();
     let summarizer = args.summary.summarizer(&counter);
-    let mut options = options(&window, &counter, &writes, args.place.now());
-    options.summarizer = &*summarizer;
+    let options = Options {
+        summarizer: &*summarizer,
+        ..Options::new(&window, &counter, args.place.now())
+    };
     let list = context.resume(&options).map_err(failure)?;
     output::note(window.used(window.count(&list, &counter)));
     report::print(&list.to_string())?;

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use accp_ctx::disk::{ContextError, Options};
-use accp_ctx::{Means, MessageList, PlanError, Session, SessionId, Severity, World, Writes};
+use accp_ctx::disk::ContextError;
+use accp_ctx::{MessageList, Options, Session, Severity, Writes};
 
-use super::{Messages, Place, Size, Summary, at_fault, failure, options, report, text};
+use super::{Messages, Place, Size, Summary, at_fault, failure, report, text};
 use crate::choices::Format;
 use crate::input::{Input, InputArg};
 use crate::outcome::{Failure, Outcome, Verdict};
@@ -58,23 +58,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let form = args.messages.map(Into::into);
     let read = |form| MessageList::read(&text, form).map_err(|fault| at_fault(&name, &fault));
     let counter = args.size.counter();
-    let now = args.place.now();
-    if !args.place.is_there() {
-        let window = args.size.of(None)?;
-        let options = options(&window, &counter, &writes, now);
-        let attempt = attempt(&args.place.session, &read(form)?, &options);
-        attempt.map_err(|error| refused(&name, error.into()))?;
-    }
     let mut context = args.place.open()?;
     let known = context.session().map(Session::form);
     let list = read(form.or(known))?;
     let window = args.size.of(context
         .session()
         .and_then(|session| Some(session.use_of()?.window)))?;
-    let mut options = options(&window, &counter, &writes, now);
     let summarizer = args.summary.summarizer(&counter);
-    options.summarizer = &*summarizer;
-    options.force = args.force;
+    let options = Options {
+        writes: &writes,
+        summarizer: &*summarizer,
+        force: args.force,
+        ..Options::new(&window, &counter, args.place.now())
+    };
     let done = context
         .compress(&list, &options, &mut ())
         .map_err(|error| refused(&name, error))?;
@@ -112,22 +108,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Plans the first list of a root that is not there yet. So a list that is refused leaves no root behind.
-fn attempt(id: &SessionId, list: &MessageList, options: &Options<'_>) -> Result<(), PlanError> {
-    let means = Means {
-        window: options.window,
-        counter: options.counter,
-        writes: options.writes,
-        world: &NoRoot,
-        summarizer: options.summarizer,
-        judges: options.judges,
-        force: options.force,
-        now: options.now,
-    };
-    let session = Session::new(id.clone(), list.form());
-    session.plan(list, &means, &mut ()).map(drop)
-}
-
 /// Returns the failure for an error; one of the list names the input.
 fn refused(name: &str, error: ContextError) -> Failure {
     match error {
@@ -137,18 +117,5 @@ fn refused(name: &str, error: ContextError) -> Failure {
             Failure::Input(lines.collect::<Vec<_>>().join("\n"))
         }
         error => failure(error),
-    }
-}
-
-/// The files around a session whose root is not there yet.
-struct NoRoot;
-
-impl World for NoRoot {
-    fn is_taken(&self, _: &str) -> bool {
-        false
-    }
-
-    fn written(&self, path: &str) -> Option<String> {
-        std::fs::read_to_string(path).ok()
     }
 }
