@@ -1,26 +1,23 @@
-//! Any bytes as a list of messages: nothing panics, a repair pairs calls and results, and a valid list comes out
-//! valid, inside its window, and the same when it is given again.
+//! Any bytes as a list of messages, or as the choices of what happens in a conversation: nothing panics, a repair
+//! pairs calls and results, and a valid list comes out valid, inside its window, and the same when it is given again.
 #![no_main]
+
+#[path = "../../accp-ctx/tests/common/mod.rs"]
+mod common;
+#[path = "context/script.rs"]
+mod script;
 
 use std::collections::BTreeSet;
 
 use accp_ctx::{
     Code, Form, MessageList, Options, PlanError, Session, SessionId, Window, World, check, repair,
 };
-use accp_frame::TokenCounter;
+use accp_frame::TokenCounter as _;
+use common::lists;
+use common::quarters::Quarters;
 
-/// Counts a token for four bytes.
-struct Quarters;
-
-impl TokenCounter for Quarters {
-    fn name(&self) -> &'static str {
-        "quarters"
-    }
-
-    fn count(&self, text: &str) -> usize {
-        text.len().div_ceil(4)
-    }
-}
+/// A conversation is given at most so often, and then whole.
+const STEPS: usize = 4;
 
 /// The files that were written.
 #[derive(Default)]
@@ -37,6 +34,9 @@ impl World for Files {
 }
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let [form @ 1..=3, shape, rest @ ..] = bytes {
+        return of_script(*form, *shape, rest);
+    }
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
@@ -76,6 +76,47 @@ fn of_list(list: &MessageList) {
         let tokens = Quarters.count(&list.to_string()) as u64;
         for size in [tokens + 20, tokens / 3 + 20] {
             grows(list, size);
+        }
+    }
+}
+
+/// Lets a conversation grow in some steps, as a program does that gives the whole conversation each time, or the list
+/// that came out last with what was said since.
+fn of_script(form: u8, shape: u8, rest: &[u8]) {
+    let form = [Form::OpenAi, Form::Anthropic, Form::Responses][usize::from(form) - 1];
+    let (size, is_whole) = (
+        [600, 900, 1_500, 4_000][usize::from(shape % 4)],
+        shape & 4 == 0,
+    );
+    let window = Window::of(size)
+        .expect("a window")
+        .with_stress(shape & 8 == 0);
+    let script = script::Choices(rest).script();
+    let messages = lists::render::messages(form, &script);
+    let list = lists::list(form, &messages);
+    of_list(&list);
+    let all = raws(&list);
+    let mut session = Session::new(SessionId::new("s").expect("an id"), form);
+    let mut files = Files::default();
+    let (mut shown, mut said) = (Vec::new(), 0);
+    let step = all.len() / STEPS + 1;
+    let ends = (1..all.len()).step_by(step).chain([all.len()]);
+    for end in ends {
+        let since = all[said..end].iter().map(|raw| (*raw).to_owned());
+        let given: Vec<_> = if is_whole {
+            all[..end].iter().map(|raw| (*raw).to_owned()).collect()
+        } else {
+            shown.iter().cloned().chain(since).collect()
+        };
+        let given = MessageList::of(form, given.iter().map(String::as_str)).expect("messages");
+        // A list that ends within a turn may break a rule, and is not given.
+        if check(&given).is_empty() && compress(&mut session, &mut files, &given, &window) {
+            let plan = session.plan(&given, &options(&window), &files, &mut ());
+            let out = plan.expect("it was planned before").list(&given);
+            shown = raws(&out).into_iter().map(str::to_owned).collect();
+            said = end;
+            let restored = session.restored().expect("messages");
+            assert_eq!(raws(&restored), all[..said]);
         }
     }
 }

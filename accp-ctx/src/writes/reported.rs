@@ -250,13 +250,12 @@ fn is_file(word: &str) -> bool {
 }
 
 fn fails(text: &str) -> bool {
-    parts(text).any(|part| {
-        FAILURES.iter().any(|phrase| part.contains(phrase)) || {
+    FAILURES.iter().any(|phrase| text.contains(phrase))
+        || parts(text).any(|part| {
             let words = words_of(part);
             let failing = (0..words.len()).filter(|at| FAILING.contains(&words[*at]));
             failing.into_iter().any(|at| !is_denied(&words, at))
-        }
-    })
+        })
 }
 
 /// Returns whether a word of failure says that there was none: `no errors`, `0 failed`, `errors: 0`.
