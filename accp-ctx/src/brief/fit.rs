@@ -29,6 +29,8 @@ const REQUEST: usize = 8;
 pub(crate) struct Room {
     /// For the whole summary: a fifth of the window.
     pub(crate) total: usize,
+    /// For a summary with more than intents, what obliges, and decisions: a tenth of the window.
+    pub(crate) usual: usize,
     /// For the intent verbatim: an eighth of the window.
     pub(crate) intent: usize,
     /// For a summary whose form leaves no room for such an intent: what the window has left.
@@ -216,7 +218,8 @@ impl Fit<'_> {
         // A marked message that stands as the intent or the request is not repeated.
         chosen
             .retain(|piece| !(verbatim.contains(&piece.message) && self.refund(piece.message) > 0));
-        self.rest(&mut shown, left, &verbatim, &mut chosen);
+        let usual = left.min(self.room.usual.saturating_sub(limit - left));
+        self.rest(&mut shown, (left, usual), &verbatim, &mut chosen);
         chosen.sort_by_key(|piece| (piece.part, piece.message, piece.order));
         for piece in chosen {
             shown.parts.entry(piece.part).or_default().push(piece.text);
@@ -333,11 +336,12 @@ impl Fit<'_> {
         verbatim
     }
 
-    /// Chooses from everything else, the most important first, and counts what has no room.
+    /// Chooses from everything else, the most important first, and counts what has no room. What was decided, and
+    /// what obliges, may take all tokens that are left, and the rest only as many as are usual.
     fn rest(
         &self,
         shown: &mut Shown,
-        mut left: usize,
+        (mut left, mut usual): (usize, usize),
         verbatim: &[usize],
         chosen: &mut Vec<Piece>,
     ) {
@@ -348,8 +352,9 @@ impl Fit<'_> {
             } else {
                 usize::MAX
             };
-            if cost <= left {
+            if cost <= if piece.is_binding() { left } else { usual } {
                 left -= cost;
+                usual = usual.saturating_sub(cost);
                 misses = 0;
                 chosen.push(piece);
             } else {

@@ -96,6 +96,7 @@ fn head() -> Head {
 fn write(brief: &Brief, window: usize) -> Result<String, NoRoom> {
     let room = Room {
         total: window / 5,
+        usual: window / 10,
         intent: window / 8,
         most: window / 5,
     };

@@ -313,7 +313,11 @@ impl<F: Files> Context<F> {
         }
         let Some(held) = &mut self.held else {
             // Another process may have begun since.
-            return if self.is_there() { self.hold().map(drop) } else { Ok(()) };
+            return if self.is_there() {
+                self.hold().map(drop)
+            } else {
+                Ok(())
+            };
         };
         let writer = Writer::new(&self.root, &self.files);
         let unfinished = writer.unfinished()?;

@@ -16,6 +16,11 @@ use crate::unit::{Unit, last};
 
 /// The most of a window that a summary takes, in percent.
 const SUMMARY: u64 = 20;
+/// The most of a window that a summary takes when what obliges and what was decided need no more, in percent.
+const USUAL: u64 = 10;
+/// The share of a window that a list has after a summary, in percent, if that is below where the other tiers act. The
+/// lower it is, the more seldom the next summary breaks a provider's cache, and the fewer turns stand verbatim.
+const GOAL: u64 = 30;
 /// Tokens do not add up exactly: so many more may stand where a summary meets its message.
 const SEAM: u64 = 2;
 /// The most of a window that an intent takes that is shown whole, in thousandths.
@@ -122,7 +127,8 @@ impl Planner<'_> {
         let below = window
             .tokens_at(window.summarises_at())
             .saturating_sub(self.step());
-        window.tokens_at(window.acts_at()).min(below)
+        let goal = GOAL.min(window.acts_at());
+        window.tokens_at(goal).min(below)
     }
 
     fn tokens_of(&self, slots: &[Slot]) -> u64 {
@@ -241,6 +247,7 @@ impl Planner<'_> {
         let around = window.tokens(&empty, options.counter) + SEAM;
         let room = Room {
             total: tokens(most.usual.saturating_sub(around)),
+            usual: tokens(window.tokens_at(USUAL).saturating_sub(around)),
             intent: tokens(window.room() * INTENT / 1_000),
             most: tokens(most.left.saturating_sub(around)),
         };

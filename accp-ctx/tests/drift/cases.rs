@@ -185,6 +185,7 @@ impl<'s> Talk<'s> {
         };
         let room = Room {
             total: 4000,
+            usual: 2000,
             intent: 2000,
             most: 4000,
         };

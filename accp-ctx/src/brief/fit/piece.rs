@@ -29,6 +29,13 @@ pub(super) struct Piece {
     class: Class,
 }
 
+impl Piece {
+    /// Returns whether the piece obliges, or says what was decided.
+    pub(super) fn is_binding(&self) -> bool {
+        self.rank <= Rank::Decision
+    }
+}
+
 /// What a piece is worth; the most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {

@@ -80,7 +80,7 @@ proptest! {
         total in 60..900_usize,
     ) {
         let brief = talk(&messages).brief();
-        let room = Room { total, intent: total * 5 / 8, most: total };
+        let room = Room { total, usual: total / 2, intent: total * 5 / 8, most: total };
         match brief.write(&head(), room, &Words) {
             Ok(summary) => {
                 prop_assert!(Words.count(&summary) <= total);
@@ -167,6 +167,7 @@ fn fifty_summaries_lose_nothing_that_matters() {
         ));
         let room = Room {
             total: 900,
+            usual: 450,
             intent: 500,
             most: 900,
         };

@@ -246,7 +246,7 @@ fn facts_that_later_calls_needed_come_first() {
         facts.contains("- W77 (message 4): total 31.5; note gift"),
         "{facts}"
     );
-    let small = write(&brief, 1600).unwrap();
+    let small = write(&brief, 3600).unwrap();
     assert!(section(&small, "Critical Facts").contains("ann_lee@example.com"));
 }
 
@@ -375,6 +375,7 @@ fn an_intent_within_its_eighth_stands_verbatim_where_the_form_takes_most_of_a_fi
     assert!((200..=250).contains(&words), "{words}");
     let room = Room {
         total: 300,
+        usual: 150,
         intent: 250,
         most: 600,
     };
@@ -401,4 +402,36 @@ fn a_shortened_intent_has_whole_words() {
         count += 1;
     }
     assert!(count > 20, "{intent}");
+}
+
+#[test]
+fn what_obliges_may_take_a_fifth_and_the_rest_a_tenth() {
+    let mut talk = Talk::default().user("Sort the boxes.");
+    for at in 0..60 {
+        talk = talk
+            .user(&format!("Box {at} must stand on shelf {at}."))
+            .call(
+                "get_box",
+                json!({ "box_id": format!("B{at}") }),
+                Some(&json!({ "weight": 100 + at }).to_string()),
+            );
+    }
+    let brief = talk.user("Go on.").brief();
+    let counter = Bpe::o200k_base();
+    // The rules alone are over a tenth here: no fact stands beside them.
+    let summary = write(&brief, 8_192).unwrap();
+    let tokens = counter.count(&summary);
+    assert!(tokens > 8_192 / 10 && tokens <= 8_192 / 5, "{tokens}");
+    assert!(
+        (0..40).all(|at| summary.contains(&format!("Box {at} must"))),
+        "{summary}"
+    );
+    assert!(!summary.contains("weight 1"), "{summary}");
+    // In a larger window, facts fill a tenth, and what has no room is counted.
+    let summary = write(&brief, 32_768).unwrap();
+    assert!(counter.count(&summary) <= 32_768 / 10 + 40);
+    assert!(
+        summary.contains("weight 159") && summary.contains("Box 59 must"),
+        "{summary}"
+    );
 }
