@@ -93,10 +93,15 @@ async fn what_is_erased_is_neither_read_nor_on_the_disk_and_the_session_goes_on(
     dev.send_with(plan("dev", format!("{SECRET} ").repeat(40)))
         .await
         .expect("sent");
+    dev.send_with(plan("dev", "rice".to_owned()))
+        .await
+        .expect("sent");
     planner
         .send_with(plan("planner", "soup".to_owned()))
         .await
         .expect("sent");
+    // The hub has the frames of each agent up to its last one.
+    assert!(hears(&hub, "rice").await && hears(&hub, "soup").await);
     assert!(read(&hub, "frames").await.contains(SECRET));
     assert!(is_on_disk(&store));
 
@@ -114,7 +119,7 @@ async fn what_is_erased_is_neither_read_nor_on_the_disk_and_the_session_goes_on(
     assert_eq!(told["sides"][0]["side"], "hub");
     assert_eq!(
         told["sides"][0]["positions"].as_array().map(Vec::len),
-        Some(2)
+        Some(3)
     );
 
     for what in ["frames", "context", "state"] {
@@ -152,6 +157,7 @@ async fn only_administrators_erase_and_errors_say_what_helps() {
     dev.send_with(plan("dev", SECRET.to_owned()))
         .await
         .expect("sent");
+    assert!(hears(&hub, SECRET).await);
     let all = json!({ "from": "dev" });
     for (token, body, status, says) in [
         ("guess", all.clone(), StatusCode::UNAUTHORIZED, "E5001"),
