@@ -178,15 +178,21 @@ fn folders(root: &Path) -> Vec<String> {
     all
 }
 
+/// Returns the folders that the first list of a root makes, the upper ones first.
+fn made() -> Vec<String> {
+    let root = tempfile::tempdir().expect("a folder");
+    let mut program = Program::new(root.path(), &Log::default());
+    let list = [r#"{"role":"user","content":"Rye?"}"#.to_owned()];
+    program.give(0, &list, 0).expect("the disk is sound");
+    folders(root.path())
+}
+
 fn record(seed: u64) -> Recording {
     let root = tempfile::tempdir().expect("a folder");
     let log = Log::default();
     // The folders are made before anything else.
-    let first = Context::open(root.path(), id(0)).expect("it opens");
-    let made = folders(root.path()).into_iter().map(Event::MakeFolder);
+    let made = made().into_iter().map(Event::MakeFolder);
     made.for_each(|event| log.tell(event));
-    drop(first);
-    fs::remove_dir_all(root.path().join(CACHE)).expect("it goes");
     log.tell_of_sqlite(|event| event.below(CACHE));
     let mut program = Program::new(root.path(), &log);
     let mut known = vec![Known {
