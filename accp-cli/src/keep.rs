@@ -19,6 +19,7 @@ pub(crate) fn whole(store: &mut impl Store, side: &SideId) -> Result<Batch, Stor
         epoch: Some(stored.epoch).filter(|epoch| *epoch > 0),
         key: stored.key,
         voucher: stored.voucher,
+        inboxes: stored.inboxes,
         registries: stored.registries,
         snapshot: stored.snapshot,
         ..Batch::default()

@@ -176,6 +176,9 @@ pub struct Batch {
     /// Member: the last word of the host for its log. Host: its own word that a member has given
     /// back, and that goes beyond its log.
     pub voucher: Option<Voucher>,
+    /// Host: how far the members that live in its process have handled the log, each as one text. The
+    /// last text of a member counts.
+    pub inboxes: Vec<(MemberId, String)>,
     /// Registries as JSON, by their hash.
     pub registries: Vec<(Hash, String)>,
     /// The fold so far.
@@ -202,6 +205,7 @@ impl Batch {
             && self.epoch.is_none()
             && self.key.is_none()
             && self.voucher.is_none()
+            && self.inboxes.is_empty()
             && self.registries.is_empty()
             && self.snapshot.is_none())
     }
@@ -256,6 +260,8 @@ pub struct Stored {
     pub key: Option<LogKey>,
     /// The last [`Batch::voucher`].
     pub voucher: Option<Voucher>,
+    /// The last text of each member in [`Batch::inboxes`], ascending by member.
+    pub inboxes: Vec<(MemberId, String)>,
     /// Every registry that was kept, as JSON, by its hash.
     pub registries: Vec<(Hash, String)>,
 }

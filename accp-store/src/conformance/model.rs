@@ -84,6 +84,7 @@ impl Model {
             epoch: side.epoch,
             key: side.key.clone(),
             voucher: side.voucher,
+            inboxes: Vec::new(),
             registries: side.registries.clone().into_iter().collect(),
         })
     }

@@ -306,6 +306,7 @@ impl Side {
             epoch: self.epoch,
             key: self.key.clone(),
             voucher: self.voucher,
+            inboxes: Vec::new(),
             registries: self
                 .registries
                 .iter()

@@ -145,6 +145,7 @@ pub(super) fn load(
         epoch: side.epoch,
         key: side.key.clone(),
         voucher: side.voucher,
+        inboxes: Vec::new(),
         registries: self::registries(registries)?,
         ..Stored::default()
     };

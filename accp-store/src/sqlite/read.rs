@@ -32,6 +32,7 @@ pub(super) fn load(conn: &Connection, id: &SideId) -> Result<Option<Stored>, Fau
         epoch: side.row.epoch,
         key: side.row.key,
         voucher: side.row.voucher,
+        inboxes: Vec::new(),
         registries: registries(conn, side.number)?,
     }))
 }
