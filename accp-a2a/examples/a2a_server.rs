@@ -5,7 +5,7 @@
 
 use std::error::Error as StdError;
 
-use accp_a2a::{Agents, Config, router};
+use accp_a2a::{Agents, Config, Principal, TrustPath, router};
 use accp_client::{Agent, Cx, Error, Hub};
 use accp_runtime::Registry;
 use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleDone, ScheduleReq};
@@ -19,7 +19,8 @@ type Failure = Box<dyn StdError + Send + Sync>;
 struct Guest(Agent);
 
 impl Agents for Guest {
-    async fn agent(&self, session: &str, agent: &str) -> Result<Agent, Error> {
+    async fn agent(&self, who: &Principal) -> Result<Agent, Error> {
+        let (session, agent) = (who.session(), who.agent());
         if (session, agent) == ("lunch", "guest") {
             return Ok(self.0.clone());
         }
@@ -63,6 +64,7 @@ async fn main() -> Result<(), Failure> {
     let url = format!("http://{}/a2a", listener.local_addr()?);
     let routes = router(Config::new(&url), Guest(guest));
     println!("A2A at {url}/lunch/guest");
-    axum::serve(listener, axum::Router::new().nest("/a2a", routes)).await?;
+    let app = axum::Router::new().nest_service("/a2a", TrustPath::new(routes));
+    axum::serve(listener, app).await?;
     Ok(())
 }

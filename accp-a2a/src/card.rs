@@ -1,13 +1,15 @@
 //! The card of an agent.
 
 use a2a::{AgentCapabilities, AgentCard, AgentInterface, AgentSkill, TRANSPORT_PROTOCOL_JSONRPC};
+use accp_client::Principal;
 use accp_registry::{Field, FrameSpec, Schema};
 use accp_runtime::{Intent, Registry};
 
 use crate::said::{ACCP, TEXT};
 
 /// Returns the card of an agent: its skills are the requests that the registry of its session declares.
-pub(crate) fn card(url: &str, session: &str, agent: &str, registry: &Registry) -> AgentCard {
+pub(crate) fn card(url: &str, who: &Principal, registry: &Registry) -> AgentCard {
+    let (session, agent) = (who.session(), who.agent());
     let modes = vec![ACCP.to_owned(), TEXT.to_owned()];
     AgentCard {
         name: format!("{agent} in {session}"),

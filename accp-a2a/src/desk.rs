@@ -133,7 +133,6 @@ impl Desk {
     /// from the message, so that a stream has each frame that does.
     async fn take(&self, request: &SendMessageRequest) -> Result<Course, A2AError> {
         let message = &request.message;
-        check(request)?;
         let named = message.task_id.as_deref().filter(|id| !id.is_empty());
         let context = message.context_id.as_deref().filter(|id| !id.is_empty());
         if context.is_some_and(|context| context != self.shown.session) {
@@ -209,7 +208,7 @@ impl Desk {
 }
 
 /// Checks what a client wishes beside its message.
-fn check(request: &SendMessageRequest) -> Result<(), A2AError> {
+pub(crate) fn check(request: &SendMessageRequest) -> Result<(), A2AError> {
     let Some(wishes) = &request.configuration else {
         return Ok(());
     };

@@ -14,6 +14,13 @@ pub(crate) fn of_push() -> A2AError {
     A2AError { message, ..error }
 }
 
+/// Refuses frames that are too many for now.
+pub(crate) fn of_rate() -> A2AError {
+    let facts = [("code", ErrorCode::POLICY_DENIED.to_string())];
+    let text = "the agent sends too many frames: send the message again in a second, or in parts";
+    A2AError::internal(text).with_details(vec![of_facts("RATE_LIMITED", facts)])
+}
+
 /// Refuses a part that is not a frame, with code, byte and cure. It says nothing of what the part holds.
 pub(crate) fn of_frame(part: usize, error: &DecodeError) -> A2AError {
     let (code, at, expected) = (error.code(), error.at(), error.expected());

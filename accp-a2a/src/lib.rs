@@ -7,7 +7,7 @@
 //! agent of a session stands for an agent of A2A.
 //!
 //! ```
-//! use accp_a2a::{Agents, Config, Remote, router};
+//! use accp_a2a::{Agents, Config, Principal, Remote, TrustPath, router};
 //! use accp_client::{Agent, Error, Hub};
 //! use accp_runtime::profiles::{ChatDone, ChatReq};
 //! use accp_store::MemoryStore;
@@ -16,8 +16,8 @@
 //! struct Guest(Agent);
 //!
 //! impl Agents for Guest {
-//!     async fn agent(&self, session: &str, agent: &str) -> Result<Agent, Error> {
-//!         match (session, agent) {
+//!     async fn agent(&self, who: &Principal) -> Result<Agent, Error> {
+//!         match (who.session(), who.agent()) {
 //!             ("lunch", "guest") => Ok(self.0.clone()),
 //!             _ => Err(Error::Denied("this server".into(), "no such agent".into())),
 //!         }
@@ -33,7 +33,8 @@
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
 //! let url = format!("http://{}/a2a", listener.local_addr()?);
 //! let routes = router(Config::new(&url), Guest(guest)); // any client of A2A can call them
-//! let app = axum::Router::new().nest("/a2a", routes);
+//! // Everybody may be anybody here: the path says who.
+//! let app = axum::Router::new().nest_service("/a2a", TrustPath::new(routes));
 //! tokio::spawn(async { axum::serve(listener, app).await });
 //!
 //! // An agent of another session that stands for this one.
@@ -78,7 +79,7 @@ mod router;
 mod said;
 mod shown;
 
-pub use accp_client::Agents;
+pub use accp_client::{Agents, Principal, TrustPath};
 pub use config::Config;
 pub use remote::{Remote, RemoteConnect, RemoteError};
 pub use router::router;

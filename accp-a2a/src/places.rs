@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_client::{Agent, Agents, Error};
+use accp_client::{Agent, Agents, Error, Principal};
 use accp_runtime::Registry;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -37,8 +37,8 @@ impl<A: Agents> Places<A> {
     }
 
     /// Returns the registry of a session, without opening an agent if that can be.
-    pub(crate) async fn registry(&self, session: &str, name: &str) -> Result<Arc<Registry>, Error> {
-        let key = (session.to_owned(), name.to_owned());
+    pub(crate) async fn registry(&self, who: &Principal) -> Result<Arc<Registry>, Error> {
+        let key = (who.session().to_owned(), who.agent().to_owned());
         let open = self
             .open
             .lock()
@@ -50,13 +50,18 @@ impl<A: Agents> Places<A> {
         {
             return Ok(registry);
         }
-        self.agents.registry(session, name).await
+        self.agents.registry(who).await
+    }
+
+    /// Returns whether a session has begun.
+    pub(crate) async fn has_begun(&self, who: &Principal) -> Result<bool, Error> {
+        self.agents.has_begun(who).await
     }
 
     /// Returns an agent with its tasks, and opens the agent if it is not open.
-    pub(crate) async fn get(&self, session: &str, name: &str) -> Result<(Agent, Shared), Error> {
+    pub(crate) async fn get(&self, who: &Principal) -> Result<(Agent, Shared), Error> {
         let now = Instant::now();
-        let key = (session.to_owned(), name.to_owned());
+        let key = (who.session().to_owned(), who.agent().to_owned());
         let mut open = self.open.lock().await;
         open.retain(|other, place| *other == key || now.duration_since(place.used) < self.idle);
         if let Some(place) = open.get_mut(&key) {
@@ -66,7 +71,7 @@ impl<A: Agents> Places<A> {
             }
             open.remove(&key);
         }
-        let agent = self.agents.agent(session, name).await?;
+        let agent = self.agents.agent(who).await?;
         // The log tells what became of the tasks. So the frames themselves need no handler.
         agent.serve_others(|_| async { Ok::<_, Error>(()) });
         let board = Shared::default();

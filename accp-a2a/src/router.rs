@@ -1,12 +1,12 @@
 //! The routes of A2A: JSON-RPC over HTTP, and the cards of agents.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use a2a::{A2AError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, StreamResponse};
-use accp_client::{Agents, Error};
+use accp_client::{Agents, Error, Principal};
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{DefaultBodyLimit, FromRequestParts, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -15,7 +15,7 @@ use axum::{Json, Router};
 use futures_util::stream;
 use serde_json::Value;
 
-use crate::call::{Answer, first};
+use crate::call::{Answer, Call, first, to_value};
 use crate::card::card;
 use crate::config::Config;
 use crate::desk::Desk;
@@ -29,39 +29,39 @@ struct App<A> {
     places: Places<A>,
 }
 
-/// Makes the routes for clients of A2A, to be mounted where [`Config::url`] says:
+/// Makes the routes of an agent for clients of A2A:
 ///
 /// | Route | |
 /// |---|---|
-/// | `POST /{session}/{agent}` | a call of JSON-RPC: `SendMessage`, `GetTask` and so on |
-/// | `GET /{session}/{agent}/.well-known/agent-card.json` | the card of the agent |
+/// | `POST /` | a call of JSON-RPC: `SendMessage`, `GetTask` and so on |
+/// | `GET /.well-known/agent-card.json` | the card of the agent |
 ///
-/// Who may speak as which agent is for a layer around the router to decide. The agents are for clients of
-/// A2A alone: the router takes every frame that no other handler of an agent takes.
+/// A request is for the agent of the [`Principal`] in its extensions, which a gate puts there that has
+/// checked who asks. [`TrustPath`](crate::TrustPath) reads it from the path, for servers where everybody may
+/// be anybody: the routes are then below `/{session}/{agent}`, where [`Config::url`] says. The agents are
+/// for clients of A2A alone: the router takes every frame that no other handler of an agent takes.
 pub fn router<A: Agents>(config: Config, agents: A) -> Router {
     let limit = DefaultBodyLimit::max(config.body);
     let app = App {
         places: Places::new(agents, config.idle),
         config,
     };
-    let card = "/{session}/{agent}/.well-known/agent-card.json";
     Router::new()
-        .route("/{session}/{agent}", post(call::<A>))
-        .route("/{session}/{agent}/", post(call::<A>))
-        .route(card, get(show::<A>))
+        .route("/", post(call::<A>))
+        .route("/.well-known/agent-card.json", get(show::<A>))
         .layer(limit)
         .with_state(Arc::new(app))
 }
 
 impl<A: Agents> App<A> {
-    async fn desk(&self, session: &str, name: &str) -> Result<Desk, Refused> {
-        let (agent, board) = self.places.get(session, name).await.map_err(Refused)?;
-        let registry = agent.registry().await.map_err(Refused)?;
+    async fn desk(&self, who: &Principal) -> Result<Desk, Error> {
+        let (agent, board) = self.places.get(who).await?;
+        let registry = agent.registry().await?;
         Ok(Desk {
             board,
             shown: Shown {
                 agent,
-                session: session.to_owned(),
+                session: who.session().to_owned(),
                 registry,
             },
             wait: self.config.wait,
@@ -69,31 +69,60 @@ impl<A: Agents> App<A> {
     }
 }
 
-async fn show<A: Agents>(
-    State(app): State<Arc<App<A>>>,
-    Path((session, agent)): Path<(String, String)>,
-) -> Response {
-    let url = app.config.of(&session, &agent);
-    match app.places.registry(&session, &agent).await {
-        Ok(registry) => Json(card(&url, &session, &agent, &registry)).into_response(),
+/// Whom a request is for.
+struct For(Principal);
+
+impl<S: Sync> FromRequestParts<S> for For {
+    type Rejection = (StatusCode, &'static str);
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        let principal = parts.extensions.get::<Principal>().cloned();
+        let expected = "expected the session and the agent in the path: /a2a/lunch/dev\n";
+        principal.map(Self).ok_or((StatusCode::NOT_FOUND, expected))
+    }
+}
+
+async fn show<A: Agents>(State(app): State<Arc<App<A>>>, For(who): For) -> Response {
+    let url = app.config.of(&who);
+    match app.places.registry(&who).await {
+        Ok(registry) => Json(card(&url, &who, &registry)).into_response(),
         Err(error) => Refused(error).response(JsonRpcId::Null),
     }
 }
 
 async fn call<A: Agents>(
     State(app): State<Arc<App<A>>>,
-    Path((session, agent)): Path<(String, String)>,
+    For(who): For,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let call = match read(&headers, &body) {
-        Ok(call) => call,
+    let request = match read(&headers, &body) {
+        Ok(request) => request,
         Err((id, error)) => return failed(id, &error),
     };
-    let id = call.id.clone();
-    let desk = match app.desk(&session, &agent).await {
+    let id = request.id.clone();
+    // A call that cannot be carried out opens no agent, and one that only looks begins no session.
+    let call = match Call::read(request) {
+        Ok(call) => call,
+        Err(error) => return failed(id, &error),
+    };
+    if let Some(nothing) = call.of_nothing() {
+        match (app.places.has_begun(&who).await, nothing) {
+            (Ok(true), _) => {}
+            (Ok(false), Ok(result)) => {
+                return Json(JsonRpcResponse::success(id, result)).into_response();
+            }
+            (Ok(false), Err(error)) => return failed(id, &error),
+            (Err(error), _) => return Refused(error).response(id),
+        }
+    }
+    let frames = call.frames().saturating_sub(1);
+    if !who.takes(u32::try_from(frames).unwrap_or(u32::MAX)) {
+        return (StatusCode::TOO_MANY_REQUESTS, failed(id, &fault::of_rate())).into_response();
+    }
+    let desk = match app.desk(&who).await {
         Ok(desk) => desk,
-        Err(refused) => return refused.response(id),
+        Err(error) => return Refused(error).response(id),
     };
     match desk.call(call).await {
         Ok(Answer::One(result)) => Json(JsonRpcResponse::success(id, result)).into_response(),
@@ -153,16 +182,12 @@ fn updates(id: JsonRpcId, task: StreamResponse, follow: Follow) -> Response {
                 Err(error) => (Err(fault::of_agent(&error)), None),
             },
         };
-        let answer = match next {
-            Ok(update) => {
-                let result = serde_json::to_value(update).unwrap_or_default();
-                JsonRpcResponse::success(id.clone(), result)
-            }
+        let answer = match next.and_then(|update| to_value(&update)) {
+            Ok(result) => JsonRpcResponse::success(id.clone(), result),
             Err(error) => JsonRpcResponse::error(id.clone(), error.to_jsonrpc_error()),
         };
-        let data = serde_json::to_string(&answer).unwrap_or_default();
-        let event = Event::default().data(data);
-        Some((Ok::<_, Infallible>(event), (id, None, follow)))
+        let event = Event::default().json_data(&answer);
+        Some((event, (id, None, follow)))
     });
     let events = Sse::new(events).keep_alive(KeepAlive::default());
     events.into_response()

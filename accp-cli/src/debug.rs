@@ -12,7 +12,7 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::words::{twin, without_metadata};
+use crate::words::{printable, twin, without_metadata};
 
 /// Shows the frames of all sessions from now on.
 pub(crate) fn start() {
@@ -49,11 +49,12 @@ where
         } = said
         else {
             let target = event.metadata().target();
-            return writeln!(out, "debug: {target}: {}", said.rest.trim_end());
+            return writeln!(out, "debug: {target}: {}", printable(said.rest.trim_end()));
         };
         let words = twin(&frame, Registry::shared());
         let metadata = &frame[without_metadata(&frame).len()..];
-        writeln!(out, "debug: {session}: {agent} {way}: {words} {metadata}")
+        let line = format!("{session}: {agent} {way}: {words} {metadata}");
+        writeln!(out, "debug: {}", printable(&line))
     }
 }
 

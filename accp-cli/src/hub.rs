@@ -9,6 +9,7 @@ use ureq::http::Response;
 use ureq::{Agent, Body};
 
 use crate::outcome::Failure;
+use crate::words::printable;
 
 /// The times a frame goes out, when others take the numbers that it tries.
 const TRIES: usize = 8;
@@ -209,6 +210,7 @@ fn refused(answer: &Response<Body>, said: &str) -> Failure {
         }
         Err(_) => format!("the hub answers {status}: {said}"),
     };
+    let text = printable(&text).into_owned();
     match status.as_u16() {
         401 => Failure::Misuse(format!("{text}; --token or ACCP_TOKEN gives one")),
         _ => Failure::Input(text),

@@ -1,6 +1,8 @@
 //! Words of the command. Those for a frame are in `accp_frame::words`.
 
-pub(crate) use accp_frame::words::{UNLIMITED, is_at, message, name, of_the_session, stated, twin};
+pub(crate) use accp_frame::words::{
+    UNLIMITED, is_at, message, name, of_the_session, printable, stated, twin,
+};
 use accp_runtime::context::Checkpoint;
 
 /// Returns the frame up to its metadata.

@@ -50,7 +50,7 @@ mod wire;
 
 pub use accp_session::Supplied;
 pub use agent::Agent;
-pub use agents::Agents;
+pub use agents::{Agents, Meter, Principal, TrustPath};
 pub use ask::Ask;
 pub use connect::{Connect, REPLACED};
 pub use context::Cx;

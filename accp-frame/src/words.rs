@@ -119,6 +119,31 @@ pub fn name(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Writes what others wrote on one line of a terminal or a log: characters that a terminal could act on,
+/// and that nobody sees, are escaped.
+///
+/// ```
+/// use accp_frame::words::printable;
+///
+/// assert_eq!(printable("a \"frame\", né"), "a \"frame\", né");
+/// assert_eq!(printable("\u{1b}[31m\nFAKE \u{202e}"), r"\u{1b}[31m\nFAKE \u{202e}");
+/// ```
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_fine = |c: char| matches!(c, '\'' | '"' | '\\') || c.escape_debug().len() == 1;
+    if text.chars().all(is_fine) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_fine(c) {
+            escaped.push(c);
+        } else {
+            escaped.extend(c.escape_debug());
+        }
+    }
+    Cow::Owned(escaped)
+}
+
 fn verb(intent: Intent) -> &'static str {
     match intent {
         Intent::REQ => "requests",

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::time::SystemTime;
 
 use accp_runtime::ErrorCode;
 
@@ -9,9 +10,16 @@ use accp_runtime::ErrorCode;
 /// from a file; [`Jwt`](crate::Jwt) checks tokens that somebody else has signed; [`AnyOf`] puts several
 /// together.
 pub trait Access: Send + Sync + 'static {
-    /// Returns who shows this token (`Authorization: Bearer`), or no token. The hub asks at each request,
-    /// and for an open WebSocket at each heartbeat, so that a token can be withdrawn.
+    /// Returns who shows this token (`Authorization: Bearer`), or no token. The hub asks at each request. It
+    /// asks again for all that is open when the [revision](Self::revision) changes, so that a token can be
+    /// withdrawn.
     fn identify<'a>(&'a self, token: Option<&'a str>) -> Identified<'a>;
+
+    /// Returns a number that changes with the answers of [`identify`](Self::identify). The hub looks four
+    /// times a second. `None`, the default: the hub asks for all that is open once a second.
+    fn revision(&self) -> Option<u64> {
+        None
+    }
 
     /// Returns whether everybody may be anybody. Then the hub listens on loopback alone, unless it is
     /// told otherwise.
@@ -41,6 +49,8 @@ pub struct Identity {
     /// Names of sessions. One that ends in `*` stands for all that begin like it.
     sessions: Vec<String>,
     admin: bool,
+    /// When the right is over, if it is not withdrawn before.
+    ends: Option<SystemTime>,
 }
 
 impl Identity {
@@ -59,6 +69,7 @@ impl Identity {
             agent: Some(agent.into()),
             sessions: sessions.into_iter().map(Into::into).collect(),
             admin: false,
+            ends: None,
         }
     }
 
@@ -68,7 +79,21 @@ impl Identity {
             agent: None,
             sessions: sessions.into_iter().map(Into::into).collect(),
             admin: false,
+            ends: None,
         }
+    }
+
+    /// Lets the right be over at this time: what is open then ends.
+    pub fn until(self, ends: SystemTime) -> Self {
+        Self {
+            ends: Some(ends),
+            ..self
+        }
+    }
+
+    /// Returns when the right is over, if it has an end.
+    pub fn ends(&self) -> Option<SystemTime> {
+        self.ends
     }
 
     /// Makes somebody who may also erase data of these sessions.
@@ -155,6 +180,10 @@ impl Access for Open {
         Box::pin(async { Ok(Identity::anybody()) })
     }
 
+    fn revision(&self) -> Option<u64> {
+        Some(0)
+    }
+
     fn is_open(&self) -> bool {
         true
     }
@@ -202,6 +231,11 @@ impl Access for AnyOf {
             }
             Err(why)
         })
+    }
+
+    fn revision(&self) -> Option<u64> {
+        // Each of the numbers only goes up.
+        self.0.iter().map(|access| access.revision()).sum()
     }
 
     fn is_open(&self) -> bool {

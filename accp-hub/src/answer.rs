@@ -112,6 +112,27 @@ impl Refused {
         }
     }
 
+    pub(crate) fn too_many_requests() -> Self {
+        Self {
+            expected: "fewer requests and sockets that are open at a time".to_owned(),
+            ..Self::too_many()
+        }
+    }
+
+    pub(crate) fn too_many_sessions() -> Self {
+        Self {
+            expected: "fewer new sessions a minute".to_owned(),
+            ..Self::too_many()
+        }
+    }
+
+    /// The log cannot be read from this position on.
+    pub(crate) fn unreadable(position: u64) -> Self {
+        let expected = format!("a log that can be read from position {position} on");
+        let code = ErrorCode::INTERNAL_ERROR;
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, code, expected)
+    }
+
     pub(crate) fn origin() -> Self {
         let expected = "a page of an origin that the hub knows (`origins`)";
         Self::new(StatusCode::FORBIDDEN, ErrorCode::POLICY_DENIED, expected)

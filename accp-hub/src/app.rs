@@ -2,18 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
-use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
-use axum::http::request::Parts;
-use axum::response::Response;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
-use crate::access::{Access, Identity};
+use crate::access::Access;
 use crate::answer::Refused;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::peers::Forward;
-use crate::rates::Rates;
+use crate::rates::{Open, Rate};
 use crate::sessions::Sessions;
 
 /// What all requests share.
@@ -22,7 +19,15 @@ pub(crate) struct App {
     pub(crate) sessions: Sessions,
     pub(crate) access: Box<dyn Access>,
     pub(crate) metrics: Metrics,
-    pub(crate) rates: Rates,
+    /// Frames and bytes of agents, by their sessions.
+    pub(crate) frames: Rate,
+    pub(crate) bytes: Rate,
+    /// Requests and sockets that are open, by their tokens.
+    pub(crate) requests: Arc<Open>,
+    /// Goes up when tokens or keys have changed.
+    pub(crate) revision: watch::Receiver<u64>,
+    /// Why the store is not able to keep anything, as the last probe says.
+    pub(crate) unable: watch::Receiver<Option<String>>,
     /// The way to other hubs, if there are any.
     pub(crate) forward: Option<Forward>,
     pub(crate) told: OnceLock<Told>,
@@ -44,25 +49,14 @@ pub(crate) async fn over(ends: &mut watch::Receiver<bool>) {
     let _ = async { ends.wait_for(|ends| *ends).await.is_ok() }.await;
 }
 
-/// Who makes a request.
-#[derive(Debug, Clone)]
-pub(crate) struct Caller {
-    pub(crate) identity: Identity,
-    pub(crate) token: Option<String>,
-}
-
-impl Caller {
-    /// Checks that the caller may enter a session, and speak as this agent there.
-    pub(crate) fn check(&self, session: &str, agent: Option<&str>) -> Result<(), Refused> {
-        self.identity.check(session, agent).map_err(Refused::from)
-    }
-}
-
-impl FromRequestParts<Shared> for Caller {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, app: &Shared) -> Result<Self, Response> {
-        let caller = parts.extensions.get::<Self>().cloned();
-        caller.ok_or_else(|| Refused::from(crate::Denied::Token).response(&app.config.agent))
+impl App {
+    /// Refuses what would be written to a store that cannot keep it.
+    pub(crate) fn check_able(&self) -> Result<(), Refused> {
+        match &*self.unable.borrow() {
+            None => Ok(()),
+            Some(_) => Err(Refused::busy(
+                "a store that can be written; the hub's log says why it cannot",
+            )),
+        }
     }
 }

@@ -109,9 +109,21 @@ pub struct Limits {
     pub connections: usize,
     /// Sessions in memory at a time: 20,000. The frame that would open another one is refused with 503.
     pub sessions: usize,
-    /// Frames a second that an agent may send on the average: 1,000. A WebSocket is read more slowly
-    /// then, and a request is refused with 429.
+    /// Frames a second that an agent of a session may send on the average, by all protocols together: 1,000.
+    /// A request for MCP or A2A counts as a frame. A WebSocket is read more slowly then, and a request is
+    /// refused with 429.
     pub frames_per_second: u32,
+    /// Bytes a second that an agent of a session may send on the average: 16 MiB.
+    pub bytes_per_second: u32,
+    /// Bytes of a request for MCP or A2A: 1 MiB. A longer one is refused with 413.
+    pub request: usize,
+    /// Requests and sockets that one token may have open at a time: 1,000. One more is refused with 429.
+    pub requests: usize,
+    /// Sessions a minute that one token may begin on the average: 6,000; without tokens, all callers
+    /// together. The frame that would begin another one is refused with 429.
+    pub sessions_per_minute: u32,
+    /// Agents of a session: 1,000. The frame that would let in another one is refused.
+    pub agents: usize,
     /// The greatest `Prefer: wait`, in seconds: 60.
     pub wait: u64,
 }
@@ -173,6 +185,11 @@ impl Default for Limits {
             connections: 20_000,
             sessions: 20_000,
             frames_per_second: 1_000,
+            bytes_per_second: 16 << 20,
+            request: 1 << 20,
+            requests: 1_000,
+            sessions_per_minute: 6_000,
+            agents: 1_000,
             wait: 60,
         }
     }

@@ -12,10 +12,8 @@ use axum::http::{HeaderMap, header};
 use serde_json::{Value as Json, json};
 
 use crate::answer::ACCP;
+use crate::cut::LINES;
 use crate::post::line;
-
-/// The media type of lines of JSON.
-const LINES: &str = "application/x-ndjson";
 
 /// The form in which a log is read.
 pub(crate) enum Form {

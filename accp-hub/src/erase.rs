@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use accp_store::{EraseError, Plan, Wanted};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value as Json_, json};
 
 use crate::answer::Refused;
-use crate::app::{App, Caller, Shared};
+use crate::app::{App, Shared};
+use crate::gate::Caller;
 use crate::metrics::add;
 use crate::pieces::Pieces;
 
@@ -32,13 +33,8 @@ struct Asked {
     dry_run: bool,
 }
 
-pub(crate) async fn erase(
-    State(app): State<Shared>,
-    Path(session): Path<String>,
-    caller: Caller,
-    body: Body,
-) -> Response {
-    match take(&app, &session, &caller, body).await {
+pub(crate) async fn erase(State(app): State<Shared>, caller: Caller, body: Body) -> Response {
+    match take(&app, &caller, body).await {
         Ok(told) => Json(told).into_response(),
         Err(refused) => {
             add(&app.metrics.denied);
@@ -47,9 +43,9 @@ pub(crate) async fn erase(
     }
 }
 
-async fn take(app: &App, session: &str, caller: &Caller, body: Body) -> Result<Json_, Refused> {
-    caller.check(session, None)?;
-    caller.identity.check_admin()?;
+async fn take(app: &App, caller: &Caller, body: Body) -> Result<Json_, Refused> {
+    caller.check_admin()?;
+    let session = caller.session();
     let body = Pieces::new(body, &app.config.limits)
         .whole(Vec::new())
         .await?;

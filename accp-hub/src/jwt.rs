@@ -4,6 +4,7 @@ mod keys;
 mod verify;
 
 use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
 
 use accp_runtime::AgentId;
 use jsonwebtoken::errors::ErrorKind;
@@ -125,7 +126,20 @@ impl Jwt {
             tracing::debug!(%why, "a token is refused");
             why
         })?;
-        self.identity(&token.claims)
+        // The library takes an array that has the issuer in it, too (RFC 7519, section 4.1.1: one string).
+        let issuer = token.claims.get("iss").and_then(Value::as_str);
+        if self.issuer.is_some() && issuer != self.issuer.as_deref() {
+            return Err(denied(&ErrorKind::InvalidIssuer));
+        }
+        let identity = self.identity(&token.claims)?;
+        let expires = token.claims.get("exp").and_then(Value::as_f64);
+        let ends = expires.and_then(|at| Duration::try_from_secs_f64(at).ok());
+        let ends = ends
+            .and_then(|at| UNIX_EPOCH.checked_add(at.saturating_add(Duration::from_secs(LEEWAY))));
+        Ok(match ends {
+            Some(ends) => identity.until(ends),
+            None => identity,
+        })
     }
 
     fn identity(&self, claims: &Map<String, Value>) -> Result<Identity, Denied> {
@@ -164,5 +178,9 @@ impl Access for Jwt {
             .ok_or(Denied::Token)
             .and_then(|token| self.find(token));
         Box::pin(async { found })
+    }
+
+    fn revision(&self) -> Option<u64> {
+        Some(self.keys.revision())
     }
 }

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use accp_client::Agent;
+use accp_client::{Agent, Principal};
 use accp_runtime::Registry;
 use axum::Router;
 use axum::extract::Request;
@@ -30,11 +30,15 @@ use crate::answer::Refused;
 use crate::app::{App, Room, Shared, over};
 use crate::certificates;
 use crate::config::Config;
+use crate::layers;
 use crate::metrics::{Metrics, Up};
 use crate::peers::Forward;
-use crate::rates::Rates;
+use crate::rates::{Open, Rate};
 use crate::routes;
 use crate::sessions::Sessions;
+
+/// The time between two questions to the store whether it is able.
+const PROBES: Duration = Duration::from_secs(2);
 
 /// A hub that listens.
 pub struct Server {
@@ -42,6 +46,8 @@ pub struct Server {
     address: SocketAddr,
     app: Arc<App>,
     end: watch::Sender<bool>,
+    revision: watch::Sender<u64>,
+    unable: watch::Sender<Option<String>>,
     tls: Option<TlsAcceptor>,
     mounts: Vec<Router<Shared>>,
 }
@@ -54,20 +60,22 @@ pub struct Agents {
 
 impl accp_client::Agents for Agents {
     /// Opens a session, and lets an agent in. An agent that was opened before under this name ends.
-    async fn agent(&self, session: &str, agent: &str) -> Result<Agent, accp_client::Error> {
-        let hub = self.app.sessions.get(session, false).await;
-        hub.map_err(|refused| denied(session, refused))?
-            .agent(agent)
+    async fn agent(&self, who: &Principal) -> Result<Agent, accp_client::Error> {
+        let sessions = &self.app.sessions;
+        let hub = sessions.get(who.session(), false, who.counted_as()).await;
+        hub.map_err(|refused| denied(who.session(), refused))?
+            .agent(who.agent())
     }
 
     /// A session that has not begun has the registry of the hub. It does not begin by this.
-    async fn registry(
-        &self,
-        session: &str,
-        _agent: &str,
-    ) -> Result<Arc<Registry>, accp_client::Error> {
-        let registry = self.app.sessions.registry(session).await;
-        registry.map_err(|refused| denied(session, refused))
+    async fn registry(&self, who: &Principal) -> Result<Arc<Registry>, accp_client::Error> {
+        let registry = self.app.sessions.registry(who.session()).await;
+        registry.map_err(|refused| denied(who.session(), refused))
+    }
+
+    async fn has_begun(&self, who: &Principal) -> Result<bool, accp_client::Error> {
+        let begun = self.app.sessions.has_begun(who.session()).await;
+        begun.map_err(|refused| denied(who.session(), refused))
     }
 }
 
@@ -134,8 +142,15 @@ impl Server {
                 Some(forward.map_err(|why| ListenError::Tls(format!("{name}: {why}")))?)
             }
         };
+        let first = access.revision().unwrap_or_default();
+        let (revision, watched) = watch::channel(first);
+        let (unable, able) = watch::channel(None);
         let app = Arc::new(App {
-            rates: Rates::new(config.limits.frames_per_second),
+            frames: Rate::new(f64::from(config.limits.frames_per_second), 1.0),
+            bytes: Rate::new(f64::from(config.limits.bytes_per_second), 1.0),
+            requests: Arc::new(Open::new(config.limits.requests)),
+            revision: watched,
+            unable: able,
             forward,
             config,
             sessions,
@@ -149,6 +164,8 @@ impl Server {
             address,
             app,
             end,
+            revision,
+            unable,
             tls,
             mounts: Vec::new(),
         })
@@ -162,15 +179,15 @@ impl Server {
     }
 
     /// Lets a service answer requests to `path/{session}/{agent}` and below, of callers who may speak as that
-    /// agent in that session. The service sees the whole path, and no extensions of the request.
+    /// agent in that session. The service gets the [`Principal`](accp_client::Principal) in the extensions of
+    /// the request, and of the path what stands behind it.
     pub fn mount<S>(mut self, path: &str, service: S) -> Self
     where
         S: tower_service::Service<Request, Error = Infallible> + Clone + Send + Sync + 'static,
         S::Response: IntoResponse,
         S::Future: Send + 'static,
     {
-        self.mounts
-            .push(routes::of_agents(&self.app, path, service));
+        self.mounts.push(layers::mount(&self.app, path, service));
         self
     }
 
@@ -205,6 +222,8 @@ impl Server {
             listener,
             app,
             end,
+            revision,
+            unable,
             tls,
             mounts,
             ..
@@ -221,6 +240,8 @@ impl Server {
         let routes = routes::router(Arc::clone(&app), mounts);
         let idle = Duration::from_secs(app.config.idle);
         tokio::spawn(renew(Arc::clone(&app)));
+        tokio::spawn(layers::watch(Arc::clone(&app), revision));
+        tokio::spawn(probe(Arc::clone(&app), unable));
         let mut shutdown = std::pin::pin!(shutdown);
         // Connections that come all the time must not put this off.
         let mut rests = interval(idle / 4 + Duration::from_secs(1));
@@ -285,6 +306,31 @@ async fn renew(app: Shared) {
         }
         // A store that fails ends the sessions by itself.
         let _ = app.sessions.renew().await;
+    }
+}
+
+/// Asks the store on and on whether it is able to keep something.
+async fn probe(app: Shared, unable: watch::Sender<Option<String>>) {
+    let mut ends = app.ends.clone();
+    loop {
+        let probed = app.sessions.probe().await;
+        let why = probed.err().map(|error| error.to_string());
+        unable.send_if_modified(|before| {
+            match &why {
+                Some(why) if before.as_ref() != Some(why) => {
+                    tracing::error!(why, "the store is not able to keep anything");
+                }
+                None if before.is_some() => tracing::info!("the store is able again"),
+                _ => {}
+            }
+            let has_changed = *before != why;
+            *before = why;
+            has_changed
+        });
+        tokio::select! {
+            () = sleep(PROBES) => {}
+            () = over(&mut ends) => return,
+        }
     }
 }
 

@@ -13,6 +13,8 @@ pub(crate) struct Metrics {
     pub(crate) later: AtomicU64,
     /// Requests that were refused before a session saw them.
     pub(crate) denied: AtomicU64,
+    /// Answers that stopped before their end, because they could not be read or the right was over.
+    pub(crate) cut: AtomicU64,
     /// Requests and sockets that were handed on to another hub.
     pub(crate) forwarded: AtomicU64,
     /// Frames over sockets.
@@ -73,6 +75,12 @@ impl Metrics {
             "counter",
             "Requests that were refused before a session saw them.",
             &[("", count(&metrics.denied))],
+        );
+        family(
+            "cut_answers_total",
+            "counter",
+            "Answers that stopped before their end: the log could not be read, or a token was over.",
+            &[("", count(&metrics.cut))],
         );
         family(
             "forwarded_requests_total",

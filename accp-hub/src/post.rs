@@ -5,38 +5,30 @@ use std::time::Duration;
 
 use accp_client::{Frames, Hub};
 use accp_runtime::session::{CancelToken, Inbound, Mid, Posted};
-use accp_runtime::{Envelope, Frame, Intent};
+use accp_runtime::{Frame, Intent};
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
 
 use crate::answer::{self, ACCP, Refused};
-use crate::app::{App, Caller, Shared};
-use crate::forward;
+use crate::app::{App, Shared};
+use crate::gate::{Asker, Caller, Named};
 use crate::metrics::add;
 use crate::pieces::Pieces;
-use crate::spans;
-
-/// The query of a POST.
-#[derive(Debug, Deserialize)]
-pub(crate) struct In {
-    /// The session, for frames without `sid`.
-    session: Option<String>,
-}
+use crate::{cut, forward, spans};
 
 pub(crate) async fn post(
     State(app): State<Shared>,
-    Query(within): Query<In>,
-    caller: Caller,
+    Query(named): Query<Named>,
+    asker: Asker,
     uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    match take(&app, within, caller, &uri, &headers, body).await {
+    match take(&app, named, asker, &uri, &headers, body).await {
         Ok(response) => response,
         Err(refused) => {
             add(&app.metrics.denied);
@@ -48,8 +40,8 @@ pub(crate) async fn post(
 
 async fn take(
     app: &Shared,
-    within: In,
-    caller: Caller,
+    named: Named,
+    asker: Asker,
     uri: &Uri,
     headers: &HeaderMap,
     body: Body,
@@ -61,24 +53,24 @@ async fn take(
     // Only a stream has more than one frame.
     if first.len() <= limit && is_stream(&first) {
         if app.forward.is_some()
-            && let Ok(target) = Target::of(app, &within, &caller, first.trim_ascii_end())
-            && let Some(there) = app.sessions.elsewhere(&target.session).await?
+            && let Ok((caller, _)) = asker.send(&named, first.trim_ascii_end())
+            && let Some(there) = app.sessions.elsewhere(caller.session()).await?
         {
             let body = pieces.restore(first);
-            return hand_on(app, &target.session, &there, uri, headers, body).await;
+            return hand_on(app, &caller, &there, uri, headers, body).await;
         }
         spans::ends("stream");
-        return Ok(stream(app, within, caller, pieces, first));
+        return Ok(stream(app, named, asker, pieces, first));
     }
     let whole = pieces.whole(first).await?;
     let frame = whole.trim_ascii_end();
-    let target = Target::of(app, &within, &caller, frame)?;
-    let hub = match target.open(app).await {
+    let (caller, chain) = asker.send(&named, frame)?;
+    let hub = match caller.open(false).await {
         Err(Refused {
             there: Some(there), ..
         }) => {
             let body = Body::from(whole);
-            return hand_on(app, &target.session, &there, uri, headers, body).await;
+            return hand_on(app, &caller, &there, uri, headers, body).await;
         }
         opened => opened?,
     };
@@ -88,15 +80,16 @@ async fn take(
         Some(_) => Some(position(&hub).await? + 1),
         None => None,
     };
-    let posted = send(app, &hub, &target.agent, frame).await?;
+    let posted = send(app, &hub, &caller, frame).await?;
     let response = match (posted, wait, after) {
         (Posted::Accepted { mid, answer }, Some(wait), Some(after)) => {
             let asked = Asked {
-                chain: target.chain.unwrap_or_else(|| mid.clone()),
+                chain: chain.unwrap_or_else(|| mid.clone()),
                 mid,
                 until: Instant::now() + Duration::from_secs(wait),
             };
-            let mut response = asked.answer(hub.frames(after), answer).await;
+            let log = hub.frames(after);
+            let mut response = asked.answer(app, &caller, log, answer).await?;
             if let Ok(applied) = HeaderValue::from_str(&format!("wait={wait}")) {
                 response.headers_mut().insert("preference-applied", applied);
             }
@@ -110,14 +103,14 @@ async fn take(
 /// Hands a POST on to the hub that runs its session.
 async fn hand_on(
     app: &App,
-    session: &str,
+    caller: &Caller,
     there: &str,
     uri: &Uri,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Response, Refused> {
     let request = (Method::POST, uri, headers.clone());
-    forward::send(app, session, there, request, body).await
+    forward::send(app, caller.session(), there, request, body).await
 }
 
 /// A frame must say that it is one (draft section 12).
@@ -155,50 +148,14 @@ fn is_stream(frame: &[u8]) -> bool {
     frame.is_ok_and(|frame| frame.intent == Intent::STREAM.as_str())
 }
 
-/// To which session a frame goes, and from which agent it comes.
-struct Target {
-    session: String,
-    agent: String,
-    chain: Option<Mid>,
-}
-
-impl Target {
-    fn of(app: &App, within: &In, caller: &Caller, frame: &[u8]) -> Result<Self, Refused> {
-        let limit = app.config.limits.frame;
-        if frame.len() > limit {
-            return Err(Refused::too_long(limit));
-        }
-        let frame = Frame::parse_bytes(frame)?;
-        let envelope: Envelope<'_> = frame.envelope()?;
-        let named = envelope.session_id.as_deref();
-        let session = within.session.as_deref().or(named).ok_or_else(|| {
-            Refused::invalid("the session: `sid` in the metadata, or `?session=` in the URL")
-        })?;
-        let agent = frame.agent;
-        caller.check(session, Some(&agent))?;
-        spans::goes_to(session, Some(&agent));
-        Ok(Self {
-            session: session.to_owned(),
-            agent: agent.into_owned(),
-            chain: envelope.correlation_id.as_deref().map(Mid::parse),
-        })
-    }
-
-    async fn open(&self, app: &App) -> Result<Hub, Refused> {
-        app.sessions.get(&self.session, false).await
-    }
-}
-
 async fn position(hub: &Hub) -> Result<u64, Refused> {
     let position = hub.look(accp_runtime::session::Session::position).await;
     position.map_err(|error| Refused::store(&error))
 }
 
-async fn send(app: &App, hub: &Hub, agent: &str, frame: &[u8]) -> Result<Posted, Refused> {
-    if !app.rates.allows(agent) {
-        return Err(Refused::too_many());
-    }
-    let posted = hub.post(agent, frame.to_vec()).await;
+async fn send(app: &App, hub: &Hub, caller: &Caller, frame: &[u8]) -> Result<Posted, Refused> {
+    caller.takes(1, frame.len())?;
+    let posted = hub.post(caller.speaker()?, frame.to_vec()).await;
     let posted = posted.map_err(|error| Refused::client(&error))?;
     let (count, outcome) = match &posted {
         Posted::Accepted { .. } | Posted::Link(_) => (&app.metrics.accepted, "accepted"),
@@ -233,35 +190,29 @@ struct Asked {
 
 impl Asked {
     /// Waits for the first frame that answers. An answer in pieces goes out as it comes.
-    async fn answer(self, mut log: Frames, acknowledged: String) -> Response {
+    async fn answer(
+        self,
+        app: &Shared,
+        caller: &Caller,
+        mut log: Frames,
+        acknowledged: String,
+    ) -> Result<Response, Refused> {
         match timeout_at(self.until, self.next(&mut log)).await {
-            Ok(Some((text, true))) => answer::frame(StatusCode::OK, &*text),
-            Ok(Some((text, false))) => chunks(
-                ACCP,
-                stream::unfold(
-                    (self, log, Some((text, false))),
-                    |(asked, mut log, next)| async move {
-                        let (text, is_last) = next?;
-                        let after = if is_last {
-                            None
-                        } else {
-                            timeout_at(asked.until, asked.next(&mut log))
-                                .await
-                                .ok()
-                                .flatten()
-                        };
-                        Some((line(&text), (asked, log, after)))
-                    },
-                ),
-            ),
-            Ok(None) | Err(_) => answer::frame(StatusCode::OK, acknowledged),
+            Ok(Ok(Some((text, true)))) => Ok(answer::frame(StatusCode::OK, &*text)),
+            Ok(Ok(Some((text, false)))) => {
+                let pieces = stream::unfold(Some((self, log, text, false)), next_piece);
+                let place = ("pieces of an answer", caller.session());
+                Ok(cut::response(app, ACCP, place, pieces))
+            }
+            Ok(Ok(None)) | Err(_) => Ok(answer::frame(StatusCode::OK, acknowledged)),
+            Ok(Err(refused)) => Err(refused),
         }
     }
 
     /// Returns the next frame in the chain that answers, and whether it is the last. Pieces of a stream
-    /// come before it.
-    async fn next(&self, log: &mut Frames) -> Option<(Arc<str>, bool)> {
-        while let Ok(Some(entry)) = log.next().await {
+    /// come before it. `None` when the session has ended.
+    async fn next(&self, log: &mut Frames) -> Result<Option<(Arc<str>, bool)>, Refused> {
+        while let Some(entry) = log.next().await.map_err(|error| Refused::store(&error))? {
             let inbound = Inbound::new(
                 entry.position,
                 entry.sender,
@@ -269,61 +220,98 @@ impl Asked {
                 CancelToken::new(),
             );
             if inbound.answers(&self.mid, &self.chain).is_some() {
-                return Some((entry.text, true));
+                return Ok(Some((entry.text, true)));
             }
             if entry.mid != self.mid && inbound.is_piece(&self.chain) {
-                return Some((entry.text, false));
+                return Ok(Some((entry.text, false)));
             }
         }
-        None
+        Ok(None)
     }
 }
 
-/// Takes a stream of ST frames, and answers each with a frame.
-fn stream(app: &Shared, within: In, caller: Caller, pieces: Pieces, first: Vec<u8>) -> Response {
-    let app = Arc::clone(app);
-    let state = (app, within, caller, pieces, Some(first));
-    chunks(
-        ACCP,
-        stream::unfold(
-            state,
-            |(app, within, caller, mut pieces, first)| async move {
-                let next = match first {
-                    Some(first) => Ok(Some(first)),
-                    None => pieces.next().await,
-                };
-                let (text, goes_on) = match next {
-                    Ok(None) => return None,
-                    Ok(Some(frame)) if frame.is_empty() => return None,
-                    Ok(Some(frame)) => match one_of_stream(&app, &within, &caller, &frame).await {
-                        Ok(text) => (text, true),
-                        Err(refused) => (refused.frame(&app.config.agent), refused.again.is_some()),
-                    },
-                    Err(refused) => (refused.frame(&app.config.agent), false),
-                };
-                if !goes_on {
-                    pieces.end();
-                }
-                let line = if text.is_empty() {
-                    Bytes::new()
-                } else {
-                    line(&text)
-                };
-                Some((line, (app, within, caller, pieces, None)))
-            },
-        ),
-    )
+/// A piece of an answer that goes out next, and whether it is the last.
+type Piece = (Asked, Frames, Arc<str>, bool);
+
+/// Returns the piece, and the one behind it.
+async fn next_piece(piece: Option<Piece>) -> Option<(Result<Bytes, Refused>, Option<Piece>)> {
+    let (asked, mut log, text, is_last) = piece?;
+    if is_last {
+        return Some((Ok(line(&text)), None));
+    }
+    let after = match timeout_at(asked.until, asked.next(&mut log)).await {
+        Ok(Ok(Some((after, is_last)))) => Some((asked, log, after, is_last)),
+        Ok(Err(refused)) => return Some((Err(refused), None)),
+        // The answer is not there in time, as the caller has asked for.
+        Ok(Ok(None)) | Err(_) => None,
+    };
+    Some((Ok(line(&text)), after))
 }
 
-async fn one_of_stream(
+/// Takes a stream of ST frames, and answers each with a frame.
+fn stream(app: &Shared, named: Named, asker: Asker, pieces: Pieces, first: Vec<u8>) -> Response {
+    let stream = Incoming {
+        app: Arc::clone(app),
+        named,
+        asker,
+        pieces,
+        first: Some(first),
+    };
+    let answers = stream::unfold(stream, |mut stream| async move {
+        let answer = stream.next().await?;
+        Some((Ok(answer), stream))
+    });
+    cut::response(app, ACCP, ("answers to a stream", ""), answers)
+}
+
+/// A stream of frames that comes in.
+struct Incoming {
+    app: Shared,
+    named: Named,
+    asker: Asker,
+    pieces: Pieces,
+    first: Option<Vec<u8>>,
+}
+
+impl Incoming {
+    /// Takes the next frame, and returns what is said about it.
+    async fn next(&mut self) -> Option<Bytes> {
+        let next = match self.first.take() {
+            Some(first) => Ok(Some(first)),
+            None => self.pieces.next().await,
+        };
+        let (text, goes_on) = match next {
+            Ok(None) => return None,
+            Ok(Some(frame)) if frame.is_empty() => return None,
+            Ok(Some(frame)) => {
+                let entered = self.asker.send(&self.named, &frame);
+                match take_one(&self.app, entered, &frame).await {
+                    Ok(text) => (text, true),
+                    Err(why) => (why.frame(&self.app.config.agent), why.again.is_some()),
+                }
+            }
+            Err(refused) => (refused.frame(&self.app.config.agent), false),
+        };
+        if !goes_on {
+            self.pieces.end();
+        }
+        Some(if text.is_empty() {
+            Bytes::new()
+        } else {
+            line(&text)
+        })
+    }
+}
+
+/// Takes a frame of a stream, and returns what is said about it.
+async fn take_one(
     app: &App,
-    within: &In,
-    caller: &Caller,
+    entered: Result<(Caller, Option<Mid>), Refused>,
     frame: &[u8],
 ) -> Result<String, Refused> {
-    let target = Target::of(app, within, caller, frame)?;
-    let hub = target.open(app).await?;
-    Ok(match send(app, &hub, &target.agent, frame).await? {
+    let (caller, _) = entered?;
+    let hub = caller.open(false).await?;
+    Ok(match send(app, &hub, &caller, frame).await? {
         Posted::Accepted { answer, .. } | Posted::Link(answer) | Posted::Refused(answer) => answer,
         Posted::Later => return Err(Refused::busy("a host that takes frames now")),
         _ => String::new(),
@@ -336,15 +324,4 @@ pub(crate) fn line(text: &str) -> Bytes {
     line.push_str(text);
     line.push('\n');
     line.into()
-}
-
-/// Returns a response of this media type, with one frame a chunk.
-pub(crate) fn chunks(
-    kind: &'static str,
-    frames: impl stream::Stream<Item = Bytes> + Send + 'static,
-) -> Response {
-    use futures_util::StreamExt as _;
-    let body = Body::from_stream(frames.map(Ok::<_, std::convert::Infallible>));
-    let kind = [(header::CONTENT_TYPE, HeaderValue::from_static(kind))];
-    (kind, body).into_response()
 }

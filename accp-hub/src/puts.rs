@@ -10,26 +10,27 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
 use crate::answer::Refused;
-use crate::app::{App, Caller, Shared};
+use crate::app::{App, Shared};
+use crate::gate::Caller;
 use crate::metrics::add;
 use crate::pieces::Pieces;
 
-/// The query of a PUT.
+/// The query of a PUT, as far as the gate has not read it: there is nothing more.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct By {
-    /// The agent that has announced the value; that of the token by default.
-    agent: Option<String>,
+    #[serde(rename = "agent")]
+    _agent: Option<String>,
 }
 
 pub(crate) async fn put(
     State(app): State<Shared>,
-    Path((session, key)): Path<(String, String)>,
-    Query(by): Query<By>,
+    Path((_, key)): Path<(String, String)>,
+    Query(_): Query<By>,
     caller: Caller,
     body: Body,
 ) -> Response {
-    match take(&app, &session, &key, by, &caller, body).await {
+    match take(&app, &key, &caller, body).await {
         Ok(status) => status.into_response(),
         Err(refused) => {
             add(&app.metrics.denied);
@@ -38,18 +39,10 @@ pub(crate) async fn put(
     }
 }
 
-async fn take(
-    app: &App,
-    session: &str,
-    key: &str,
-    by: By,
-    caller: &Caller,
-    body: Body,
-) -> Result<StatusCode, Refused> {
-    let agent = by.agent.as_deref().or(caller.identity.name());
-    let agent = agent.ok_or_else(|| Refused::invalid("?agent=, the agent that puts the value"))?;
-    caller.check(session, Some(agent))?;
-    let hub = app.sessions.existing(session).await?;
+async fn take(app: &App, key: &str, caller: &Caller, body: Body) -> Result<StatusCode, Refused> {
+    let agent = caller.speaker()?;
+    app.check_able()?;
+    let hub = caller.look().await?;
     let key = key.strip_prefix("cold.").unwrap_or(key);
     let unknown = || {
         let code = accp_runtime::ErrorCode::REF_NOT_FOUND;
@@ -57,9 +50,10 @@ async fn take(
         Refused::not_found(code, expected)
     };
     // Nobody sends more than was announced: the host has bounded that.
-    let announced = app.sessions.announced(session, key).await?;
+    let announced = app.sessions.announced(caller.session(), key).await?;
     let announced = announced.ok_or_else(unknown)?;
     let limit = usize::try_from(announced.length).unwrap_or(usize::MAX);
+    caller.takes(1, limit)?;
     let bytes = Pieces::value(body, limit, &app.config.limits);
     let bytes = bytes.whole(Vec::new()).await?;
     if (Hash::of(&bytes), bytes.len()) != (announced.digest, limit) {

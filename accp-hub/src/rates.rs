@@ -1,16 +1,17 @@
-//! How many frames a second an agent may send.
+//! How much of something a caller may use in a second.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Agents whose rate is known at a time. Those that have been quiet are forgotten.
-const AGENTS: usize = 100_000;
+/// Callers whose rate is known at a time. Those that have been quiet are forgotten.
+const CALLERS: usize = 100_000;
 
-/// A bucket for each agent: a second's worth of frames at once, and then as many as the rate.
+/// A bucket for each caller: `most` at once, and then as much a second as the rate.
 #[derive(Debug)]
-pub(crate) struct Rates {
+pub(crate) struct Rate {
     rate: f64,
+    most: f64,
     buckets: Mutex<HashMap<String, Bucket>>,
 }
 
@@ -20,66 +21,146 @@ struct Bucket {
     at: Instant,
 }
 
-impl Rates {
-    pub(crate) fn new(frames_per_second: u32) -> Self {
+impl Rate {
+    /// Allows so much a second on the average, and `seconds` of that at once.
+    pub(crate) fn new(a_second: f64, seconds: f64) -> Self {
+        let rate = a_second.max(f64::MIN_POSITIVE);
         Self {
-            rate: f64::from(frames_per_second.max(1)),
+            rate,
+            most: (rate * seconds).max(1.0),
             buckets: Mutex::default(),
         }
     }
 
-    /// Takes a frame of an agent. Returns false if it has sent too many.
-    pub(crate) fn allows(&self, agent: &str) -> bool {
-        self.take(agent, false).is_zero()
+    /// Takes an amount, or nothing if that is too much for now. Returns whether it was taken.
+    pub(crate) fn allows(&self, caller: &str, amount: f64) -> bool {
+        self.take(caller, amount, false).is_zero()
     }
 
-    /// Takes a frame of an agent, and waits as long as it has sent too many.
-    pub(crate) async fn wait(&self, agent: &str) {
-        let wait = self.take(agent, true);
+    /// Takes an amount, and waits as long as it is too much.
+    pub(crate) async fn wait(&self, caller: &str, amount: f64) {
+        let wait = self.take(caller, amount, true);
         if !wait.is_zero() {
             tokio::time::sleep(wait).await;
         }
     }
 
-    /// Returns how long the frame has to wait. A frame that waits counts.
-    fn take(&self, agent: &str, waits: bool) -> Duration {
+    /// Returns how long the amount has to wait. What waits counts.
+    fn take(&self, caller: &str, amount: f64, waits: bool) -> Duration {
         let now = Instant::now();
+        // More than fits in a bucket has to be possible, too.
+        let amount = amount.min(self.most);
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() >= AGENTS && !buckets.contains_key(agent) {
-            // A bucket is full again after a second.
-            buckets.retain(|_, bucket| now.duration_since(bucket.at).as_secs() < 1);
+        if buckets.len() >= CALLERS && !buckets.contains_key(caller) {
+            let full = |bucket: &Bucket| bucket.left_at(now, self) >= self.most;
+            buckets.retain(|_, bucket| !full(bucket));
         }
-        if !buckets.contains_key(agent) {
-            let (left, at) = (self.rate, now);
-            buckets.insert(agent.to_owned(), Bucket { left, at });
+        if !buckets.contains_key(caller) {
+            let (left, at) = (self.most, now);
+            buckets.insert(caller.to_owned(), Bucket { left, at });
         }
-        let Some(bucket) = buckets.get_mut(agent) else {
+        let Some(bucket) = buckets.get_mut(caller) else {
             return Duration::ZERO;
         };
-        let since = now.duration_since(bucket.at).as_secs_f64();
-        bucket.left = self.rate.min(bucket.left + since * self.rate);
+        bucket.left = bucket.left_at(now, self);
         bucket.at = now;
-        if bucket.left >= 1.0 {
-            bucket.left -= 1.0;
+        if bucket.left >= amount {
+            bucket.left -= amount;
             return Duration::ZERO;
         }
-        let wait = Duration::from_secs_f64((1.0 - bucket.left) / self.rate);
+        let wait = Duration::from_secs_f64(((amount - bucket.left) / self.rate).min(3600.0));
         if waits {
-            bucket.left -= 1.0;
+            bucket.left -= amount;
         }
         wait
     }
 }
 
+impl Bucket {
+    fn left_at(&self, now: Instant, rate: &Rate) -> f64 {
+        let since = now.duration_since(self.at).as_secs_f64();
+        rate.most.min(self.left + since * rate.rate)
+    }
+}
+
+/// Counts what callers have open.
+#[derive(Debug)]
+pub(crate) struct Open {
+    most: usize,
+    counts: Mutex<HashMap<String, usize>>,
+}
+
+/// Something that a caller has open, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    open: std::sync::Arc<Open>,
+    caller: String,
+}
+
+impl Open {
+    /// Lets each caller have so many open at a time.
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            most,
+            counts: Mutex::default(),
+        }
+    }
+
+    /// Takes room for one more, if the caller may have it.
+    pub(crate) fn take(self: &std::sync::Arc<Self>, caller: &str) -> Option<Opened> {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.get(caller).copied().unwrap_or_default();
+        if count >= self.most {
+            return None;
+        }
+        counts.insert(caller.to_owned(), count + 1);
+        Some(Opened {
+            open: std::sync::Arc::clone(self),
+            caller: caller.to_owned(),
+        })
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        let counts = self.open.counts.lock();
+        let mut counts = counts.unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.caller) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.caller);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
     fn a_flood_is_refused_and_others_are_not() {
-        let rates = Rates::new(10);
-        let allowed = (0..100).filter(|_| rates.allows("flood")).count();
+        let rate = Rate::new(10.0, 1.0);
+        let allowed = (0..100).filter(|_| rate.allows("flood", 1.0)).count();
         assert!((10..20).contains(&allowed), "{allowed}");
-        assert!(rates.allows("quiet"));
+        assert!(rate.allows("quiet", 1.0));
+        // What is larger than all that is allowed at once comes through, and nothing after it.
+        assert!(rate.allows("large", 1e9));
+        assert!(!rate.allows("large", 10.0));
+    }
+
+    #[test]
+    fn what_is_open_is_counted_for_each_caller() {
+        let open = Arc::new(Open::new(2));
+        let (first, second) = (open.take("a"), open.take("a"));
+        assert!(first.is_some() && second.is_some());
+        assert!(open.take("a").is_none());
+        assert!(open.take("b").is_some());
+        drop(first);
+        assert!(open.take("a").is_some());
+        drop(second);
+        assert!(open.counts.lock().unwrap().is_empty());
     }
 }

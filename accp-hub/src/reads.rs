@@ -1,38 +1,33 @@
 //! What participants may read of a session.
 
-use accp_client::{Error, Hub};
+use accp_client::{Error, Frames, Hub};
 use accp_runtime::session::{Session, Time};
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Deserialize;
 use serde_json::{Value as Json_, json};
+use tokio::sync::watch;
 
 use crate::answer::Refused;
-use crate::app::{App, Caller, Shared, over};
+use crate::app::{App, Shared, over};
+use crate::cut;
 use crate::entry::{Form, digest};
-use crate::post::chunks;
-use crate::spans;
+use crate::gate::{Asker, Caller};
 
 /// Returns the response, or the refusal as one.
 fn answer(app: &App, made: Result<Response, Refused>) -> Response {
     made.unwrap_or_else(|refused| refused.response(&app.config.agent))
 }
 
-/// Opens a session that the caller may enter. One that is not there is not begun.
-async fn enter(app: &App, caller: &Caller, session: &str) -> Result<Hub, Refused> {
-    caller.check(session, None)?;
-    spans::goes_to(session, caller.identity.name());
-    app.sessions.existing(session).await
-}
-
-pub(crate) async fn sessions(State(app): State<Shared>, caller: Caller) -> Response {
+pub(crate) async fn sessions(State(app): State<Shared>, asker: Asker) -> Response {
     let made = app.sessions.list().await.map(|all| {
         let mine = all
             .iter()
-            .filter(|side| caller.check(side.side.session(), None).is_ok());
+            .filter(|side| asker.may_enter(side.side.session()));
         let mine = mine.map(|side| {
             json!({
                 "session": side.side.session(),
@@ -63,59 +58,84 @@ pub(crate) struct Log {
 
 pub(crate) async fn frames(
     State(app): State<Shared>,
-    Path(session): Path<String>,
     Query(log): Query<Log>,
     headers: HeaderMap,
     caller: Caller,
 ) -> Response {
-    let made = enter(&app, &caller, &session).await;
-    let hub = match made {
-        Ok(hub) => hub,
-        Err(refused) => return refused.response(&app.config.agent),
-    };
     let looked = async {
-        Ok((
-            hub.look(Session::position).await?,
-            Form::of(&headers, &hub).await?,
-        ))
+        let hub = caller.look().await?;
+        let client = |error| Refused::client(&error);
+        let last = hub.look(Session::position).await.map_err(client)?;
+        let form = Form::of(&headers, &hub).await.map_err(client)?;
+        Ok(Reading {
+            read: hub.frames(log.after.saturating_add(1)),
+            last: (!log.follow).then_some(last),
+            left: log.limit.unwrap_or(usize::MAX),
+            ends: app.ends.clone(),
+            hub,
+            form,
+        })
     };
-    let (last, form) = match looked.await {
-        Ok(looked) => looked,
-        Err(error) => return Refused::client(&error).response(&app.config.agent),
+    let reading = match looked.await {
+        Ok(reading) => reading,
+        Err(refused) => return answer(&app, Err(refused)),
     };
-    let kind = form.media_type();
-    let read = hub.frames(log.after.saturating_add(1));
-    let ends = app.ends.clone();
-    let left = log.limit.unwrap_or(usize::MAX);
-    let state = (hub, read, form, ends, left);
-    let lines = stream::unfold(
-        state,
-        move |(hub, mut read, mut form, mut ends, left)| async move {
-            if left == 0 || !log.follow && read.position() > last {
-                return None;
-            }
-            let next = tokio::select! {
-                next = read.next() => next,
-                () = over(&mut ends) => return None,
-            };
-            let entry = next.ok().flatten()?;
-            if !log.follow && entry.position > last {
-                return None;
-            }
-            let line = form.line(&entry, &hub).await.ok()?;
-            Some((line, (hub, read, form, ends, left - 1)))
-        },
-    );
-    chunks(kind, lines)
+    let kind = reading.form.media_type();
+    let lines = stream::unfold(reading, |mut reading| async move {
+        let line = reading.next().await.transpose()?;
+        Some((line, reading))
+    });
+    cut::response(&app, kind, ("the log", caller.session()), lines)
 }
 
-pub(crate) async fn context(
-    State(app): State<Shared>,
-    Path(session): Path<String>,
-    caller: Caller,
-) -> Response {
+/// The log of a session on its way to a reader.
+struct Reading {
+    hub: Hub,
+    read: Frames,
+    form: Form,
+    ends: watch::Receiver<bool>,
+    /// The position at which the reader stops; `None` if it follows the log.
+    last: Option<u64>,
+    /// The entries that the reader still wants.
+    left: usize,
+}
+
+impl Reading {
+    /// Returns the next entry; `None` after the last. A log that cannot be read has no end: that is an error,
+    /// with its place.
+    async fn next(&mut self) -> Result<Option<Bytes>, Refused> {
+        let is_beyond = |position: u64| self.last.is_some_and(|last| position > last);
+        if self.left == 0 || is_beyond(self.read.position()) {
+            return Ok(None);
+        }
+        let at = self.read.position();
+        let next = tokio::select! {
+            next = self.read.next() => next,
+            () = over(&mut self.ends) => return Ok(None),
+        };
+        let unreadable = |error: Error| {
+            tracing::error!(session = self.hub.session(), at, %error, "a log cannot be read on");
+            Refused::unreadable(at)
+        };
+        let Some(entry) = next.map_err(unreadable)? else {
+            return Err(Refused::busy("a session that goes on"));
+        };
+        if self.last.is_some_and(|last| entry.position > last) {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let line = self
+            .form
+            .line(&entry, &self.hub)
+            .await
+            .map_err(unreadable)?;
+        Ok(Some(line))
+    }
+}
+
+pub(crate) async fn context(State(app): State<Shared>, caller: Caller) -> Response {
     let read = async {
-        let hub = enter(&app, &caller, &session).await?;
+        let hub = caller.look().await?;
         let text = hub.look(Session::context).await;
         let text = text.map_err(|error| Refused::client(&error))?;
         Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
@@ -123,13 +143,9 @@ pub(crate) async fn context(
     answer(&app, read.await)
 }
 
-pub(crate) async fn state(
-    State(app): State<Shared>,
-    Path(session): Path<String>,
-    caller: Caller,
-) -> Response {
+pub(crate) async fn state(State(app): State<Shared>, caller: Caller) -> Response {
     let read = async {
-        let hub = enter(&app, &caller, &session).await?;
+        let hub = caller.look().await?;
         let text = hub.look(describe).await;
         let text = text.map_err(|error| Refused::client(&error))?;
         Ok(Json(text).into_response())
@@ -165,13 +181,9 @@ fn describe(session: &Session) -> Json_ {
     })
 }
 
-pub(crate) async fn registry(
-    State(app): State<Shared>,
-    Path(session): Path<String>,
-    caller: Caller,
-) -> Response {
+pub(crate) async fn registry(State(app): State<Shared>, caller: Caller) -> Response {
     let read = async {
-        let hub = enter(&app, &caller, &session).await?;
+        let hub = caller.look().await?;
         let registry = hub.registry().await;
         let registry = registry.map_err(|error| Refused::client(&error))?;
         Ok(Json(registry.to_json()).into_response())
@@ -181,11 +193,11 @@ pub(crate) async fn registry(
 
 pub(crate) async fn value(
     State(app): State<Shared>,
-    Path((session, key)): Path<(String, String)>,
+    Path((_, key)): Path<(String, String)>,
     caller: Caller,
 ) -> Response {
     let read = async {
-        let hub = enter(&app, &caller, &session).await?;
+        let hub = caller.look().await?;
         let value = hub
             .expand(&key)
             .await

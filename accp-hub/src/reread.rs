@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// How often the hub looks whether a file has changed.
-const EVERY: Duration = Duration::from_secs(1);
+/// The hub looks no more often than this whether a file has changed.
+const EVERY: Duration = Duration::from_millis(200);
 
 /// A file of tokens or keys that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -17,8 +17,8 @@ pub struct AccessFileError {
     why: String,
 }
 
-/// What files say. [`get`](Self::get) reads them again if one has changed, and looks for that once a second
-/// at most.
+/// What files say. [`get`](Self::get) reads them again if one has changed, and looks for that five times a
+/// second at most.
 pub(crate) struct Reread<T> {
     files: Vec<PathBuf>,
     read: Reader<T>,
@@ -32,6 +32,8 @@ struct Held<T> {
     value: Arc<T>,
     stamps: Vec<Stamp>,
     looked: Instant,
+    /// How often the files were read again.
+    revision: u64,
 }
 
 /// What tells one version of a file from another.
@@ -81,7 +83,8 @@ impl<T> Reread<T> {
                 let files = &self.files;
                 match Held::new(files, &self.read) {
                     Ok(read) => {
-                        *held = read;
+                        let revision = held.revision + 1;
+                        *held = Held { revision, ..read };
                         tracing::info!(?files, "files were read again");
                     }
                     Err(why) => {
@@ -91,6 +94,13 @@ impl<T> Reread<T> {
             }
         }
         Arc::clone(&held.value)
+    }
+
+    /// Returns a number that goes up when the files say something else.
+    pub(crate) fn revision(&self) -> u64 {
+        self.get();
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.revision
     }
 }
 
@@ -102,6 +112,7 @@ impl<T> Held<T> {
             value: Arc::new(read()?),
             stamps,
             looked: Instant::now(),
+            revision: 0,
         })
     }
 }

@@ -17,8 +17,12 @@ use tokio::sync::OnceCell;
 
 use crate::answer::Refused;
 use crate::config::{Config, Numbering};
+use crate::rates::Rate;
 use kept::Kept;
 use leases::Leases;
+
+/// Who only looks, and begins no session.
+const NOBODY: &str = "nobody";
 
 /// The sessions of a hub, on a store that they share.
 pub struct Sessions {
@@ -30,6 +34,8 @@ pub struct Sessions {
     numbering: Numbering,
     creates: bool,
     most: usize,
+    /// New sessions of each caller.
+    begins: Rate,
     open: Mutex<HashMap<String, Slot>>,
 }
 
@@ -65,6 +71,7 @@ impl Sessions {
             numbering: config.numbering,
             creates: config.create,
             most: config.limits.sessions,
+            begins: Rate::new(f64::from(config.limits.sessions_per_minute) / 60.0, 60.0),
             open: Mutex::default(),
         })
     }
@@ -89,15 +96,22 @@ impl Sessions {
     }
 
     /// Returns a session, which is opened or begun if it has to be. `is_plain` says that who begins it
-    /// knows the draft alone. Refuses with [`Refused::there`] a session that another hub runs.
-    pub(crate) async fn get(&self, session: &str, is_plain: bool) -> Result<Hub, Refused> {
-        check_name(session)?;
+    /// knows the draft alone, and `by` who that is. Refuses with [`Refused::there`] a session that another
+    /// hub runs.
+    pub(crate) async fn get(
+        &self,
+        session: &str,
+        is_plain: bool,
+        by: &str,
+    ) -> Result<Hub, Refused> {
         if self.is_open(session) == Some(false) {
             // The process was halted for so long that another hub may have the session by now.
             self.renew().await?;
         }
         let cell = self.slot(session)?;
-        let hub = cell.get_or_try_init(|| self.begin(session, is_plain)).await;
+        let hub = cell
+            .get_or_try_init(|| self.begin(session, is_plain, by))
+            .await;
         if hub.is_err() {
             self.drop_unused(session, &cell);
         }
@@ -106,22 +120,25 @@ impl Sessions {
 
     /// Returns a session that is in the store.
     pub(crate) async fn existing(&self, session: &str) -> Result<Hub, Refused> {
-        check_name(session)?;
         if self.is_open(session).is_none() && !self.is_stored(session).await? {
             return Err(Refused::unknown_session());
         }
-        self.get(session, false).await
+        self.get(session, false, NOBODY).await
     }
 
     /// Returns the registry of a session, or the one that it would begin with.
     pub(crate) async fn registry(&self, session: &str) -> Result<Arc<Registry>, Refused> {
-        check_name(session)?;
-        if self.is_open(session).is_none() && !self.is_stored(session).await? {
+        if !self.has_begun(session).await? {
             return Ok(Arc::clone(&self.options.registry));
         }
-        let hub = self.get(session, false).await?;
+        let hub = self.get(session, false, NOBODY).await?;
         let registry = hub.registry().await;
         registry.map_err(|error| Refused::client(&error))
+    }
+
+    /// Returns whether a session has begun.
+    pub(crate) async fn has_begun(&self, session: &str) -> Result<bool, Refused> {
+        Ok(self.is_open(session).is_some() || self.is_stored(session).await?)
     }
 
     /// Returns the hub that runs a session of the store, if that is another.
@@ -152,10 +169,9 @@ impl Sessions {
         Ok(sides.into_iter().filter(|side| side.host).collect())
     }
 
-    /// Asks the store something, to see whether it is there.
-    pub(crate) async fn check(&self) -> Result<(), Refused> {
-        let asked = self.store.ask(|store| store.sides("").map(drop)).await;
-        asked.map_err(|error| Refused::store(&error))
+    /// Asks the store whether it is able to keep something.
+    pub(crate) async fn probe(&self) -> Result<(), StoreError> {
+        self.store.ask(|store| store.sides("").map(drop)).await
     }
 
     /// Returns how many sessions are in memory.
@@ -260,9 +276,14 @@ impl Sessions {
         }
     }
 
-    async fn begin(&self, session: &str, is_plain: bool) -> Result<Hub, Refused> {
-        if !self.creates && !self.is_stored(session).await? {
-            return Err(Refused::unknown_session());
+    async fn begin(&self, session: &str, is_plain: bool, by: &str) -> Result<Hub, Refused> {
+        if !self.is_stored(session).await? {
+            if !self.creates || by == NOBODY {
+                return Err(Refused::unknown_session());
+            }
+            if !self.begins.allows(by, 1.0) {
+                return Err(Refused::too_many_sessions());
+            }
         }
         if let Some(leases) = &self.leases {
             let taken = leases.take(&self.store, &self.side(session)).await;
@@ -305,7 +326,6 @@ impl Sessions {
         wanted: Wanted,
         dry_run: bool,
     ) -> Result<Plan, Refused> {
-        check_name(session)?;
         let (options, rules) = (self.options.clone(), self.rules.clone());
         let name = session.to_owned();
         let make = move |store: &mut dyn Store| match Plan::make(
@@ -385,18 +405,6 @@ impl Sessions {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Slot>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Names that a session may have that begins over a network: they stand in a URL and in a reference.
-fn check_name(session: &str) -> Result<(), Refused> {
-    let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if !session.is_empty() && session.len() <= 128 && session.chars().all(is_fine) {
-        Ok(())
-    } else {
-        Err(Refused::invalid(
-            "a session of 1 to 128 letters, digits, `_`, `-` and `.`",
-        ))
     }
 }
 

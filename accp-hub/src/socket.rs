@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 use std::future::{Future, ready};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use accp_client::{Link, REPLACED};
-use accp_runtime::Frame;
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
@@ -14,15 +13,16 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use futures_util::{SinkExt as _, StreamExt as _};
-use serde::Deserialize;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, interval_at, sleep_until, timeout, timeout_at};
 use tokio_tungstenite::tungstenite;
 use tracing::Instrument as _;
 
+use crate::access::Denied;
 use crate::answer::Refused;
-use crate::app::{App, Caller, Room, Shared, over};
+use crate::app::{self, App, Room, Shared};
 use crate::forward::{self, There};
+use crate::gate::{Asker, Caller, Named};
 use crate::metrics::{Up, add};
 use crate::spans;
 
@@ -33,27 +33,16 @@ const BUFFER: usize = 4 * 1024;
 /// Messages that a peer may send while its session is opened. What comes after them waits in the network.
 const EARLY: usize = 4;
 
-/// The query of a socket.
-#[derive(Debug, Deserialize)]
-pub(crate) struct In {
-    /// The session, for a peer whose first frame has no `sid`.
-    session: Option<String>,
-    /// The agent; the first frame has to be one of it.
-    agent: Option<String>,
-}
-
 pub(crate) async fn open(
     State(app): State<Shared>,
-    Query(within): Query<In>,
-    caller: Caller,
+    Query(named): Query<Named>,
+    asker: Asker,
     Extension(room): Extension<Room>,
     uri: Uri,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if let Some(session) = &within.session
-        && let Err(refused) = caller.check(session, within.agent.as_deref())
-    {
+    if let Err(refused) = asker.may_open(&named) {
         add(&app.metrics.denied);
         return refused.response(&app.config.agent);
     }
@@ -70,21 +59,37 @@ pub(crate) async fn open(
             socket,
             early: VecDeque::new(),
         };
+        let mut over = pin!(asker.clone().over());
         // A socket carries for as long as it is open, and does the rest for a moment: that has its memory
         // apart.
-        let end = match Box::pin(peer.greet(&within, &caller)).await {
-            Ok((link, hello, first)) => {
-                drop((uri, headers, within));
-                peer.carry(&caller, link, &hello, first).await
+        let greeted = Box::pin(peer.greet(&named, &asker));
+        let end = match until(over.as_mut(), greeted).await {
+            Ok((link, caller, first)) => {
+                drop((uri, headers, named, asker));
+                peer.carry(&caller, over.as_mut(), link, first).await
             }
-            Err(End::Elsewhere(hello, there, first)) => {
+            Err(End::Elsewhere(caller, there, first)) => {
                 let way = (&*there, &uri, &headers);
-                Box::pin(peer.pass_on(&hello, way, first)).await
+                let passed = Box::pin(peer.pass_on(&caller, way, first));
+                let passed = until(over.as_mut(), async { Ok::<End, End>(passed.await) });
+                passed.await.unwrap_or_else(|end| end)
             }
             Err(end) => end,
         };
         Box::pin(peer.close(end)).await;
     })
+}
+
+/// Does something for as long as the right of the peer holds.
+async fn until<T>(
+    over: Pin<&mut impl Future<Output = Denied>>,
+    work: impl Future<Output = Result<T, End>>,
+) -> Result<T, End> {
+    tokio::select! {
+        biased;
+        denied = over => Err(End::Refused(denied.into())),
+        done = work => done,
+    }
 }
 
 /// Why a socket ends.
@@ -96,7 +101,7 @@ enum End {
     /// The peer is refused, with an error frame and this reason.
     Refused(Refused),
     /// The hub at this address runs this session; the first frame is for that hub.
-    Elsewhere(Hello, String, String),
+    Elsewhere(Caller, String, String),
     /// Another link of the agent has opened.
     Replaced,
     /// Another hub has closed the socket in this way.
@@ -105,6 +110,14 @@ enum End {
     NotText,
     /// The session has ended, or the hub ends; the peer may come again.
     Restart,
+}
+
+/// What a socket has to do next.
+enum Turn {
+    /// A frame of the session goes out, if the link has not ended.
+    Down(Option<String>),
+    Up(Option<Result<Message, axum::Error>>),
+    Beat,
 }
 
 /// What has come while a socket is handed on.
@@ -130,7 +143,7 @@ struct Peer<'a> {
 
 impl Peer<'_> {
     /// Waits for the first frame, which has to be `sync:registry`, and opens the session.
-    async fn greet(&mut self, within: &In, caller: &Caller) -> Result<(Link, Hello, String), End> {
+    async fn greet(&mut self, named: &Named, asker: &Asker) -> Result<(Link, Caller, String), End> {
         let patience = Duration::from_secs(self.app.config.limits.header_seconds);
         let first = timeout(patience, self.socket.recv()).await;
         let first = match first.map_err(|_| End::Silent)? {
@@ -138,12 +151,10 @@ impl Peer<'_> {
             Some(Ok(Message::Binary(_))) => return Err(End::NotText),
             _ => return Err(End::Gone),
         };
-        let hello = Hello::read(&first, within).map_err(End::Refused)?;
-        let Hello { session, agent, .. } = &hello;
-        caller.check(session, Some(agent)).map_err(End::Refused)?;
-        let app = self.app;
-        let hub = self.during(app.sessions.get(session, hello.is_plain));
-        let linked = match hub.await? {
+        let (caller, is_plain) = asker.greet(named, &first).map_err(End::Refused)?;
+        caller.takes(1, first.len()).map_err(End::Refused)?;
+        let agent = caller.speaker().map_err(End::Refused)?;
+        let linked = match self.during(caller.open(is_plain)).await? {
             Ok(hub) => hub
                 .link(agent)
                 .await
@@ -151,10 +162,10 @@ impl Peer<'_> {
             Err(refused) => Err(refused),
         };
         match linked {
-            Ok(link) => Ok((link, hello, first)),
+            Ok(link) => Ok((link, caller, first)),
             Err(Refused {
                 there: Some(there), ..
-            }) => Err(End::Elsewhere(hello, there, first)),
+            }) => Err(End::Elsewhere(caller, there, first)),
             Err(refused) => Err(End::Refused(refused)),
         }
     }
@@ -203,13 +214,13 @@ impl Peer<'_> {
     /// Opens a socket of the hub that runs the session, and carries messages to it and back.
     async fn pass_on(
         &mut self,
-        hello: &Hello,
+        caller: &Caller,
         (there, uri, headers): (&str, &Uri, &HeaderMap),
         first: String,
     ) -> End {
-        let there = forward::socket(self.app, &hello.session, there, uri, headers);
+        let there = forward::socket(self.app, caller.session(), there, uri, headers);
         match self.during(there).await {
-            Ok(Ok(there)) => self.hand_on(&hello.agent, there, first).await,
+            Ok(Ok(there)) => self.hand_on(caller, there, first).await,
             Ok(Err(refused)) => End::Refused(refused),
             Err(end) => end,
         }
@@ -217,10 +228,10 @@ impl Peer<'_> {
 
     /// Carries messages to another hub and back. That hub asks for signs of life, checks the token and
     /// counts frames; pings of the protocol below do not reach it.
-    async fn hand_on(&mut self, agent: &str, mut there: There, first: String) -> End {
+    async fn hand_on(&mut self, caller: &Caller, mut there: There, first: String) -> End {
         let silence = 3 * Duration::from_secs(self.app.config.heartbeat.max(1));
         let mut ends = self.app.ends.clone();
-        let mut ends = pin!(over(&mut ends));
+        let mut ends = pin!(app::over(&mut ends));
         let mut silent = Instant::now() + silence;
         if !takes(there.send(tungstenite::Message::text(first))).await {
             return End::Restart;
@@ -250,7 +261,7 @@ impl Peer<'_> {
                 }
                 Came::Peer(Some(Ok(Message::Binary(_)))) => return End::NotText,
                 Came::Peer(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => {
-                    self.app.rates.wait(agent).await;
+                    caller.waits(0).await;
                 }
                 Came::Peer(Some(Ok(Message::Close(_)) | Err(_)) | None) => {
                     let _ = timeout(PATIENCE, there.close(None)).await;
@@ -289,61 +300,52 @@ impl Peer<'_> {
     async fn carry(
         &mut self,
         caller: &Caller,
+        mut over: Pin<&mut impl Future<Output = Denied>>,
         mut link: Link,
-        hello: &Hello,
         first: String,
     ) -> End {
         let heartbeat = Duration::from_secs(self.app.config.heartbeat.max(1));
-        let agent = &hello.agent;
         let mut heard = Instant::now();
         let mut ends = self.app.ends.clone();
         // One timer and one watch for all turns.
-        let mut ends = pin!(over(&mut ends));
+        let mut ends = pin!(app::over(&mut ends));
         let mut beat = pin!(sleep_until(heard + heartbeat));
         if !link.send(first).await {
             return End::Restart;
         }
         add(&self.app.metrics.received);
         loop {
-            tokio::select! {
-                frame = link.recv() => {
-                    let Some(frame) = frame else {
-                        return if link.has_ended() { End::Restart } else { End::Replaced };
+            let turn = async {
+                tokio::select! {
+                    frame = link.recv() => Turn::Down(frame),
+                    message = self.recv() => Turn::Up(message),
+                    () = beat.as_mut() => Turn::Beat,
+                }
+            };
+            let turn = tokio::select! {
+                // The right is asked for again before each frame.
+                biased;
+                denied = over.as_mut() => return End::Refused(denied.into()),
+                () = ends.as_mut() => return End::Restart,
+                turn = turn => turn,
+            };
+            let done = match turn {
+                Turn::Down(None) => {
+                    return if link.has_ended() {
+                        End::Restart
+                    } else {
+                        End::Replaced
                     };
-                    if !self.send(frame, &mut link).await {
-                        return End::Silent;
-                    }
                 }
-                message = self.recv() => {
+                Turn::Down(Some(frame)) => until(over.as_mut(), self.send(frame, &mut link)).await,
+                Turn::Up(message) => {
                     heard = Instant::now();
-                    match message {
-                        Some(Ok(Message::Text(text))) => {
-                            add(&self.app.metrics.received);
-                            self.app.rates.wait(agent).await;
-                            let span = spans::frame(&hello.session, agent);
-                            if !link.send(text.to_string()).instrument(span).await {
-                                return End::Restart;
-                            }
-                        }
-                        Some(Ok(Message::Binary(_))) => return End::NotText,
-                        // A ping is answered, so it counts as a frame does.
-                        Some(Ok(Message::Ping(_) | Message::Pong(_))) => {
-                            self.app.rates.wait(agent).await;
-                        }
-                        Some(Ok(Message::Close(_)) | Err(_)) | None => return End::Gone,
-                    }
+                    until(over.as_mut(), take(self.app, caller, &link, message)).await
                 }
-                () = beat.as_mut() => {
+                Turn::Beat => {
                     let now = Instant::now();
                     if now.duration_since(heard) >= 2 * heartbeat {
                         return End::Silent;
-                    }
-                    // The token may have been withdrawn.
-                    match self.app.access.identify(caller.token.as_deref()).await {
-                        Ok(identity) if identity == caller.identity => {}
-                        Ok(_) => return End::Refused(crate::Denied::Token.into()),
-                        Err(crate::Denied::Unavailable) => {}
-                        Err(denied) => return End::Refused(denied.into()),
                     }
                     // Each ping leaves the peer a whole heartbeat for its answer.
                     let next = if now.duration_since(heard) >= heartbeat {
@@ -353,23 +355,27 @@ impl Peer<'_> {
                         heard + heartbeat
                     };
                     beat.as_mut().reset(next);
+                    Ok(())
                 }
-                () = ends.as_mut() => return End::Restart,
+            };
+            if let Err(end) = done {
+                return end;
             }
         }
     }
 
-    /// Sends a frame, and those that are there already. Returns false if the peer does not take them.
-    async fn send(&mut self, frame: String, link: &mut Link) -> bool {
+    /// Sends a frame, and those that are there already, if the peer takes them.
+    async fn send(&mut self, frame: String, link: &mut Link) -> Result<(), End> {
         let mut next = Some(frame);
         while let Some(frame) = next {
             if !takes(self.socket.feed(Message::Text(frame.into()))).await {
-                return false;
+                return Err(End::Silent);
             }
             add(&self.app.metrics.sent);
             next = link.try_recv();
         }
-        takes(self.socket.flush()).await
+        let flushed = takes(self.socket.flush()).await;
+        flushed.then_some(()).ok_or(End::Silent)
     }
 
     async fn close(mut self, end: End) {
@@ -424,39 +430,28 @@ impl Peer<'_> {
     }
 }
 
-/// What the first frame of a socket says of the peer.
-struct Hello {
-    session: String,
-    agent: String,
-    /// True if the peer knows the draft alone: it says nothing of our log.
-    is_plain: bool,
-}
-
-impl Hello {
-    fn read(text: &str, within: &In) -> Result<Self, Refused> {
-        let frame = Frame::parse(text)?;
-        if (&*frame.intent, &*frame.operation) != ("sync", "registry") {
-            return Err(Refused::invalid(
-                "sync:registry as the first frame (draft section 11.2)",
-            ));
+/// Hands what has come from the peer to the session, when its rate allows that.
+async fn take(
+    app: &App,
+    caller: &Caller,
+    link: &Link,
+    message: Option<Result<Message, axum::Error>>,
+) -> Result<(), End> {
+    match message {
+        Some(Ok(Message::Text(text))) => {
+            add(&app.metrics.received);
+            caller.waits(text.len()).await;
+            let agent = caller.speaker().map_err(End::Refused)?;
+            let span = spans::frame(caller.session(), agent);
+            let sent = link.send(text.to_string()).instrument(span).await;
+            sent.then_some(()).ok_or(End::Restart)
         }
-        let envelope = frame.envelope()?;
-        let named = envelope.session_id.as_deref();
-        let session = within.session.as_deref().or(named).ok_or_else(|| {
-            Refused::invalid("the session: `sid` in the metadata, or `?session=` in the URL")
-        })?;
-        if within
-            .agent
-            .as_deref()
-            .is_some_and(|agent| agent != frame.agent)
-        {
-            return Err(crate::Denied::Agent.into());
+        Some(Ok(Message::Binary(_))) => Err(End::NotText),
+        // A ping is answered, so it counts as a frame does.
+        Some(Ok(Message::Ping(_) | Message::Pong(_))) => {
+            caller.waits(0).await;
+            Ok(())
         }
-        let extra = ["pos", "n", "ext"];
-        Ok(Self {
-            session: session.to_owned(),
-            agent: frame.agent.to_string(),
-            is_plain: extra.iter().all(|key| frame.get(key).is_none()),
-        })
+        Some(Ok(Message::Close(_)) | Err(_)) | None => Err(End::Gone),
     }
 }

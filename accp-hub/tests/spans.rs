@@ -190,7 +190,7 @@ async fn a_span_says_who_did_what_and_no_payload() {
     assert_eq!(posts[0]["otel.name"], "POST /accp/v1/frames");
     let reads = ears.of("/accp/v1/sessions/{session}/state");
     assert_eq!(row(&reads[0]), "200 lunch dev ");
-    assert_eq!(row(&reads[1]), "403   ");
+    assert_eq!(row(&reads[1]), "403   denied");
     let sockets = ears.of("/accp/v1/ws");
     assert!(
         sockets.iter().any(|span| row(span) == " lunch dev "),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use accp_client::{Agent, Error, Hub};
-use accp_mcp::{Service, Settings};
+use accp_mcp::{Principal, Service, Settings, TrustPath};
 use accp_runtime::profiles::{ChatDone, ChatReq, ScheduleDone, ScheduleReq};
 use accp_runtime::session::Options;
 use accp_runtime::{AgentId, Registry};
@@ -45,21 +45,21 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(accp_mcp::serve_stdio(agent).await?);
     }
     let sessions = Arc::new(Mutex::new(BTreeMap::<String, (Hub, Agent)>::new()));
-    let agents = move |session: String, agent: String| {
+    let agents = move |who: Principal| {
         let sessions = Arc::clone(&sessions);
         async move {
             let mut sessions = sessions.lock().await;
-            if let Some((hub, _)) = sessions.get(&session) {
-                return hub.agent(&agent);
+            if let Some((hub, _)) = sessions.get(who.session()) {
+                return hub.agent(who.agent());
             }
-            let opened = open(&session).await?;
-            let entered = opened.0.agent(&agent);
-            sessions.insert(session, opened);
+            let opened = open(who.session()).await?;
+            let entered = opened.0.agent(who.agent());
+            sessions.insert(who.session().to_owned(), opened);
             entered
         }
     };
     let service = Service::new(agents, Settings::default());
-    let app = axum::Router::new().nest_service("/mcp", service);
+    let app = axum::Router::new().nest_service("/mcp", TrustPath::new(service));
     let port: u16 = first.parse()?;
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
     println!("http://{}/mcp/lunch/dev", listener.local_addr()?);

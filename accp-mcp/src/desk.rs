@@ -80,6 +80,7 @@ impl Desk {
                 // A frame that nobody marks stays due, and comes again when the agent is opened anew.
                 let ended = async {
                     if let Ok(mut frames) = end {
+                        // An error ends this, too: the agent is gone.
                         while let Ok(Some(_)) = frames.next().await {}
                     }
                 };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use accp_client::Agents;
+use accp_client::{Agents, Principal};
 use http::{Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::combinators::BoxBody;
@@ -16,6 +16,9 @@ use http_body_util::{BodyExt as _, Full};
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 
 use crate::desks::Desks;
+
+/// The header that names a session of MCP.
+const SESSION: &str = "mcp-session-id";
 
 /// Settings of a [`Service`].
 #[derive(Debug, Clone)]
@@ -49,11 +52,14 @@ impl Default for Settings {
     }
 }
 
-/// The MCP servers of all agents, over streamable HTTP: the last two parts of the path are the session
-/// and the agent, as in `/mcp/lunch/dev`. A service of tower, for axum's `Router::nest_service`.
+/// The MCP servers of all agents, over streamable HTTP: a service of tower, for axum's
+/// `Router::nest_service`.
 ///
-/// It serves the revisions of MCP with sessions, up to 2025-11-25, and 2026-07-28 without. Who may enter
-/// as which agent is for the caller to decide, before a request comes here.
+/// It serves the revisions of MCP with sessions, up to 2025-11-25, and 2026-07-28 without. A request is for
+/// the agent of the [`Principal`] in its extensions, which a gate puts there that has checked who asks; a
+/// session of MCP is known to the principal alone for which it was begun. [`TrustPath`](crate::TrustPath)
+/// reads the principal from the path, for servers where everybody may be anybody. An agent is opened when
+/// a client begins to use it: a request that is refused opens none.
 pub struct Service<A> {
     desks: Arc<Desks<A>>,
 }
@@ -85,40 +91,25 @@ impl<A: Agents> Service<A> {
         B::Error: fmt::Display,
         B::Data: Send,
     {
-        let Some((session, agent)) = parts(request.uri().path()) else {
-            return refused("a path that ends with the session and the agent: /lunch/dev");
+        let Some(who) = request.extensions().get::<Principal>().cloned() else {
+            return refused("the session and the agent in the path: /mcp/lunch/dev");
         };
-        match self.desks.endpoint(&session, &agent).await {
-            Ok(endpoint) => endpoint.handle(request).await,
-            Err(error) => {
-                tracing::info!(session, agent, %error, "an agent cannot be opened for MCP");
-                refused("a session and an agent that are there")
-            }
+        if !matches!(request.uri().path(), "" | "/") {
+            return refused("a path that ends with the session and the agent: /mcp/lunch/dev");
         }
-    }
-}
-
-/// Reads the session and the agent from the end of a path.
-fn parts(path: &str) -> Option<(String, String)> {
-    let mut parts = path.trim_end_matches('/').rsplit('/');
-    let (agent, session) = (decode(parts.next()?)?, decode(parts.next()?)?);
-    (!agent.is_empty() && !session.is_empty()).then_some((session, agent))
-}
-
-/// Reads a part of a path.
-fn decode(part: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
+        let place = self.desks.place(&who);
+        // The client names the session that it has; another name in the answer is that of a new one.
+        let named = request.headers().get(SESSION).cloned();
+        let response = place.endpoint().handle(request).await;
+        let begun = response.headers().get(SESSION);
+        if let Some(begun) = begun.filter(|begun| named.as_ref() != Some(*begun))
+            && let Ok(begun) = begun.to_str()
+        {
+            place.begins(begun).await;
         }
-        let digits = [rest.next()?, rest.next()?];
-        let digits = std::str::from_utf8(&digits).ok()?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        self.desks.leave(&who, place);
+        response
     }
-    String::from_utf8(bytes).ok()
 }
 
 fn refused(expected: &'static str) -> Response<BoxBody<bytes::Bytes, Infallible>> {

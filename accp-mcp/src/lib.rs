@@ -33,13 +33,14 @@ mod fault;
 mod http;
 mod instructions;
 mod resources;
+mod seat;
 mod server;
 mod show;
 mod stdio;
 mod tools;
 mod watch;
 
-pub use accp_client::Agents;
+pub use accp_client::{Agents, Principal, TrustPath};
 pub use bridge::Bridge;
 pub use context::{serve_context_on, serve_context_stdio};
 pub use error::Error;

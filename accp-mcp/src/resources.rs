@@ -31,20 +31,20 @@ impl From<accp_client::Error> for Missing {
     }
 }
 
-fn base(desk: &Desk) -> String {
-    format!("accp://session/{}", encode(&desk.session))
+fn base(session: &str) -> String {
+    format!("accp://session/{}", encode(session))
 }
 
 /// Returns whether a client may watch this resource: it has one address, and changes.
-pub(crate) fn is_watched(desk: &Desk, uri: &str) -> bool {
-    let base = base(desk);
+pub(crate) fn is_watched(session: &str, uri: &str) -> bool {
+    let base = base(session);
     let path = uri.strip_prefix(&*base).unwrap_or_default();
     matches!(path, "/context" | "/hot" | "/warm")
 }
 
 /// Returns the resources that have one address.
 pub(crate) fn list(desk: &Desk) -> Vec<Resource> {
-    let base = base(desk);
+    let base = base(&desk.session);
     let resource = |path: &str, name: &str, words: &str, kind: &str| {
         Resource::new(format!("{base}/{path}"), name)
             .with_description(words)
@@ -72,7 +72,7 @@ pub(crate) fn list(desk: &Desk) -> Vec<Resource> {
 
 /// Returns the families of resources.
 pub(crate) fn templates(desk: &Desk) -> Vec<ResourceTemplate> {
-    let base = base(desk);
+    let base = base(&desk.session);
     vec![
         ResourceTemplate::new(format!("{base}/frames/{{position}}"), "frame")
             .with_description("The frame at a position of the log, the first being 1")
@@ -91,7 +91,7 @@ pub(crate) async fn read(desk: &Desk, uri: &str) -> Result<ResourceContents, Mis
         return Ok(text(registry.to_json().to_string(), JSON));
     }
     let unknown = || Missing::Unknown(format!("there is no resource {uri}"));
-    let base = base(desk);
+    let base = base(&desk.session);
     let path = uri
         .strip_prefix(&*base)
         .and_then(|path| path.strip_prefix('/'));

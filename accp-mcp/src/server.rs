@@ -13,28 +13,32 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use crate::desk::Desk;
+use crate::seat::Seat;
 use crate::watch::Watches;
 use crate::{answer, calls, instructions, resources, tools};
 
-/// A server for one client. Several may share a desk.
+/// A server for one client. Several may share a seat.
 pub(crate) struct Server {
-    desk: Arc<Desk>,
+    seat: Arc<Seat>,
     watches: Watches,
 }
 
 impl Server {
-    pub(crate) fn new(desk: Arc<Desk>) -> Self {
+    pub(crate) fn new(seat: Arc<Seat>) -> Self {
         Self {
-            desk,
+            seat,
             watches: Watches::default(),
         }
     }
 
+    async fn desk(&self) -> Result<Arc<Desk>, ErrorData> {
+        self.seat.desk().await.map_err(|error| ended(&error))
+    }
+
     /// Returns what the server says of itself, with instructions for the model.
     async fn introduction(&self) -> Result<ServerConfig, ErrorData> {
-        let text = instructions::write(&self.desk)
-            .await
-            .map_err(|error| ended(&error))?;
+        let text = instructions::write(&*self.desk().await?).await;
+        let text = text.map_err(|error| ended(&error))?;
         Ok(self.get_info().with_instructions(text))
     }
 }
@@ -98,8 +102,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let args = request.arguments.unwrap_or_default();
+        let desk = self.desk().await?;
         let answer = tokio::select! {
-            answer = calls::call(&self.desk, &request.name, &args) => answer,
+            answer = calls::call(&desk, &request.name, &args) => answer,
             // The client does not wait for the result any more.
             () = context.ct.cancelled() => {
                 return Err(ErrorData::internal_error("the call was cancelled", None));
@@ -122,9 +127,8 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Ok(ListResourcesResult::with_all_items(resources::list(
-            &self.desk,
-        )))
+        let desk = self.desk().await?;
+        Ok(ListResourcesResult::with_all_items(resources::list(&desk)))
     }
 
     async fn list_resource_templates(
@@ -132,7 +136,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let all = resources::templates(&self.desk);
+        let all = resources::templates(&*self.desk().await?);
         Ok(ListResourceTemplatesResult::with_all_items(all))
     }
 
@@ -141,7 +145,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let contents = resources::read(&self.desk, &request.uri).await;
+        let contents = resources::read(&*self.desk().await?, &request.uri).await;
         Ok(ReadResourceResult::new(vec![contents.map_err(missing)?]).into())
     }
 
@@ -150,11 +154,12 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if !resources::is_watched(&self.desk, &request.uri) {
+        if !resources::is_watched(self.seat.session(), &request.uri) {
             let text = format!("{} is no resource that changes", request.uri);
             return Err(ErrorData::resource_not_found(text, None));
         }
-        let watched = self.watches.add(&self.desk, request.uri, context.peer);
+        let desk = self.desk().await?;
+        let watched = self.watches.add(&desk, request.uri, context.peer);
         watched.await.map_err(|error| ended(&error))
     }
 
@@ -173,14 +178,14 @@ impl ServerHandler for Server {
     ) -> Option<SubscriptionFilter> {
         let mut accepted = SubscriptionFilter::new();
         let watched = requested.resource_subscriptions.iter().flatten();
-        let watched = watched.filter(|uri| resources::is_watched(&self.desk, uri));
+        let watched = watched.filter(|uri| resources::is_watched(self.seat.session(), uri));
         accepted.resource_subscriptions = Some(watched.cloned().collect());
         Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let wanted = context.accepted().resource_subscriptions.clone();
-        crate::watch::listen(&self.desk, wanted.unwrap_or_default(), &context)
+        crate::watch::listen(&*self.desk().await?, wanted.unwrap_or_default(), &context)
             .await
             .map_err(|error| ended(&error))
     }

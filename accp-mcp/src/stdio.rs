@@ -1,11 +1,13 @@
 //! An agent over the standard streams of this process, or over any pipe.
 
+use std::sync::Arc;
+
 use accp_client::Agent;
 use rmcp::service::serve_server;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::Error;
-use crate::desk::Desk;
+use crate::seat::Seat;
 use crate::server::Server;
 
 /// Serves an agent over standard input and output, until the client closes them. Nothing else may write
@@ -27,8 +29,8 @@ pub async fn serve_on(
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), Error> {
-    let desk = Desk::new(agent).await?;
-    let running = serve_server(Server::new(desk), (read, write)).await;
+    let seat = Arc::new(Seat::of(agent).await?);
+    let running = serve_server(Server::new(seat), (read, write)).await;
     let running = running.map_err(|error| Error::Mcp(error.to_string()))?;
     let ended = running.waiting().await;
     ended

@@ -29,7 +29,15 @@ impl Watches {
         let mut frames = desk.agent.frames(last + 1);
         let told = uri.clone();
         let task = tokio::spawn(async move {
-            while let Ok(Some(_)) = frames.next().await {
+            loop {
+                match frames.next().await {
+                    Ok(Some(_)) => {}
+                    Ok(None) => return,
+                    Err(error) => {
+                        tracing::error!(uri = told, %error, "a resource is watched no longer");
+                        return;
+                    }
+                }
                 let changed = ResourceUpdatedNotificationParam::new(told.clone());
                 if peer.notify_resource_updated(changed).await.is_err() {
                     return;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use accp_client::Error;
-use accp_mcp::{Service, Settings};
+use accp_mcp::{Principal, Service, Settings, TrustPath};
 use rmcp::model::{ProtocolVersion, SubscribeRequestParams};
 use rmcp::service::{ClientLifecycleMode, serve_client, serve_client_with_lifecycle};
 use rmcp::transport::streamable_http_client::{
@@ -22,17 +22,18 @@ async fn serve() -> (String, Arc<AtomicUsize>) {
     let hub = hub().await;
     let opened = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&opened);
-    let agents = move |session: String, agent: String| {
+    let agents = move |who: Principal| {
         let hub = hub.clone();
         count.fetch_add(1, Ordering::Relaxed);
         async move {
-            match &*session {
-                "lunch" => hub.agent(&agent),
+            match who.session() {
+                "lunch" => hub.agent(who.agent()),
                 _ => Err(Error::Ended("there is no such session".to_owned())),
             }
         }
     };
-    let app = axum::Router::new().nest_service("/mcp", Service::new(agents, Settings::default()));
+    let service = TrustPath::new(Service::new(agents, Settings::default()));
+    let app = axum::Router::new().nest_service("/mcp", service);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, app).await });

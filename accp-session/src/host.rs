@@ -138,6 +138,7 @@ impl Host {
         now: Time,
     ) -> Result<Self, RestoreError> {
         let mut side = Side::new(options, MemberId::HOST, stored.epoch, now);
+        side.hold_epoch();
         let mut gate = Gate::default();
         if let Some(snapshot) = &stored.snapshot {
             let (numbers, _) = side.restore(snapshot)?;

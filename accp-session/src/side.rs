@@ -73,6 +73,8 @@ pub(crate) struct Side {
     pub transfers: Transfers,
     /// The number of the last value that this side has put.
     pub last_put: u64,
+    /// The epoch of this side, until it is committed with the first id.
+    epoch: Option<u32>,
     /// Positions of frames that wait to be handled.
     due: BTreeSet<u64>,
     /// Cancel tokens, by the chain of their frame and the chain of its cause.
@@ -100,6 +102,7 @@ impl Side {
             again: 0,
             transfers,
             last_put: 0,
+            epoch: None,
             due: BTreeSet::new(),
             tokens: BTreeMap::new(),
             schedule: Schedule::default(),
@@ -107,6 +110,12 @@ impl Side {
         };
         side.batch.get().epoch = Some(side.mids.epoch()).filter(|new| *new > epoch);
         side
+    }
+
+    /// Commits the epoch of this side with its first id and not before, so that who only looks at a session
+    /// writes nothing.
+    pub(crate) fn hold_epoch(&mut self) {
+        self.epoch = self.batch.get().epoch.take();
     }
 
     /// Returns the number of this side.
@@ -138,7 +147,7 @@ impl Side {
     fn make_mid(&mut self, next: fn(&mut MidSource) -> Option<Mid>) -> Result<Mid, SendError> {
         let epoch = self.mids.epoch();
         let mid = next(&mut self.mids);
-        if self.mids.epoch() != epoch {
+        if self.mids.epoch() != epoch || self.epoch.take().is_some() {
             self.batch.get().epoch = Some(self.mids.epoch());
         }
         mid.ok_or(SendError::IdsUsedUp)

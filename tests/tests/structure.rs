@@ -9,6 +9,8 @@ mod arrows;
 mod circles;
 #[path = "structure/documents.rs"]
 mod documents;
+#[path = "structure/doors.rs"]
+mod doors;
 #[path = "structure/imports.rs"]
 mod imports;
 #[path = "structure/lines.rs"]

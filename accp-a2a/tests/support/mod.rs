@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use a2a::{JsonRpcError, JsonRpcResponse, Message, Part, Role, Task, TaskState};
 use a2a::{SendMessageConfiguration, SendMessageRequest, SendMessageResponse, StreamResponse};
-use accp_a2a::{Agents, Config, router};
+use accp_a2a::{Agents, Config, Principal, TrustPath, router};
 use accp_client::{Agent, Error, Hub};
 use accp_runtime::session::{Options, Rules, Scope};
 use accp_runtime::{AgentId, Registry};
@@ -24,7 +24,8 @@ use tokio::task::JoinHandle;
 struct Only(String, Agent);
 
 impl Agents for Only {
-    async fn agent(&self, session: &str, agent: &str) -> Result<Agent, Error> {
+    async fn agent(&self, who: &Principal) -> Result<Agent, Error> {
+        let (session, agent) = (who.session(), who.agent());
         if session == self.0 && agent == self.1.name() {
             Ok(self.1.clone())
         } else {
@@ -64,7 +65,7 @@ impl House {
         let base = format!("http://{}/a2a", listener.local_addr().expect("an address"));
         let only = Only(session.to_owned(), guest.clone());
         let routes = router(Config::new(&base), only);
-        let app = axum::Router::new().nest("/a2a", routes);
+        let app = axum::Router::new().nest_service("/a2a", TrustPath::new(routes));
         let server = tokio::spawn(async move {
             axum::serve(listener, app).await.expect("it serves");
         });

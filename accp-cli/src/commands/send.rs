@@ -6,7 +6,7 @@ use accp_runtime::Frame;
 use crate::hub::{Hub, HubArgs};
 use crate::outcome::{Outcome, Verdict};
 use crate::output::{Output, note};
-use crate::words::twin;
+use crate::words::{printable, twin};
 
 /// Send a frame to a running hub
 ///
@@ -47,7 +47,7 @@ pub(crate) struct AskArgs {
 /// Runs `accp send`.
 pub(crate) fn send(args: &SendArgs) -> Outcome {
     match Hub::new(&args.hub).post(&args.frame, None)? {
-        Some(answer) => Output::print(format!("{answer}\n").as_bytes())?,
+        Some(answer) => Output::print(format!("{}\n", printable(&answer)).as_bytes())?,
         None => note("the hub says nothing: the frame has expired, or its chain was cancelled"),
     }
     Ok(Verdict::Fine)
@@ -71,7 +71,7 @@ pub(crate) fn ask(args: &AskArgs) -> Outcome {
         } else if args.words {
             out.line(twin(answer, Registry::shared()))?;
         } else {
-            out.line(answer)?;
+            out.line(printable(answer))?;
         }
     }
     out.finish()?;

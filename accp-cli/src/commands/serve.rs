@@ -180,7 +180,7 @@ fn with_others(server: Server, has_tokens: bool, public: Option<&str>) -> Server
     let agents = server.agents();
     let url = public.map_or_else(|| server.url(), str::to_owned);
     let a2a = accp_a2a::Config::new(format!("{}/a2a", url.trim_end_matches('/')));
-    let a2a = axum::Router::new().nest("/a2a", accp_a2a::router(a2a, agents.clone()));
+    let a2a = accp_a2a::router(a2a, agents.clone());
     server
         .mount("/mcp", accp_mcp::Service::new(agents, settings))
         .mount("/a2a", a2a)

@@ -5,7 +5,7 @@ use accp_registry::Registry;
 use crate::hub::{Hub, HubArgs};
 use crate::outcome::{Outcome, Verdict};
 use crate::output::Output;
-use crate::words::twin;
+use crate::words::{printable, twin};
 
 /// Print the frames of a session on a running hub, as they come
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         if args.words {
             out.line(twin(frame, Registry::shared()))?;
         } else {
-            out.line(frame)?;
+            out.line(printable(frame))?;
         }
         out.finish().map(drop)
     })?;

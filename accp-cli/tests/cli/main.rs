@@ -18,6 +18,7 @@ mod explain;
 mod export;
 mod fix;
 mod formats;
+mod gate;
 mod generated;
 mod grammar;
 mod hub;

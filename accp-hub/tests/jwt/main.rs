@@ -6,7 +6,7 @@ mod signer;
 use std::fs;
 use std::path::Path;
 
-use accp_hub::{Access, AnyOf, Config, Denied, Identity, Jwt, Tokens};
+use accp_hub::{Access, AnyOf, Config, Denied, Jwt, Tokens};
 use common::{Running, frame};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -55,10 +55,16 @@ async fn tokens_of_another_library_say_who_the_caller_is() {
             .expect("a token")
             .to_owned()
     };
-    let dev = Identity::agent("dev", ["lunch", "team-*"]);
+    let known = async |token: &str| {
+        let known = jwt.identify(Some(token)).await?;
+        assert_eq!(known.check("lunch", Some("dev")), Ok(()));
+        assert_eq!(known.check("team-7", Some("dev")), Ok(()));
+        assert_eq!(known.check("lunch", Some("eve")), Err(Denied::Agent));
+        known.check("other", Some("dev")).or(Err(Denied::Session))
+    };
     for name in ["RS256", "ES256", "EdDSA"] {
         let token = token(name);
-        assert_eq!(jwt.identify(Some(&token)).await, Ok(dev.clone()), "{name}");
+        assert_eq!(known(&token).await, Err(Denied::Session), "{name}");
         // One character of each part is another.
         let ends = token.match_indices('.').map(|(at, _)| at - 2);
         for at in ends.chain([token.len() - 5]) {
@@ -96,10 +102,9 @@ async fn signatures_that_a_stranger_can_make_are_refused() {
         );
     };
     let valid = ours.sign(&claims());
-    assert_eq!(
-        jwt.identify(Some(&valid)).await,
-        Ok(Identity::agent("dev", ["lunch"]))
-    );
+    let known = jwt.identify(Some(&valid)).await.expect("a token");
+    assert_eq!(known.check("lunch", Some("dev")), Ok(()));
+    assert!(known.ends().is_some(), "it ends with its `exp`");
 
     // No signature at all, however it is spelt.
     for alg in ["none", "None", "NONE", ""] {
@@ -162,6 +167,11 @@ async fn claims_that_do_not_let_the_caller_in_say_why() {
         (with("nbf", json!(now + 60)), "(`nbf`)"),
         (with("nbf", json!([now])), "JSON object"),
         (with("iss", json!("https://evil.example")), "(`iss`)"),
+        (
+            with("iss", json!(["https://evil.example", ISSUER])),
+            "(`iss`)",
+        ),
+        (with("iss", json!([ISSUER])), "(`iss`)"),
         (with("iss", json!(7)), "with `iss`"),
         (without("iss"), "with `iss`"),
         (with("aud", json!("other")), "(`aud`)"),
@@ -215,10 +225,10 @@ async fn claims_that_do_not_let_the_caller_in_say_why() {
     );
     let named = anywhere.with_claims("agent", "rooms");
     let claims = json!({"agent": "cook", "rooms": ["kitchen"], "exp": now + 600});
-    assert_eq!(
-        named.identify(Some(&ours.sign(&claims))).await,
-        Ok(Identity::agent("cook", ["kitchen"]))
-    );
+    let cook = named.identify(Some(&ours.sign(&claims))).await;
+    let cook = cook.expect("a token");
+    assert_eq!(cook.check("kitchen", Some("cook")), Ok(()));
+    assert_eq!(cook.check("lunch", None), Err(Denied::Session));
 }
 
 #[test]

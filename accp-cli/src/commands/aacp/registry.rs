@@ -12,6 +12,7 @@ use super::vocabulary::{VocabularyArgs, faulty, read_up_to};
 use crate::choices::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
+use crate::words::printable;
 
 /// The most bytes of a document that is imported. An export has no limit; its `entries` can be split.
 const DOCUMENT_BYTES: u64 = 256 << 20;
@@ -168,13 +169,6 @@ fn list(args: &Args) -> Outcome {
     }
     out.finish()?;
     end
-}
-
-/// Returns the text without characters that a terminal would act on, or not show.
-fn printable(text: &str) -> String {
-    let is_shown = |c: char| matches!(c, '\'' | '"' | '\\') || c.escape_debug().len() == 1;
-    let shown = |c| if is_shown(c) { c } else { '\u{fffd}' };
-    text.chars().map(shown).collect()
 }
 
 fn show(args: &Args, key: &KeyArgs) -> Outcome {

@@ -1,11 +1,18 @@
 //! What the hub writes to stderr of itself.
 
+use std::fmt::Debug;
+
 use clap::ValueEnum;
 use tracing::Level;
+use tracing::field::Field;
+use tracing_subscriber::field::MakeExt as _;
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{self, format};
 use tracing_subscriber::layer::{Layer, SubscriberExt as _};
 use tracing_subscriber::registry::Registry;
+
+use crate::words::printable;
 
 /// The options of the log.
 #[derive(Debug, clap::Args)]
@@ -55,7 +62,10 @@ impl LogArgs {
             .with_target("accp", level);
         let lines = fmt::layer::<Registry>().with_writer(std::io::stderr);
         let lines = match self.log {
-            Form::Text => lines.with_ansi(false).boxed(),
+            Form::Text => {
+                let fields = format::debug_fn(field).delimited(" ");
+                lines.with_ansi(false).fmt_fields(fields).boxed()
+            }
             Form::Json => lines.json().flatten_event(true).boxed(),
         };
         let mut layers = vec![lines.with_filter(shown).boxed()];
@@ -63,5 +73,14 @@ impl LogArgs {
         let log = tracing_subscriber::registry().with(layers);
         // With --debug the frames are shown in words, and that is the log.
         let _ = tracing::subscriber::set_global_default(log);
+    }
+}
+
+/// Writes a field of an event. Nobody can write a line of their own into the log, or act on a terminal.
+fn field(out: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
+    let value = format!("{value:?}");
+    match field.name() {
+        "message" => write!(out, "{}", printable(&value)),
+        name => write!(out, "{name}={}", printable(&value)),
     }
 }

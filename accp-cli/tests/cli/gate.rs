@@ -1,0 +1,367 @@
+//! The gate of a hub, tried from outside: a process of its own, and what a stranger sends.
+
+mod client;
+mod limits;
+
+use std::fs;
+use std::path::Path;
+
+use accp_hub::Tokens;
+use accp_store::{SqliteStore, Store as _};
+use serde_json::json;
+
+use super::hub::Running;
+use client::{Client, MCP, Open, message};
+
+/// Writes a file of tokens: each of a secret, an agent and the sessions that it opens.
+fn write_tokens(folder: &Path, tokens: &[(&str, &str, &str)]) {
+    let entries = tokens.iter().map(|(secret, agent, sessions)| {
+        let digest = Tokens::digest(secret);
+        format!(
+            "[[token]]\nsha256 = \"{digest}\"\nagent = \"{agent}\"\nsessions = [\"{sessions}\"]\n"
+        )
+    });
+    // The hub never sees half of the file.
+    fs::write(folder.join("tokens.new"), entries.collect::<String>()).unwrap();
+    fs::rename(folder.join("tokens.new"), folder.join("tokens.toml")).unwrap();
+}
+
+const DEV: (&str, &str, &str) = ("secret-of-dev", "dev", "lunch");
+const COOK: (&str, &str, &str) = ("secret-of-cook", "cook", "lunch");
+const EVE: (&str, &str, &str) = ("secret-of-eve", "eve", "eves");
+
+fn frame(head: &str, mid: &str, seq: u64, more: &str) -> String {
+    format!("{head}[mid:{mid},seq:{seq},{more}]")
+}
+
+/// Returns all that a store holds.
+fn content(file: &Path) -> String {
+    let mut store = SqliteStore::open(file).unwrap();
+    let mut all = String::new();
+    for summary in store.list().unwrap() {
+        let stored = store.load(&summary.side).unwrap();
+        let entries = store.entries(&summary.side, 1, usize::MAX).unwrap();
+        all += &format!("{summary:?}\n{stored:?}\n{entries:?}\n");
+    }
+    all
+}
+
+#[test]
+fn mcp_and_a2a_speak_for_the_agent_of_the_token_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tokens(folder.path(), &[DEV, EVE]);
+    let (_hub, url) = Running::hub(&["--tokens", "tokens.toml"], folder.path());
+    let (dev, eve) = (
+        Client::new(&url, Some(DEV.0)),
+        Client::new(&url, Some(EVE.0)),
+    );
+    let session = dev.begin("/mcp/lunch/dev");
+    let before = content(&folder.path().join("hub.accp"));
+
+    for path in [
+        "/mcp/eves/eve/lunch/dev",
+        "/mcp/eves/eve/lunch/dev/",
+        "/mcp/eves/eve//lunch/dev",
+        "/mcp/eves/eve/..%2flunch%2fdev",
+        "/mcp/eves/eve/%2e%2e/%2e%2e/lunch/dev",
+        "/a2a/eves/eve/lunch/dev",
+        "/a2a/eves/eve/a2a/lunch/dev",
+    ] {
+        let refused = if path.starts_with("/mcp") {
+            eve.initialize(path)
+        } else {
+            eve.a2a(path, "SendMessage", &message("m1", "hello"))
+        };
+        assert_eq!(refused.status, 404, "{path}: {refused:?}");
+    }
+    for path in [
+        "/mcp/lunch/dev",
+        "/mcp/eves/dev",
+        "/mcp/lunch/eve",
+        "/mcp/%6cunch/dev",
+    ] {
+        let refused = eve.initialize(path);
+        assert_eq!(refused.status, 403, "{path}: {refused:?}");
+    }
+    // The session of MCP that another has begun is none of hers, wherever she says it.
+    for path in ["/mcp/eves/eve", "/mcp/eves/eve/lunch/dev"] {
+        let used = eve.mcp(path, Some(&session), "tools/list", &json!({}));
+        assert_eq!(used.status, 404, "{used:?}");
+        let deleted = eve.ask("DELETE", path, &[("mcp-session-id", &session)], "");
+        assert!(matches!(deleted.status, 202 | 204 | 404), "{deleted:?}");
+    }
+    assert!(
+        content(&folder.path().join("hub.accp")) == before,
+        "eve has written"
+    );
+    let listed = dev.mcp("/mcp/lunch/dev", Some(&session), "tools/list", &json!({}));
+    assert!(listed.body.contains("accp_send"), "{listed:?}");
+    // Who may be both has what is of each at its own place.
+    let both = ("secret-of-both", "dev", "*");
+    write_tokens(folder.path(), &[DEV, EVE, both]);
+    let both = Client::new(&url, Some(both.0));
+    let other = loop {
+        let begun = both.initialize("/mcp/eves/dev");
+        if begun.status != 401 {
+            break begun;
+        }
+    };
+    assert_eq!(other.status, 200, "{other:?}");
+    let used = both.mcp("/mcp/eves/dev", Some(&session), "tools/list", &json!({}));
+    assert_eq!(
+        used.status, 404,
+        "a session of MCP belongs to its agent: {used:?}"
+    );
+}
+
+/// Opens one request on each route that can stay open, with this token, and waits until it is.
+fn open_all(hub: &Client) -> Vec<(&'static str, Open)> {
+    let mut open = Vec::new();
+    let frames = "/accp/v1/sessions/lunch/frames?follow=true";
+    for (what, accept) in [
+        ("follow", "*/*"),
+        ("follow, as JSON", "application/x-ndjson"),
+    ] {
+        let mut followed = hub.open("GET", frames, &[("accept", accept)], b"");
+        followed.until("plan");
+        open.push((what, followed));
+    }
+    let kind = ("content-type", "application/accp");
+    let chunked = [kind, ("transfer-encoding", "chunked")];
+    let mut stream = hub.open("POST", "/accp/v1/frames", &chunked, b"");
+    let piece = "@dev>stream:infer{idx:0|d:w|schema:ST}";
+    let piece = frame(piece, "abc109000001", 2, "sid:lunch,cid:abc");
+    stream.write(format!("{:x}\r\n{piece}\n\r\n", piece.len() + 1).as_bytes());
+    stream.until("of:abc109000001");
+    open.push(("a stream in chunks", stream));
+
+    let session = hub.begin("/mcp/lunch/dev");
+    let session = ("mcp-session-id", &*session);
+    let listen = [("accept", "text/event-stream"), session];
+    let mut events = hub.open("GET", "/mcp/lunch/dev", &listen, b"");
+    events.until("200 OK");
+    open.push(("events of MCP", events));
+    let call = json!({
+        "jsonrpc": "2.0", "id": 7, "method": "tools/call",
+        "params": { "name": "accp_ask", "arguments": {
+            "intent": "req", "operation": "plan", "params": { "goal": "x" }, "timeout": 300,
+        } },
+    });
+    let mut headers = MCP.to_vec();
+    headers.push(session);
+    let mut asked = hub.open(
+        "POST",
+        "/mcp/lunch/dev",
+        &headers,
+        call.to_string().as_bytes(),
+    );
+    asked.until("200 OK");
+    open.push(("a tool of MCP", asked));
+
+    let json_ = [("content-type", "application/json")];
+    let call = json!({
+        "jsonrpc": "2.0", "id": 7, "method": "SendStreamingMessage", "params": message("m1", "hello"),
+    });
+    let mut streamed = hub.open(
+        "POST",
+        "/a2a/lunch/dev",
+        &json_,
+        call.to_string().as_bytes(),
+    );
+    streamed.until("\"task\"");
+    open.push(("a stream of A2A", streamed));
+    let call = json!({
+        "jsonrpc": "2.0", "id": 7, "method": "SendMessage", "params": message("m2", "hello"),
+    });
+    let sent = hub.open(
+        "POST",
+        "/a2a/lunch/dev",
+        &json_,
+        call.to_string().as_bytes(),
+    );
+    open.push(("a call of A2A", sent));
+    open
+}
+
+#[test]
+fn a_withdrawn_token_ends_what_is_open_on_every_route() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tokens(folder.path(), &[DEV, COOK]);
+    let (_hub, url) = Running::hub(&["--tokens", "tokens.toml"], folder.path());
+    let (dev, cook) = (
+        Client::new(&url, Some(DEV.0)),
+        Client::new(&url, Some(COOK.0)),
+    );
+    let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
+    assert_eq!(dev.post_frame(&plan).status, 200);
+    let frames = "/accp/v1/sessions/lunch/frames?follow=true";
+    let mut stays = cook.open("GET", frames, &[], b"");
+    stays.until("plan");
+    let open = open_all(&dev);
+
+    write_tokens(folder.path(), &[COOK]);
+    for (what, open) in open {
+        let ended = open.finish();
+        match ended.status {
+            // It had not begun to answer.
+            401 => assert!(ended.body.contains("E5001"), "{what}: {ended:?}"),
+            200 => {
+                assert!(!ended.is_whole, "{what} reads as whole: {ended:?}");
+                assert!(ended.body.contains("E5001"), "{what} says why: {ended:?}");
+            }
+            _ => panic!("{what}: {ended:?}"),
+        }
+    }
+    // Who has its token is not disturbed.
+    let soup = frame("@cook>req:plan{goal:soup}", "abc102000001", 1, "sid:lunch");
+    assert_eq!(cook.post_frame(&soup).status, 200);
+    stays.until("goal:soup");
+}
+
+/// Returns each route with a safe method, of a session and an agent.
+fn safe_routes(session: &str, agent: &str) -> Vec<String> {
+    let of_session = [
+        "frames",
+        "context",
+        "state",
+        "registry",
+        "values/hot.p1",
+        "erase",
+        "",
+    ];
+    let of_session = of_session.map(|part| format!("/accp/v1/sessions/{session}/{part}"));
+    let more = [
+        format!("/accp/v1/sessions/{session}/frames?follow=false&after=0"),
+        format!("/accp/v1/frames?session={session}"),
+        format!("/accp/v1/ws?session={session}&agent={agent}"),
+        "/accp/v1/sessions".to_owned(),
+        format!("/mcp/{session}/{agent}"),
+        format!("/mcp/{session}/{agent}/x"),
+        format!("/a2a/{session}/{agent}"),
+        format!("/a2a/{session}/{agent}/.well-known/agent-card.json"),
+        "/metrics".to_owned(),
+        "/ui".to_owned(),
+        "/openapi.json".to_owned(),
+        "/readyz".to_owned(),
+        "/".to_owned(),
+    ];
+    of_session.into_iter().chain(more).collect()
+}
+
+#[test]
+fn a_safe_method_never_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hub.accp");
+    let (hub, url) = Running::hub(&[], folder.path());
+    let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
+    assert_eq!(Client::new(&url, None).post_frame(&plan).status, 200);
+    hub.stop();
+    // A session that is not in memory comes there from the store.
+    let (hub, url) = Running::hub(&[], folder.path());
+    let before = content(&file);
+    let client = Client::new(&url, None);
+    let accepted = [("accept", "text/event-stream"), ("mcp-session-id", "guess")];
+    for (session, agent) in [("lunch", "dev"), ("lunch", "eve"), ("nowhere", "eve")] {
+        for route in safe_routes(session, agent) {
+            for method in ["GET", "HEAD", "OPTIONS"] {
+                client.ask(method, &route, &[], "");
+                client.ask(method, &route, &accepted, "");
+                assert!(content(&file) == before, "{method} {route} writes");
+            }
+        }
+    }
+    // The upgrade to a WebSocket writes nothing either; its first frame may.
+    let upgrade = [
+        ("connection", "upgrade"),
+        ("upgrade", "websocket"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ];
+    let mut socket = client.open(
+        "GET",
+        "/accp/v1/ws?session=nowhere&agent=eve",
+        &upgrade,
+        b"",
+    );
+    socket.until("101 Switching Protocols");
+    // What is refused, whatever its method, writes nothing.
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
+    let refused = [
+        client.ask("POST", "/mcp/nowhere/eve", &[], &call),
+        client.ask("POST", "/mcp/nowhere/eve", &MCP, "{"),
+        client.ask("POST", "/mcp/nowhere/eve", &MCP, &call),
+        client.ask("DELETE", "/mcp/nowhere/eve", &[], ""),
+        client.a2a("/a2a/nowhere/eve", "NoMethod", &json!({})),
+        client.a2a("/a2a/nowhere/eve", "SendMessage", &json!({})),
+        client.a2a("/a2a/nowhere/eve", "GetTask", &json!({ "id": "x" })),
+        client.a2a("/a2a/nowhere/eve", "ListTasks", &json!({})),
+        client.a2a("/a2a/nowhere/eve", "CancelTask", &json!({ "id": "x" })),
+        client.ask(
+            "PUT",
+            "/accp/v1/sessions/nowhere/values/k1?agent=eve",
+            &[],
+            "x",
+        ),
+    ];
+    assert!(content(&file) == before, "{refused:?}");
+    drop(socket);
+    hub.stop();
+    assert!(content(&file) == before, "the end of the hub writes");
+}
+
+#[test]
+fn pages_of_other_sites_get_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&[], folder.path());
+    let client = Client::new(&url, None);
+    let own = format!("http://{}", url.trim_start_matches("http://"));
+    for route in safe_routes("lunch", "dev") {
+        let is_public = ["/ui", "/openapi.json", "/readyz", "/"].contains(&&*route);
+        for site in ["cross-site", "same-site", "anything"] {
+            let image = [("sec-fetch-site", site), ("sec-fetch-dest", "image")];
+            for method in ["GET", "POST"] {
+                let answer = client.ask(method, &route, &image, "");
+                // There is no such route, or not with this method.
+                let is_public = is_public || matches!(answer.status, 404 | 405);
+                assert!(
+                    is_public || answer.status == 403,
+                    "{method} {route}: {answer:?}"
+                );
+            }
+        }
+        let site = ("sec-fetch-site", "same-origin");
+        let answer = client.ask("GET", &route, &[site, ("origin", &own)], "");
+        assert_ne!(answer.status, 403, "{route}: {answer:?}");
+    }
+    assert_eq!(client.get("/accp/v1/sessions").body, "[]");
+}
+
+#[test]
+fn what_others_write_is_escaped_in_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tokens(folder.path(), &[("any", "dev", "*")]);
+    let log = [
+        "--tokens",
+        "tokens.toml",
+        "--log",
+        "text",
+        "--log-level",
+        "debug",
+    ];
+    let (hub, url) = Running::hub(&log, folder.path());
+    let client = Client::new(&url, Some("any"));
+    for path in [
+        "/mcp/a%0aFAKE%20line/dev%1b%5b31m",
+        "/a2a/a%0aFAKE%20line/dev%1b%5b31m",
+        "/accp/v1/sessions/a%0aFAKE%20line%1b%5b31m/frames",
+        "/accp/v1/ws?session=a%0aFAKE%20line&agent=%1b%5b31m",
+    ] {
+        client.get(path);
+        client.initialize(path);
+    }
+    client.post_frame("@dev>req:a\u{1b}[31m{}[mid:abc101000001,seq:1,sid:lunch]");
+    let (_, said) = hub.stop();
+    let is_odd = |c: char| c.is_control() && c != '\n';
+    assert!(!said.contains(is_odd), "{said:?}");
+    assert!(said.lines().all(|line| !line.starts_with("FAKE")), "{said}");
+}

@@ -1,0 +1,219 @@
+//! A client of HTTP that sees each byte: it can leave a request open, and it knows whether an answer has
+//! come to its end.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+/// The time after which a test fails that waits for something.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(super) struct Client {
+    /// The address of the hub, without `http://`.
+    host: String,
+    token: Option<String>,
+}
+
+/// An answer that is read as it comes.
+pub(super) struct Open {
+    stream: TcpStream,
+    read: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) head: String,
+    pub(super) body: String,
+    /// Whether the body has come to its end.
+    pub(super) is_whole: bool,
+}
+
+impl Answer {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (key, value) = line.split_once(':')?;
+            key.eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+    }
+}
+
+impl Client {
+    pub(super) fn new(url: &str, token: Option<&str>) -> Self {
+        Self {
+            host: url.trim_start_matches("http://").to_owned(),
+            token: token.map(str::to_owned),
+        }
+    }
+
+    /// Sends the head of a request, and as much of its body as there is.
+    pub(super) fn open(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Open {
+        let mut stream = TcpStream::connect(&self.host).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {}\r\n", self.host);
+        if let Some(token) = &self.token {
+            head += &format!("authorization: Bearer {token}\r\n");
+        }
+        let given = |name: &str| headers.iter().any(|(key, _)| *key == name);
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        if !body.is_empty() && !given("content-length") && !given("transfer-encoding") {
+            head += &format!("content-length: {}\r\n", body.len());
+        }
+        stream.write_all(format!("{head}\r\n").as_bytes()).unwrap();
+        stream.write_all(body).unwrap();
+        let read = Vec::new();
+        Open { stream, read }
+    }
+
+    /// Makes a request, and reads its answer to the end. The hub closes the connection after it.
+    pub(super) fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
+        let mut headers = headers.to_vec();
+        headers.push(("connection", "close"));
+        self.open(method, path, &headers, body.as_bytes()).finish()
+    }
+
+    pub(super) fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, &[], "")
+    }
+
+    pub(super) fn post_frame(&self, frame: &str) -> Answer {
+        let kind = [("content-type", "application/accp")];
+        self.ask("POST", "/accp/v1/frames", &kind, frame)
+    }
+
+    /// Calls a method of MCP. `session` is that of MCP.
+    pub(super) fn mcp(
+        &self,
+        path: &str,
+        session: Option<&str>,
+        method: &str,
+        params: &Json,
+    ) -> Answer {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let mut headers = MCP.to_vec();
+        headers.extend(session.map(|session| ("mcp-session-id", session)));
+        self.ask("POST", path, &headers, &call.to_string())
+    }
+
+    /// Begins a session of MCP.
+    pub(super) fn initialize(&self, path: &str) -> Answer {
+        let params = json!({
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "0" },
+        });
+        self.mcp(path, None, "initialize", &params)
+    }
+
+    /// Begins a session of MCP, and returns its id.
+    pub(super) fn begin(&self, path: &str) -> String {
+        let begun = self.initialize(path);
+        assert_eq!(begun.status, 200, "{begun:?}");
+        let session = begun.header("mcp-session-id").unwrap().to_owned();
+        let call = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let mut headers = MCP.to_vec();
+        headers.push(("mcp-session-id", &session));
+        let told = self.ask("POST", path, &headers, &call.to_string());
+        assert_eq!(told.status, 202, "{told:?}");
+        session
+    }
+
+    /// Calls a method of A2A.
+    pub(super) fn a2a(&self, path: &str, method: &str, params: &Json) -> Answer {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        self.ask(
+            "POST",
+            path,
+            &[("content-type", "application/json")],
+            &call.to_string(),
+        )
+    }
+}
+
+pub(super) const MCP: [(&str, &str); 2] = [
+    ("content-type", "application/json"),
+    ("accept", "application/json, text/event-stream"),
+];
+
+/// A message of A2A, with one text.
+pub(super) fn message(id: &str, text: &str) -> Json {
+    json!({ "message": {
+        "messageId": id, "role": "ROLE_USER", "parts": [{ "text": text, "mediaType": "text/plain" }],
+    } })
+}
+
+impl Open {
+    pub(super) fn write(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).unwrap();
+    }
+
+    /// Reads until this text has come.
+    pub(super) fn until(&mut self, text: &str) {
+        while !String::from_utf8_lossy(&self.read).contains(text) {
+            let so_far = String::from_utf8_lossy(&self.read).into_owned();
+            assert!(self.more(), "{text:?} has not come: {so_far}");
+        }
+    }
+
+    /// Reads what comes next. Returns false at the end of the connection.
+    fn more(&mut self) -> bool {
+        let mut bytes = [0; 4096];
+        let count = self
+            .stream
+            .read(&mut bytes)
+            .expect("the hub answers in time");
+        self.read.extend_from_slice(&bytes[..count]);
+        count > 0
+    }
+
+    /// Reads to the end of the connection.
+    pub(super) fn finish(mut self) -> Answer {
+        while self.more() {}
+        let text = String::from_utf8_lossy(&self.read).into_owned();
+        let (head, rest) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
+        let mut answer = Answer {
+            status: status.unwrap_or_default(),
+            head: head.to_owned(),
+            body: rest.to_owned(),
+            is_whole: true,
+        };
+        if answer.header("transfer-encoding") == Some("chunked") {
+            (answer.body, answer.is_whole) = unchunked(rest);
+        } else if let Some(length) = answer.header("content-length") {
+            answer.is_whole = length.parse() == Ok(rest.len());
+        }
+        answer
+    }
+}
+
+/// Takes the chunks of a body together, and says whether the last one has come.
+fn unchunked(mut rest: &str) -> (String, bool) {
+    let mut body = String::new();
+    while let Some((size, after)) = rest.split_once("\r\n") {
+        match usize::from_str_radix(size, 16) {
+            Ok(0) => return (body, true),
+            Ok(size) if after.len() >= size => {
+                body += &after[..size];
+                rest = after[size..].trim_start_matches("\r\n");
+            }
+            _ => break,
+        }
+    }
+    (body, false)
+}

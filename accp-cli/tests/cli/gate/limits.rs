@@ -1,0 +1,222 @@
+//! What a caller can use, by all protocols together (`docs/limits.md`).
+
+use std::fs;
+
+use serde_json::json;
+
+use super::super::hub::Running;
+use super::client::{Client, message};
+use super::{COOK, DEV, frame, write_tokens};
+
+#[test]
+fn one_rate_holds_for_all_protocols() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("hub.toml"),
+        "[limits]\nframes_per_second = 5\n",
+    )
+    .unwrap();
+    let (_hub, url) = Running::hub(&["--config", "hub.toml"], folder.path());
+    let client = Client::new(&url, None);
+    let (mut fine, mut many) = (0, 0);
+    for number in 0..40 {
+        let (id, seq) = (format!("abc1{number:08}"), 1);
+        let answers = [
+            client.a2a("/a2a/lunch/dev", "GetTask", &json!({ "id": id })),
+            client.initialize("/mcp/lunch/dev"),
+            client.post_frame(&frame("@dev>req:plan{}", &id, seq, "sid:lunch")),
+        ];
+        for answer in answers {
+            match answer.status {
+                429 => many += 1,
+                _ => fine += 1,
+            }
+        }
+    }
+    assert!(
+        many > 60 && fine > 4,
+        "{fine} came through, {many} were too many"
+    );
+    // Another agent has a rate of its own, and so has the same name in another session.
+    assert_ne!(client.initialize("/mcp/lunch/cook").status, 429);
+    assert_ne!(client.initialize("/mcp/dinner/dev").status, 429);
+}
+
+#[test]
+fn a_message_of_a2a_counts_each_of_its_frames() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("hub.toml"),
+        "[limits]\nframes_per_second = 5\n",
+    )
+    .unwrap();
+    let (_hub, url) = Running::hub(&["--config", "hub.toml"], folder.path());
+    let parts = vec![json!({ "text": "@dev>req:plan{}", "mediaType": "application/accp" }); 20];
+    let many = json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": parts } });
+    let client = Client::new(&url, None);
+    let refused = client.a2a("/a2a/lunch/dev", "SendMessage", &many);
+    assert_eq!(refused.status, 429, "{refused:?}");
+    assert_eq!(
+        client.get("/accp/v1/sessions").body,
+        "[]",
+        "nothing was sent"
+    );
+}
+
+#[test]
+fn an_agent_has_a_bounded_number_of_sessions_of_mcp() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let client = Client::new(&url, None);
+    let first = client.begin("/mcp/lunch/dev");
+    let list = |session: &str| {
+        let listed = client.mcp("/mcp/lunch/dev", Some(session), "tools/list", &json!({}));
+        listed.status
+    };
+    assert_eq!(list(&first), 200);
+    let last = (0..20)
+        .map(|_| client.begin("/mcp/lunch/dev"))
+        .last()
+        .unwrap();
+    assert_eq!((list(&first), list(&last)), (404, 200));
+}
+
+#[test]
+fn bytes_are_counted_for_all_protocols() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("hub.toml"),
+        "[limits]\nbytes_per_second = 20000\n",
+    )
+    .unwrap();
+    let (_hub, url) = Running::hub(&["--config", "hub.toml"], folder.path());
+    let client = Client::new(&url, None);
+    let long = "x".repeat(9_000);
+    let statuses: Vec<_> = (0..12)
+        .map(|number| {
+            let plan = format!("@dev>req:plan{{goal:{long}}}");
+            let answer = match number % 3 {
+                0 => client.post_frame(&frame(&plan, &format!("abc1{number:08}"), 1, "sid:lunch")),
+                1 => client.mcp("/mcp/lunch/dev", None, &long, &json!({})),
+                _ => client.a2a("/a2a/lunch/dev", &long, &json!({})),
+            };
+            answer.status
+        })
+        .collect();
+    assert!(
+        statuses[..2].iter().all(|status| *status != 429),
+        "{statuses:?}"
+    );
+    assert!(
+        statuses.iter().filter(|status| **status == 429).count() > 4,
+        "{statuses:?}"
+    );
+}
+
+#[test]
+fn a_request_for_mcp_or_a2a_has_a_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let client = Client::new(&url, None);
+    let long = "x".repeat((1 << 20) + 1);
+    assert_eq!(
+        client.mcp("/mcp/lunch/dev", None, &long, &json!({})).status,
+        413
+    );
+    assert_eq!(client.a2a("/a2a/lunch/dev", &long, &json!({})).status, 413);
+    assert_eq!(client.get("/accp/v1/sessions").body, "[]");
+}
+
+#[test]
+fn open_requests_are_counted_for_each_token() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tokens(folder.path(), &[DEV, COOK]);
+    fs::write(folder.path().join("hub.toml"), "[limits]\nrequests = 3\n").unwrap();
+    let args = ["--config", "hub.toml", "--tokens", "tokens.toml"];
+    let (_hub, url) = Running::hub(&args, folder.path());
+    let (dev, cook) = (
+        Client::new(&url, Some(DEV.0)),
+        Client::new(&url, Some(COOK.0)),
+    );
+    let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
+    assert_eq!(dev.post_frame(&plan).status, 200);
+    let follow = || {
+        let mut followed = dev.open(
+            "GET",
+            "/accp/v1/sessions/lunch/frames?follow=true",
+            &[],
+            b"",
+        );
+        followed.until("goal:x");
+        followed
+    };
+    let mut open = vec![follow(), follow(), follow()];
+    let refused = dev.get("/accp/v1/sessions/lunch/state");
+    assert_eq!(refused.status, 429, "{refused:?}");
+    assert_eq!(cook.get("/accp/v1/sessions/lunch/state").status, 200);
+    drop(open.pop());
+    // The hub notices a reader that has gone when it has something for it.
+    let mut seq = 2;
+    loop {
+        let soup = frame(
+            "@cook>req:plan{}",
+            &format!("abc1020{seq:05}"),
+            seq - 1,
+            "sid:lunch",
+        );
+        assert_eq!(cook.post_frame(&soup).status, 200);
+        seq += 1;
+        match dev.get("/accp/v1/sessions/lunch/state").status {
+            200 => break,
+            status => assert!(status == 429 && seq < 10_000, "{status}"),
+        }
+    }
+}
+
+#[test]
+fn new_sessions_are_counted_for_each_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let any = [("secret-1", "dev", "*"), ("secret-2", "cook", "*")];
+    write_tokens(folder.path(), &any);
+    fs::write(
+        folder.path().join("hub.toml"),
+        "[limits]\nsessions_per_minute = 6\n",
+    )
+    .unwrap();
+    let args = ["--config", "hub.toml", "--tokens", "tokens.toml"];
+    let (_hub, url) = Running::hub(&args, folder.path());
+    let (dev, cook) = (
+        Client::new(&url, Some("secret-1")),
+        Client::new(&url, Some("secret-2")),
+    );
+    let begin = |number: usize| match number % 3 {
+        0 => dev.post_frame(&frame(
+            "@dev>req:plan{}",
+            "abc101000001",
+            1,
+            &format!("sid:s{number}"),
+        )),
+        1 => dev.initialize(&format!("/mcp/s{number}/dev")),
+        _ => dev.a2a(
+            &format!("/a2a/s{number}/dev"),
+            "SendMessage",
+            &message("m", "hello"),
+        ),
+    };
+    let last = (0..30)
+        .map(|number| (number, begin(number)))
+        .last()
+        .unwrap()
+        .1;
+    let begun = dev
+        .get("/accp/v1/sessions")
+        .body
+        .matches("\"session\"")
+        .count();
+    assert!((6..20).contains(&begun), "{begun} have begun; {last:?}");
+    // A session that has begun goes on, and another token begins its own.
+    let next = frame("@dev>req:plan{}", "abc101000002", 2, "sid:s0");
+    assert_eq!(dev.post_frame(&next).status, 200);
+    let other = frame("@cook>req:plan{}", "abc102000001", 1, "sid:other");
+    assert_eq!(cook.post_frame(&other).status, 200);
+}

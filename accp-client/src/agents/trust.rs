@@ -1,0 +1,126 @@
+//! A gate that believes the path.
+
+use std::task::{Context, Poll};
+
+use http::{Request, Uri};
+use tower_service::Service;
+
+use super::Principal;
+
+/// Lets everybody speak as the agent that the path names: `/{session}/{agent}`, with what the service
+/// answers below. For servers on loopback, for tests, and behind a layer that has checked the path.
+///
+/// The service gets the [`Principal`] in the extensions of the request, and the rest of the path. A request
+/// that has a principal already keeps it and its path, so that nobody comes around a gate.
+///
+/// ```
+/// use accp_client::{Principal, TrustPath};
+/// use tower_service::Service as _;
+///
+/// # futures_util::FutureExt::now_or_never(async {
+/// let whoever = tower::service_fn(|request: http::Request<()>| async move {
+///     let who = request.extensions().get::<Principal>().cloned();
+///     Ok::<_, std::convert::Infallible>((who.map(|who| who.agent().to_owned()), request.uri().to_string()))
+/// });
+/// let mut service = TrustPath::new(whoever);
+/// let request = http::Request::get("/lunch/dev/card").body(()).expect("a request");
+/// let (agent, rest) = service.call(request).await.expect("an answer");
+/// assert_eq!((agent.as_deref(), &*rest), (Some("dev"), "/card"));
+/// # });
+/// ```
+#[derive(Debug, Clone)]
+pub struct TrustPath<S> {
+    service: S,
+}
+
+impl<S> TrustPath<S> {
+    /// Puts the service behind its path.
+    pub fn new(service: S) -> Self {
+        Self { service }
+    }
+}
+
+impl<S, B> Service<Request<B>> for TrustPath<S>
+where
+    S: Service<Request<B>>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.service.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> S::Future {
+        if request.extensions().get::<Principal>().is_none()
+            && let Some((principal, rest)) = read(request.uri())
+        {
+            *request.uri_mut() = rest;
+            request.extensions_mut().insert(principal);
+        }
+        self.service.call(request)
+    }
+}
+
+/// Reads the principal at the beginning of a path. Returns it with the rest of the address.
+fn read(uri: &Uri) -> Option<(Principal, Uri)> {
+    let mut parts = uri.path().strip_prefix('/')?.splitn(3, '/');
+    let (session, agent) = (decode(parts.next()?)?, decode(parts.next()?)?);
+    if session.is_empty() || agent.is_empty() {
+        return None;
+    }
+    let rest = parts.next().unwrap_or_default();
+    let query = uri.query().map(|query| format!("?{query}"));
+    let rest = format!("/{rest}{}", query.unwrap_or_default());
+    Some((Principal::new(session, agent), rest.parse().ok()?))
+}
+
+/// Reads a part of a path.
+fn decode(part: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = [rest.next()?, rest.next()?];
+        let digits = digits.map(|digit| char::from(digit).to_digit(16));
+        let [Some(high), Some(low)] = digits else {
+            return None;
+        };
+        bytes.push(u8::try_from(16 * high + low).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(path: &str) -> Option<(String, String, String)> {
+        let (who, rest) = read(&path.parse().expect("an address"))?;
+        Some((who.session().into(), who.agent().into(), rest.to_string()))
+    }
+
+    #[test]
+    fn the_first_two_parts_are_the_principal_and_no_others() {
+        let dev = |rest: &str| Some(("lunch".to_owned(), "dev".to_owned(), rest.to_owned()));
+        assert_eq!(told("/lunch/dev"), dev("/"));
+        assert_eq!(told("/lunch/dev/"), dev("/"));
+        assert_eq!(told("/lunch/dev/eves/eve?x=1"), dev("/eves/eve?x=1"));
+        assert_eq!(told("/lun%63h/de%76"), dev("/"));
+        for path in [
+            "/",
+            "/lunch",
+            "/lunch/",
+            "//dev",
+            "/lunch/%+1",
+            "/lunch/%f",
+            "/%ff/dev",
+        ] {
+            assert_eq!(told(path), None, "{path}");
+        }
+    }
+}

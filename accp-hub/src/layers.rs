@@ -1,0 +1,217 @@
+//! The layers of the hub, which stand before its routes and lead each request through the gate.
+
+mod pages;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use accp_client::Principal;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Query, RawPathParams, Request, State};
+use axum::http::{Extensions, Method, Uri};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any_service;
+use tokio::sync::watch::Sender;
+use tokio::time::sleep;
+
+use crate::access::Denied;
+use crate::answer::Refused;
+use crate::app::{App, Shared};
+use crate::gate::{Asker, Caller, Named};
+use crate::metrics::add;
+use crate::pieces::Pieces;
+use crate::{cut, forward, spans};
+
+/// Identifies who asks, refuses pages of other sites, and ends what the request has open when the right of
+/// the asker is over.
+pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
+    let refused = |refused: Refused| {
+        add(&app.metrics.denied);
+        spans::ends("denied");
+        refused.response(&app.config.agent)
+    };
+    if let Err(page) = pages::check(&app, request.headers()) {
+        return refused(page);
+    }
+    let asker = match Asker::of(&app, request.headers()).await {
+        Ok(asker) => asker,
+        Err(denied) => return refused(denied),
+    };
+    request.extensions_mut().insert(asker.clone());
+    let response = tokio::select! {
+        biased;
+        denied = asker.clone().over() => return refused(denied.into()),
+        response = next.run(request) => response,
+    };
+    cut::at_the_end_of(asker, &app, response)
+}
+
+/// Lets callers into the session of the path, and hands requests on if another hub runs it.
+pub(crate) async fn enter(
+    State(app): State<Shared>,
+    path: RawPathParams,
+    asker: Asker,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let entered = match path.iter().find(|(name, _)| *name == "session") {
+        None => return next.run(request).await,
+        Some((_, session)) => named(&asker, request.uri()).and_then(|agent| {
+            let agent = agent.as_deref().or(asker.name());
+            asker.enter(session, agent)
+        }),
+    };
+    match entered {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller.clone());
+            follow(&app, &caller, request, next).await
+        }
+        Err(refused) => denied(&app, &refused),
+    }
+}
+
+/// Reads the agent that a query names.
+fn named(asker: &Asker, uri: &Uri) -> Result<Option<String>, Refused> {
+    if asker.name().is_some() && uri.query().is_none() {
+        return Ok(None);
+    }
+    let named = Query::<Named>::try_from_uri(uri);
+    let named = named.map_err(|_| Refused::invalid("a query of `name=value`"))?;
+    Ok(named.0.agent)
+}
+
+fn denied(app: &App, refused: &Refused) -> Response {
+    add(&app.metrics.denied);
+    spans::ends("denied");
+    refused.response(&app.config.agent)
+}
+
+/// Hands a request on if another hub runs its session.
+async fn follow(app: &App, caller: &Caller, request: Request, next: Next) -> Response {
+    let answer = match app.sessions.elsewhere(caller.session()).await {
+        Ok(None) => return next.run(request).await,
+        Ok(Some(there)) => {
+            spans::ends("handed on");
+            forward::request(app, caller.session(), &there, request).await
+        }
+        Err(refused) => Err(refused),
+    };
+    answer.unwrap_or_else(|refused| refused.response(&app.config.agent))
+}
+
+/// Makes the routes of a service that answers for single agents.
+pub(crate) fn mount<S>(app: &Shared, path: &str, service: S) -> Router<Shared>
+where
+    S: tower_service::Service<Request, Error = Infallible> + Clone + Send + Sync + 'static,
+    S::Response: IntoResponse,
+    S::Future: Send + 'static,
+{
+    let agent = format!("{path}/{{session}}/{{agent}}");
+    let below = format!("{agent}/{{*below}}");
+    let state = (Arc::clone(app), Arc::<str>::from(path));
+    Router::new()
+        .route(&agent, any_service(service.clone()))
+        .route(&below, any_service(service))
+        .route_layer(middleware::from_fn_with_state(state, admit))
+}
+
+/// Lets callers in as the agent of the path. The service behind gets the principal, the rest of the path and
+/// the body, and nothing else of who asks.
+async fn admit(
+    State((app, mounted)): State<(Shared, Arc<str>)>,
+    path: RawPathParams,
+    request: Request,
+    next: Next,
+) -> Response {
+    let part = |name: &str| {
+        path.iter()
+            .find(|(key, _)| *key == name)
+            .map(|(_, part)| part)
+    };
+    let asker = request.extensions().get::<Asker>().cloned();
+    let (Some(session), Some(agent), Some(asker)) = (part("session"), part("agent"), asker) else {
+        return denied(&app, &Denied::Token.into());
+    };
+    match asker.enter(session, Some(agent)) {
+        Ok(caller) => match app.sessions.elsewhere(session).await {
+            // The other hub counts the request, too.
+            Ok(Some(_)) => follow(&app, &caller, request, next).await,
+            Ok(None) => match taken(&app, &caller, &mounted, request).await {
+                Ok(request) => next.run(request).await,
+                Err(refused) => denied(&app, &refused),
+            },
+            Err(refused) => refused.response(&app.config.agent),
+        },
+        Err(refused) => denied(&app, &refused),
+    }
+}
+
+/// Counts a request for a service, and takes it in as a whole.
+async fn taken(
+    app: &App,
+    caller: &Caller,
+    mounted: &str,
+    request: Request,
+) -> Result<Request, Refused> {
+    let (parts, body) = request.into_parts();
+    let body = if is_safe(&parts.method) {
+        Body::empty()
+    } else {
+        app.check_able()?;
+        let pieces = Pieces::value(body, app.config.limits.request, &app.config.limits);
+        let body = pieces.whole(Vec::new()).await?;
+        // Whatever the service makes of it, a request counts as a frame.
+        caller.takes(1, body.len())?;
+        Body::from(body)
+    };
+    let mut request = Request::new(body);
+    *request.method_mut() = parts.method;
+    *request.uri_mut() = rest(&parts.uri, mounted)?;
+    *request.headers_mut() = parts.headers;
+    let principal = Principal::new(caller.session(), caller.speaker()?);
+    let mut extensions = Extensions::new();
+    extensions.insert(principal.metered(Arc::new(caller.clone())));
+    *request.extensions_mut() = extensions;
+    Ok(request)
+}
+
+/// Returns whether a method changes nothing (RFC 9110, section 9.2.1).
+fn is_safe(method: &Method) -> bool {
+    matches!(
+        *method,
+        Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE
+    )
+}
+
+/// Returns the part of an address behind the session and the agent.
+fn rest(uri: &Uri, mounted: &str) -> Result<Uri, Refused> {
+    let path = uri.path().strip_prefix(mounted).unwrap_or_default();
+    let rest = path.splitn(4, '/').nth(3).unwrap_or_default();
+    let query = uri.query().map(|query| format!("?{query}"));
+    let rest = format!("/{rest}{}", query.unwrap_or_default());
+    rest.parse().map_err(|_| Refused::invalid("an address"))
+}
+
+/// Tells all that is open when tokens or keys change. An access that cannot say is asked each second.
+pub(crate) async fn watch(app: Shared, revision: Sender<u64>) {
+    if app.access.is_open() {
+        return;
+    }
+    let mut turns: u64 = 0;
+    while !revision.is_closed() {
+        sleep(LOOKS).await;
+        turns += 1;
+        let now = app.access.revision().unwrap_or(turns / 4);
+        revision.send_if_modified(|seen| {
+            let has_changed = *seen != now;
+            *seen = now;
+            has_changed
+        });
+    }
+}
+
+/// How often the hub looks whether tokens or keys have changed.
+const LOOKS: Duration = Duration::from_millis(250);

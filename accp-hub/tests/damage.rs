@@ -1,0 +1,95 @@
+//! A log with a damaged row. No reader may take what comes before it for the whole log.
+mod common;
+
+use accp_client::Agent;
+use accp_hub::Config;
+use accp_runtime::AgentId;
+use accp_runtime::profiles::ScheduleReq;
+use common::{Running, frame};
+use futures_util::StreamExt as _;
+use reqwest::StatusCode;
+
+/// Frames of the log: enough for a snapshot, so that the hub opens without the early rows.
+const FRAMES: usize = 1_300;
+
+/// Reads a log. Returns what has come, and whether it has come to its end.
+async fn read(hub: &Running, query: &str, accept: &str) -> (String, bool) {
+    let url = hub.url(&format!("/accp/v1/sessions/lunch/frames?{query}"));
+    let answer = hub.http.get(url).header("accept", accept).send().await;
+    let answer = answer.expect("an answer");
+    assert_eq!(answer.status(), StatusCode::OK);
+    let (mut text, mut body) = (Vec::new(), answer.bytes_stream());
+    while let Some(piece) = body.next().await {
+        match piece {
+            Ok(piece) => text.extend_from_slice(&piece),
+            Err(_) => return (String::from_utf8(text).expect("text"), false),
+        }
+    }
+    (String::from_utf8(text).expect("text"), true)
+}
+
+#[tokio::test]
+async fn a_damaged_log_never_reads_as_a_whole_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("hub.accp");
+    let hub = Running::on_file(&file, Config::default()).await;
+    let planner = Agent::connect(hub.ws(), "lunch", "planner")
+        .await
+        .expect("a hub");
+    let dev = AgentId::new("dev").expect("a name");
+    for number in 0..FRAMES {
+        let task = ScheduleReq::new(dev.clone(), format!("task_{number:05}"));
+        planner.send(task).await.expect("it is sent");
+    }
+    let last = format!("task_{:05}", FRAMES - 1);
+    let mut log = planner.frames(1);
+    while !log
+        .next()
+        .await
+        .expect("a log")
+        .expect("an entry")
+        .text
+        .contains(&last)
+    {}
+    drop((planner, log));
+    let (whole, is_whole) = read(&hub, "after=0", "*/*").await;
+    assert!(is_whole && whole.contains("task_00012") && whole.contains(&last));
+    hub.stop().await;
+
+    // One letter of an early row is another.
+    let mut bytes = std::fs::read(&file).expect("a file");
+    let sought = b">req:schedule{asgn:dev|task:task_00012";
+    let at = bytes
+        .windows(sought.len())
+        .position(|window| window == sought);
+    let at = at.expect("the row") + sought.len() - 1;
+    bytes[at] = b'3';
+    std::fs::write(&file, bytes).expect("a file");
+
+    let hub = Running::on_file(&file, Config::default()).await;
+    for (accept, told) in [
+        ("*/*", "fail:error{code:E9999"),
+        ("application/x-ndjson", "\"error\""),
+    ] {
+        for query in ["after=0", "after=0&follow=true", "after=3&limit=500"] {
+            let (text, is_whole) = read(&hub, query, accept).await;
+            assert!(!is_whole, "{query}: {text}");
+            let last = text.lines().last().unwrap_or_default();
+            assert!(last.contains(told), "{query} says why: {last}");
+        }
+    }
+    // What stands behind the row can be read, and the session goes on.
+    let (text, is_whole) = read(&hub, "after=600", "*/*").await;
+    assert!(is_whole && text.contains(&last));
+    let plan = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
+    assert_eq!(hub.post(&plan).await.0, StatusCode::OK);
+    let counted = hub
+        .http
+        .get(hub.url("/metrics"))
+        .send()
+        .await
+        .expect("an answer");
+    let counted = counted.text().await.expect("text");
+    assert!(counted.contains("accp_cut_answers_total 6"), "{counted}");
+    hub.stop().await;
+}

@@ -1,0 +1,215 @@
+//! The rules of every door: one gate says who asks, and an error is never an end.
+
+use super::workspace::{self, Sources};
+
+/// The only files of the hub that find out who asks.
+const GATE: [&str; 6] = [
+    "gate.rs",
+    "layers.rs",
+    "access.rs",
+    "tokens.rs",
+    "jwt.rs",
+    "forward.rs",
+];
+
+/// What finds out who asks. Services of other protocols are given the result.
+const ASKS: [&str; 6] = [
+    "AUTHORIZATION",
+    "identify(",
+    "RawPathParams",
+    "session_id",
+    "frame.agent",
+    "Path(At",
+];
+
+/// Routes that hold nothing of a session, so that nobody has to be let in.
+const PUBLIC: [&str; 4] = ["ui::page", "describe", "|| async { \"ok\\n\" }", "ready"];
+
+/// Crates on the way from a store to a socket.
+const WAY: [&str; 5] = [
+    "accp-store/src/",
+    "accp-client/src/",
+    "accp-hub/src/",
+    "accp-mcp/src/",
+    "accp-a2a/src/",
+];
+
+/// What makes an end of an error.
+const ENDS: [&str; 6] = [
+    "while let Ok(Some(",
+    ".ok().flatten()",
+    "filter_map(Result::ok)",
+    "map_while(Result::ok)",
+    "flat_map(Result::ok)",
+    ".next().await.ok()",
+];
+
+/// A line that means it says so in the line above.
+const MEANT: &str = "An error ends this, too";
+
+/// Returns the names of the functions that answer routes.
+fn handlers(routes: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in routes.lines().filter(|line| line.contains(".route(")) {
+        for method in ["get(", "post(", "put(", "delete(", "any("] {
+            for (at, _) in line.match_indices(method) {
+                let rest = &line[at + method.len()..];
+                found.push(argument(rest).trim().to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// Returns a text up to the bracket that closes it.
+fn argument(text: &str) -> &str {
+    let mut depth = 1;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return &text[..at];
+        }
+    }
+    text
+}
+
+/// Returns what is wrong with a handler: its arguments do not say who asks.
+fn check(sources: &Sources, handler: &str) -> Option<String> {
+    if PUBLIC.contains(&handler) {
+        return None;
+    }
+    let (module, function) = handler.split_once("::").unwrap_or(("routes", handler));
+    let module = if module == "posts" { "post" } else { module };
+    let file = format!("accp-hub/src/{module}.rs");
+    let text = sources
+        .iter()
+        .find(|(path, _)| path.to_string_lossy() == file);
+    let start = text.and_then(|(_, text)| Some((text, text.find(&format!("fn {function}("))?)));
+    let Some((text, start)) = start else {
+        return Some(format!(
+            "{file} has no function {function}, which answers a route"
+        ));
+    };
+    let from = start + format!("fn {function}(").len();
+    let arguments = argument(&text[from..]);
+    let says = ["caller: Caller", "asker: Asker", "_: Asker"];
+    let says = says.iter().any(|type_| arguments.contains(type_));
+    (!says)
+        .then(|| format!("{file}: {function} answers a route and takes no `Caller` and no `Asker`"))
+}
+
+/// Returns the lines outside of comments and tests that have one of these texts.
+fn lines_with<'s>(text: &'s str, all: &[&str]) -> Vec<(usize, &'s str)> {
+    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let mut before = "";
+    let mut found = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let code = line.split("//").next().unwrap_or_default();
+        if all.iter().any(|one| code.contains(one)) && !before.contains(MEANT) {
+            found.push((number, line.trim()));
+        }
+        before = line;
+    }
+    found
+}
+
+/// Returns whether a file may find out who asks.
+fn is_gate(name: &str) -> bool {
+    let file = name.strip_prefix("accp-hub/src/").unwrap_or_default();
+    GATE.contains(&file) || file.starts_with("jwt/") || file.starts_with("layers/")
+}
+
+fn who_asks(sources: &Sources) -> Vec<String> {
+    let mut said = Vec::new();
+    for (path, text) in sources {
+        let name = path.to_string_lossy();
+        let is_hub = name.starts_with("accp-hub/src/");
+        let is_service = name.starts_with("accp-mcp/src/") || name.starts_with("accp-a2a/src/");
+        if is_hub && !is_gate(&name) {
+            for (number, line) in lines_with(text, &ASKS) {
+                said.push(format!(
+                    "{name}:{number}: only the gate finds out who asks: {line}"
+                ));
+            }
+        }
+        // An agent of A2A elsewhere is asked with a token of its own.
+        if is_service && !name.contains("/remote") {
+            for (number, line) in lines_with(text, &["AUTHORIZATION", "RawPathParams", "Path("]) {
+                said.push(format!(
+                    "{name}:{number}: a service is told who asks: {line}"
+                ));
+            }
+        }
+    }
+    said
+}
+
+fn errors_as_ends(sources: &Sources) -> Vec<String> {
+    let mut said = Vec::new();
+    for (path, text) in sources {
+        let name = path.to_string_lossy();
+        if WAY.iter().any(|way| name.starts_with(way)) {
+            for (number, line) in lines_with(text, &ENDS) {
+                said.push(format!("{name}:{number}: an error is never an end: {line}"));
+            }
+        }
+    }
+    said
+}
+
+#[test]
+fn every_route_knows_who_asks() {
+    let sources = workspace::sources(&workspace::top()).expect("the workspace");
+    let routes = sources
+        .iter()
+        .find(|(path, _)| path.ends_with("accp-hub/src/routes.rs"));
+    let (_, routes) = routes.expect("the routes of the hub");
+    let handlers = handlers(routes);
+    assert!(handlers.len() > 12, "{handlers:?}");
+    let faults: Vec<_> = handlers
+        .iter()
+        .filter_map(|handler| check(&sources, handler))
+        .collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn only_the_gate_finds_out_who_asks() {
+    let faults = who_asks(&workspace::sources(&workspace::top()).expect("the workspace"));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn an_error_is_never_an_end() {
+    let faults = errors_as_ends(&workspace::sources(&workspace::top()).expect("the workspace"));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn the_rules_of_the_doors_see_what_breaks_them() {
+    let file = |name: &str, text: &str| Sources::from([(name.into(), text.to_owned())]);
+    let route = ".route(\"/x\", get(reads::all).put(puts::put))";
+    assert_eq!(handlers(route), ["reads::all", "puts::put"]);
+    let open = file(
+        "accp-hub/src/reads.rs",
+        "pub(crate) async fn all(State(app): State<Shared>) {}",
+    );
+    assert!(check(&open, "reads::all").is_some());
+    let closed = file(
+        "accp-hub/src/reads.rs",
+        "async fn all(State(app): S, caller: Caller) {}",
+    );
+    assert_eq!(check(&closed, "reads::all"), None);
+    let path = file("accp-hub/src/puts.rs", "let agent = &frame.agent;");
+    assert_eq!(who_asks(&path).len(), 1);
+    let service = file("accp-mcp/src/http.rs", "headers.get(AUTHORIZATION)");
+    assert_eq!(who_asks(&service).len(), 1);
+    let end = "let next = read.next().await.ok().flatten()?;";
+    assert_eq!(errors_as_ends(&file("accp-hub/src/reads.rs", end)).len(), 1);
+    let meant = format!("// {MEANT}: the desk is gone.\n{end}");
+    assert!(errors_as_ends(&file("accp-hub/src/reads.rs", &meant)).is_empty());
+}
