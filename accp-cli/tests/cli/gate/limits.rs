@@ -197,11 +197,11 @@ fn new_sessions_are_counted_for_each_token() {
             &format!("sid:s{number}"),
         )),
         1 => dev.initialize(&format!("/mcp/s{number}/dev")),
-        _ => dev.a2a(
-            &format!("/a2a/s{number}/dev"),
-            "SendMessage",
-            &message("m", "hello"),
-        ),
+        _ => {
+            let mut params = message("m", "hello");
+            params["configuration"] = json!({ "returnImmediately": true });
+            dev.a2a(&format!("/a2a/s{number}/dev"), "SendMessage", &params)
+        }
     };
     let last = (0..30)
         .map(|number| (number, begin(number)))
