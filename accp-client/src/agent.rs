@@ -35,7 +35,7 @@ impl Agent {
 
     /// Returns the name of the agent.
     pub fn name(&self) -> &str {
-        self.handle.log.side.agent()
+        self.handle.name()
     }
 
     /// Waits until the agent is in its session and has what stands there. Nothing else has to wait for

@@ -40,6 +40,7 @@ mod error;
 mod frames;
 mod handle;
 mod hub;
+mod inbox;
 mod link;
 mod pieces;
 mod service;

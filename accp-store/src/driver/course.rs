@@ -28,6 +28,8 @@ pub(super) struct Course {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Outcome {
+    /// Entries of the log that are durable now, in their order.
+    pub entries: Vec<Entry>,
     /// Frames to be handled. Each stays due until [`Session::handled`] marks it. Due frames come
     /// again when the session is opened again.
     pub inbound: Vec<Inbound>,
@@ -128,9 +130,10 @@ impl Course {
         outcome: &mut Outcome,
     ) -> Result<(), DriverError> {
         let batch = self.survive(kept)?;
-        for entry in batch.entries {
+        for entry in &batch.entries {
             self.tell("keeps", &entry.text);
         }
+        outcome.entries.extend(batch.entries);
         for frame in batch.sends {
             self.tell("sends", &frame.text);
             link.send(frame);
