@@ -226,7 +226,9 @@ impl Host {
     pub(crate) fn replicated(&self) -> u64 {
         let members = self.side.state.members();
         let others = members.filter(|(id, party)| {
-            *id != MemberId::HOST && party.present && !self.guests.has(*id)
+            let is_linked = self.relays.cursors.get(*id).is_some();
+            let is_guest = self.guests.is_open(*id) || self.guests.has(*id) && !is_linked;
+            *id != MemberId::HOST && party.present && !is_guest
         });
         let held = others.map(|(id, _)| self.relays.held(id));
         held.min().unwrap_or(self.side.position)

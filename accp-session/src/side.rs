@@ -77,6 +77,8 @@ pub(crate) struct Side {
     due: BTreeSet<u64>,
     /// Cancel tokens, by the chain of their frame and the chain of its cause.
     tokens: BTreeMap<[Option<Mid>; 2], CancelToken>,
+    /// The number of tokens at which they are looked at next.
+    many: usize,
     schedule: Schedule,
 }
 
@@ -102,6 +104,7 @@ impl Side {
             last_put: 0,
             due: BTreeSet::new(),
             tokens: BTreeMap::new(),
+            many: FEW,
             schedule: Schedule::default(),
             mids,
         };
@@ -155,10 +158,10 @@ impl Side {
         }
         // A token that no handler holds is made again when it is needed. Many frames may wait for a handler
         // for long, so their tokens are looked at when there are twice as many.
-        let count = self.tokens.len();
         let is_idle = self.due.is_empty() && !has_guests;
-        if is_idle || count <= FEW || count.is_power_of_two() {
+        if is_idle || self.tokens.len() >= self.many {
             self.tokens.retain(|_, token| !token.is_alone());
+            self.many = FEW.max(2 * self.tokens.len());
         }
         if self.tokens.is_empty() {
             self.tokens = BTreeMap::new();

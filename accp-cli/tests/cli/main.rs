@@ -20,6 +20,8 @@ mod fix;
 mod formats;
 mod generated;
 mod grammar;
+#[cfg(target_os = "linux")]
+mod guests;
 mod hub;
 mod import;
 mod learn;

@@ -5,7 +5,7 @@ use std::sync::Weak;
 
 use accp_runtime::AgentId;
 use accp_runtime::session::{Event, MemberId};
-use accp_session::Entry;
+use accp_session::{Cold, Entry, Outgoing};
 use accp_store::{Committer, DriverError, SideId};
 use tokio::sync::watch;
 
@@ -119,11 +119,23 @@ impl Side {
         let Some(committer) = &self.committer else {
             return Ok(Inbox::begins(joined, end));
         };
-        let Some(inbox) = inbox_of_side(committer, &side).await? else {
+        let Some(before) = Before::load(committer, &side).await? else {
             return Ok(Inbox::begins(joined, end));
         };
+        let session = self.driver.session_mut()?;
+        for frame in &before.outbox {
+            // The host may have had it, and says so. What it refuses, the sender would not have learnt either.
+            let posted = session.post_outgoing(member, frame, now());
+            posted.map_err(DriverError::from)?;
+        }
+        for value in &before.values {
+            if let Some(bytes) = &value.bytes {
+                let supplied = session.supply(member, &value.key, bytes, now());
+                supplied.map_err(DriverError::from)?;
+            }
+        }
         self.leaving.push(side);
-        Ok(inbox)
+        Ok(before.inbox)
     }
 
     /// Deletes the sides of agents that have become guests, once their inboxes are kept.
@@ -173,19 +185,46 @@ impl Side {
     }
 }
 
-/// Returns how far an agent has handled the log by a side of its own, as an earlier version of this program
-/// kept it. `None` if the store has no such side.
-async fn inbox_of_side(committer: &Committer, side: &SideId) -> Result<Option<Inbox>, Error> {
-    let side = side.clone();
-    let stored = committer.ask(move |store| match store.summary(&side)? {
-        Some(summary) if !summary.host => store.load(&side),
-        _ => Ok(None),
-    });
-    let Some(stored) = stored.await.map_err(DriverError::from)? else {
-        return Ok(None);
-    };
-    let late = stored.entries.iter().filter(|entry| entry.is_due());
-    let due = stored.due.iter().chain(late).map(|entry| entry.position);
-    let snapshot = stored.snapshot.as_ref().map_or(0, |snapshot| snapshot.position);
-    Ok(Some(Inbox::except(due, stored.last.max(snapshot))))
+/// What an agent has left in a side of its own, as an earlier version of this program kept it.
+struct Before {
+    inbox: Inbox,
+    /// Frames that the host may not have.
+    outbox: Vec<Outgoing>,
+    /// The values that they may name.
+    values: Vec<Cold>,
+}
+
+impl Before {
+    /// Reads a side. `None` if the store has no such side.
+    async fn load(committer: &Committer, side: &SideId) -> Result<Option<Self>, Error> {
+        let side = side.clone();
+        let stored = committer.ask(move |store| {
+            let stored = match store.summary(&side)? {
+                Some(summary) if !summary.host => store.load(&side)?,
+                _ => None,
+            };
+            let Some(stored) = stored else {
+                return Ok(None);
+            };
+            let mut values = Vec::new();
+            if !stored.outbox.is_empty() {
+                for key in store.cold_keys(&side)? {
+                    values.extend(store.cold(&side, &key)?.map(|kept| kept.value));
+                }
+            }
+            Ok(Some((stored, values)))
+        });
+        let Some((stored, values)) = stored.await.map_err(DriverError::from)? else {
+            return Ok(None);
+        };
+        let late = stored.entries.iter().filter(|entry| entry.is_due());
+        let due = stored.due.iter().chain(late).map(|entry| entry.position);
+        let snapshot = stored.snapshot.as_ref();
+        let covered = snapshot.map_or(0, |snapshot| snapshot.position);
+        Ok(Some(Self {
+            inbox: Inbox::except(due, stored.last.max(covered)),
+            outbox: stored.outbox,
+            values,
+        }))
+    }
 }

@@ -42,7 +42,8 @@ impl Side {
         number: Done<MemberId>,
     ) -> Result<(), DriverError> {
         if let Some((member, number)) = self.admit(agent, number)? {
-            self.end_guests_of(member, "another link of the agent has opened");
+            self.end_guests_of(member, "a link of the agent has opened");
+            self.driver.session_mut()?.end_guest(member);
             self.peers.insert(member, wire);
             let _ = number.send(Ok(member));
         }

@@ -40,8 +40,8 @@ impl Guests {
         guests
     }
 
-    /// Returns whether the agent of a member lives in the process of the host, or did last: it has no log of
-    /// its own then, and nobody has to wait for it.
+    /// Returns whether the agent of a member lives in the process of the host, or did in an earlier run: unless
+    /// it has a link by now, it has no log of its own, and nobody has to wait for it.
     pub(crate) fn has(&self, member: MemberId) -> bool {
         self.is_open(member) || self.inboxes.get(member).is_some()
     }
@@ -214,7 +214,11 @@ impl Host {
             Some((_, kept)) => inbox.clone_into(kept),
             None => inboxes.push((member, inbox.to_owned())),
         }
-        self.guests.inboxes.insert(member, inbox.into());
+        if inbox.is_empty() {
+            self.guests.inboxes.remove(member);
+        } else {
+            self.guests.inboxes.insert(member, inbox.into());
+        }
         Ok(())
     }
 

@@ -4,7 +4,9 @@ use accp_frame::AgentId;
 
 use super::{Role, Session, host_only};
 use crate::host::Host;
-use crate::{Entry, Inbound, InputError, MemberId, Mid, Outbound, SendError, Time};
+use crate::{
+    Entry, Inbound, InputError, MemberId, Mid, Outbound, Outgoing, Posted, SendError, Time,
+};
 
 /// A guest is a member whose agent lives in the process of the host. It has no session of its own: it reads
 /// the log of the host, and sends through the session of the host.
@@ -90,7 +92,7 @@ impl Session {
     }
 
     /// Host: keeps how far a guest has handled the log, as one text, which takes the place of the text
-    /// before, and sends its reply. Both are in one batch, or neither is. A reply in a chain that was
+    /// before (an empty one removes it), and sends its reply. Both are in one batch, or neither is. A reply in a chain that was
     /// cancelled meanwhile is left out.
     ///
     /// # Errors
@@ -118,6 +120,26 @@ impl Session {
     /// section 3.5).
     pub fn has_lapsed(&self, inbound: &Inbound, now: Time) -> bool {
         inbound.has_expired(self.options().skew, now)
+    }
+
+    /// Host: takes a frame from the outbox of a side that an agent had before it was a guest, as
+    /// [`post`](Self::post) does, under the next number.
+    ///
+    /// # Errors
+    /// [`InputError::HostOnly`] on a member.
+    pub fn post_outgoing(
+        &mut self,
+        from: MemberId,
+        frame: &Outgoing,
+        now: Time,
+    ) -> Result<Posted, InputError> {
+        let sequence = match &self.role {
+            Role::Host(host) => host.gate.numbers.next(host.side.state.scope, from),
+            Role::Member(_) => return Err(host_only("take a frame outside of a link")),
+        };
+        let (head, mid, tail) = (&frame.head, &frame.mid, &frame.tail);
+        let text = format!("{head}[mid:{mid},seq:{sequence}{tail}]");
+        self.post(from, text.as_bytes(), now)
     }
 
     fn of_host(&mut self, now: Time) -> Result<&mut Host, SendError> {

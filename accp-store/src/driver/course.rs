@@ -20,7 +20,7 @@ pub(super) struct Course {
     side: SideId,
     /// The text of the error with which the store failed.
     failed: Option<String>,
-    /// The keys of values that nobody supplies. The next reading of each fails.
+    /// The keys of values that nobody supplies. Reading them fails.
     unavailable: BTreeSet<String>,
 }
 
@@ -221,7 +221,7 @@ impl Course {
         Ok(match step {
             Resolved::Value(value) => Reading::Done(Some(value)),
             Resolved::Need(need) => Reading::Need(need),
-            Resolved::Fetch { key, .. } if self.unavailable.remove(&key) => {
+            Resolved::Fetch { key, .. } if self.is_unavailable(&key) => {
                 return Err(DriverError::Reference(
                     resolver.key().into(),
                     ReadError::Unavailable,
@@ -233,6 +233,16 @@ impl Course {
                 Reading::Done(None)
             }
         })
+    }
+
+    /// Returns whether nobody supplies a value. A member asks for it anew with the next reading. A host asks
+    /// on by itself, and all its guests may read the value, so it stays so until the value comes.
+    fn is_unavailable(&mut self, key: &str) -> bool {
+        if self.session.is_host() {
+            self.unavailable.contains(key)
+        } else {
+            self.unavailable.remove(key)
+        }
     }
 
     pub(super) fn check(&self) -> Result<(), DriverError> {
