@@ -72,8 +72,7 @@ impl<A: Agents> Places<A> {
             open.remove(&key);
         }
         let agent = self.agents.agent(who).await?;
-        // The log tells what became of the tasks. So the frames themselves need no handler.
-        agent.serve_others(|_| async { Ok::<_, Error>(()) });
+        // The log tells what became of the tasks, so the frames themselves need no handler.
         let board = Shared::default();
         let place = Place {
             agent: agent.clone(),

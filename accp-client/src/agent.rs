@@ -21,8 +21,11 @@ use crate::handle::Handle;
 
 /// An agent of a session. Clones are the same agent.
 ///
-/// When the last clone is dropped, the agent stops. What it has sent is in its store: it goes out when
-/// an agent of this name is opened on that store again.
+/// An agent of a [`Hub`](crate::Hub) in this process shares the log of the hub. An agent that is
+/// [connected](Agent::connect) has a store of its own: what it has sent is there until the hub has it.
+///
+/// When the last clone is dropped, the agent stops. Frames that it has not marked as handled come again when
+/// an agent of this name is opened.
 #[derive(Clone)]
 pub struct Agent {
     handle: Arc<Handle>,
@@ -35,7 +38,7 @@ impl Agent {
 
     /// Returns the name of the agent.
     pub fn name(&self) -> &str {
-        self.handle.log.side.agent()
+        self.handle.name()
     }
 
     /// Waits until the agent is in its session and has what stands there. Nothing else has to wait for
@@ -47,11 +50,13 @@ impl Agent {
         self.handle.call(Command::Joined).await
     }
 
-    /// Sends a frame. When this returns, the frame is in the store of the agent, and goes out until its
-    /// fate is known, also after a restart on that store.
+    /// Sends a frame. When this returns, the frame is in the log of the hub in this process. The frame of an
+    /// agent that is connected is then in its own store, and goes out until its fate is known, also after a
+    /// restart on that store.
     ///
     /// # Errors
-    /// [`Error::Input`] when the session does not take the frame. [`Error::Ended`].
+    /// [`Error::Input`] when the session does not take the frame. [`Error::Refused`] when the hub in this
+    /// process refuses it. [`Error::Ended`].
     pub async fn send(&self, frame: impl EncodeFrame + Send + Sync + 'static) -> Result<(), Error> {
         self.send_with(Outbound::owned(frame)).await
     }
@@ -93,7 +98,8 @@ impl Agent {
     /// Hands the frames of type `F` to a handler, those first that wait already. If a frame fits two
     /// handlers, the one that was registered first gets it. Handlers of an agent run beside each
     /// other; 64 frames at a time have one that has not replied. They are called in the order of the
-    /// session. Frames that no handler takes wait, in memory.
+    /// session. Frames that no handler takes wait: those of an agent in the process of its hub in the log, at
+    /// most 256 stretches of them between frames that were handled. Others wait in memory.
     ///
     /// A handler may be called again for a frame when the agent was opened again in the middle:
     /// [`Inbound::redelivered`](accp_runtime::session::Inbound::redelivered) says so. A handler gets its

@@ -1,9 +1,11 @@
 //! What handles ask of the task of a side, and what sides tell each other.
 
+use std::any::Any;
 use std::error::Error as StdError;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Weak;
 use std::time::Duration;
 
 use accp_runtime::session::{Inbound, MemberId, Outbound, Posted, Router, Session};
@@ -11,7 +13,7 @@ use accp_runtime::{AgentId, FrameFamily, Intent, IntoOwned, Value};
 use accp_session::Supplied;
 use accp_store::Match;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 use crate::context::{Cx, Marked};
@@ -53,6 +55,15 @@ pub(crate) enum Command {
         limit: usize,
         done: Done<Vec<Match>>,
     },
+    /// Of a host: an agent opens that lives in this process. The handle is its own, and followers of the log
+    /// hear by `last` how far it is durable.
+    Open {
+        agent: AgentId<'static>,
+        own: Weak<dyn Any + Send + Sync>,
+        last: watch::Sender<u64>,
+    },
+    /// Of a host: the last handle of such an agent is gone.
+    Close,
     /// Of a host: an agent joins, and is reached on this wire.
     Join {
         agent: AgentId<'static>,
@@ -159,6 +170,8 @@ pub(crate) fn refuse(command: Command, ended: Error) {
         Command::Joined(done) => drop(done.send(Err(ended))),
         Command::Handled(marked) => drop(marked.done.map(|done| done.send(Err(ended)))),
         Command::Serve(_)
+        | Command::Open { .. }
+        | Command::Close
         | Command::Abandon(_)
         | Command::Look(_)
         | Command::Unlink { .. }

@@ -123,11 +123,12 @@ impl Connect {
         let mut options = side::member(options, id);
         options.session = self.session;
         let driver = AsyncDriver::open_member(&committer, Vec::new(), options, now()).await?;
-        let (handle, end) = Handle::new(&committer, driver.side().clone(), None);
+        let (handle, end) = Handle::new(&committer, driver.side().clone());
         let ((own, frames), (host, down)) = (wire(), wire());
         // The number is of no use to a member: its frames are those of its link.
         let side = Side::new(driver, MemberId::HOST, end, frames);
-        tokio::spawn(side.of(Arc::downgrade(&handle), host).run());
+        let side = side.of(Arc::downgrade(&handle) as _, host);
+        tokio::spawn(side.run());
         let carrier = Carrier::new(target, Arc::downgrade(&handle), own, down);
         tokio::spawn(carrier.run(socket));
         // What this agent and others send from now on reaches both.

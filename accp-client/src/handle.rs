@@ -1,10 +1,11 @@
-//! The handle of a side: what agents and hubs ask of its task.
+//! The handle of an agent or a host: what they ask of the task of their side.
 
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use accp_runtime::session::Session;
-use accp_runtime::{Registry, Value};
+use accp_runtime::{AgentId, Registry, Value};
 use accp_store::{Committer, Match, SideId};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};
@@ -13,8 +14,14 @@ use crate::command::Command;
 use crate::error::{Done, Error};
 use crate::frames::Log;
 
+/// The number of the handles of a side itself. Each guest of a host has another one.
+pub(crate) const SIDE: u64 = 0;
+
 pub(crate) struct Handle {
-    side: UnboundedSender<Command>,
+    name: Box<str>,
+    side: UnboundedSender<(u64, Command)>,
+    /// Which agent of the side asks.
+    number: u64,
     pub(crate) log: Log,
     /// What lives at least as long as this handle: the host of this process, for its agents.
     _keeps: Option<Arc<dyn Any + Send + Sync>>,
@@ -22,41 +29,63 @@ pub(crate) struct Handle {
 
 /// The other end of a handle, for the task of the side.
 pub(crate) struct End {
-    pub(crate) commands: UnboundedReceiver<Command>,
+    /// What is asked, each with the number of the handle.
+    pub(crate) commands: UnboundedReceiver<(u64, Command)>,
     pub(crate) last: watch::Sender<u64>,
 }
 
 impl Handle {
-    pub(crate) fn new(
-        committer: &Committer,
-        side: SideId,
-        keeps: Option<Arc<dyn Any + Send + Sync>>,
-    ) -> (Arc<Self>, End) {
+    pub(crate) fn new(committer: &Committer, side: SideId) -> (Arc<Self>, End) {
         let (sender, commands) = mpsc::unbounded_channel();
         let (last, watched) = watch::channel(0);
-        let log = Log {
-            committer: committer.clone(),
-            side: Arc::new(side),
-            last: watched,
-        };
         let handle = Arc::new(Self {
+            name: side.agent().into(),
             side: sender,
-            log,
-            _keeps: keeps,
+            number: SIDE,
+            log: Log {
+                committer: committer.clone(),
+                side: Arc::new(side),
+                last: watched,
+            },
+            _keeps: None,
         });
         (handle, End { commands, last })
     }
 
-    /// Returns the way to the side, for what outlives the last handle.
-    pub(crate) fn side(&self) -> &UnboundedSender<Command> {
-        &self.side
+    /// Opens an agent that lives in the process of this host. `keeps` lives as long as the agent.
+    pub(crate) fn open(
+        &self,
+        agent: AgentId<'static>,
+        keeps: Arc<dyn Any + Send + Sync>,
+    ) -> Result<Arc<Self>, Error> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(SIDE + 1);
+        let (last, watched) = watch::channel(*self.log.last.borrow());
+        let handle = Arc::new(Self {
+            name: agent.as_str().into(),
+            side: self.side.clone(),
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            log: Log {
+                last: watched,
+                ..self.log.clone()
+            },
+            _keeps: Some(keeps),
+        });
+        let own = Arc::downgrade(&handle) as _;
+        handle.tell(Command::Open { agent, own, last })?;
+        Ok(handle)
+    }
+
+    /// Returns the name of the agent.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     pub(crate) fn tell(&self, command: Command) -> Result<(), Error> {
-        self.side.send(command).map_err(|_| Error::ended())
+        let told = self.side.send((self.number, command));
+        told.map_err(|_| Error::ended())
     }
 
-    /// Returns whether the side has ended.
+    /// Returns whether the side has ended, or this agent of it.
     pub(crate) fn has_ended(&self) -> bool {
         self.log.last.has_changed().is_err()
     }
@@ -95,5 +124,14 @@ impl Handle {
         let words = words.to_owned();
         self.call(|done| Command::Search { words, limit, done })
             .await
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if self.number != SIDE {
+            // A host that has ended has no agents any more.
+            let _ = self.tell(Command::Close);
+        }
     }
 }

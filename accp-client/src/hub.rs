@@ -1,26 +1,23 @@
 //! The host of a session in this process.
 
-use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Session, Transmit};
+use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Session};
 use accp_runtime::{AgentId, Registry, Value};
 use accp_session::Supplied;
-use accp_store::{AsyncDriver, Committer, Match, SideId, Store};
-use tokio::sync::mpsc::{self, UnboundedSender};
-use tokio::sync::oneshot;
+use accp_store::{AsyncDriver, Committer, Match, Store};
 
 use crate::agent::Agent;
 use crate::clock::now;
 use crate::command::Command;
 use crate::error::Error;
 use crate::frames::Frames;
-use crate::handle::{End, Handle};
+use crate::handle::Handle;
 use crate::link::Link;
-use crate::side::{self, Side};
-use crate::wire::{Frame, Wire, wire};
+use crate::side::Side;
+use crate::wire::{Wire, wire};
 
 /// A hub that hosts one session in this process. Clones are the same hub.
 ///
@@ -32,23 +29,9 @@ pub struct Hub {
 }
 
 struct Shared {
-    options: Options,
-    committer: Committer,
+    session: String,
     host: Arc<Handle>,
     wire: Wire,
-    /// Opens agents one after the other, so that the last of one name stays.
-    opener: UnboundedSender<Opening>,
-}
-
-/// An agent that is to be opened.
-struct Opening {
-    own: Weak<Handle>,
-    agent: AgentId<'static>,
-    end: End,
-    frames: mpsc::Receiver<Frame>,
-    /// The number that the host gives the agent.
-    joined: oneshot::Receiver<Result<MemberId, Error>>,
-    shared: Arc<Shared>,
 }
 
 impl Hub {
@@ -100,25 +83,17 @@ impl Hub {
     ) -> Result<Self, Error> {
         tokio::time::sleep(Duration::ZERO).await;
         options.handles = false;
-        let driver =
-            AsyncDriver::open_host(committer, Vec::new(), options.clone(), rules, now()).await?;
-        let (host, end) = Handle::new(committer, driver.side().clone(), None);
+        let session = options.session.clone();
+        let driver = AsyncDriver::open_host(committer, Vec::new(), options, rules, now()).await?;
+        let (host, end) = Handle::new(committer, driver.side().clone());
         let (wire, frames) = wire();
-        tokio::spawn(Side::new(driver, MemberId::HOST, end, frames).run());
-        let (opener, mut openings) = mpsc::unbounded_channel::<Opening>();
-        tokio::spawn(async move {
-            while let Some(opening) = openings.recv().await {
-                opening.open().await;
-            }
-        });
-        options.handles = true;
+        let side = Side::new(driver, MemberId::HOST, end, frames);
+        tokio::spawn(side.hosting(committer.clone()).run());
         Ok(Self {
             shared: Arc::new(Shared {
-                options,
-                committer: committer.clone(),
+                session,
                 host,
                 wire,
-                opener,
             }),
         })
     }
@@ -126,33 +101,17 @@ impl Hub {
     /// Lets an agent into the session, or back into it. An agent that was opened before under this
     /// name ends.
     ///
-    /// The agent opens in the background: a store that fails shows in its first call.
+    /// The agent lives in the task of the hub and shares its log: it costs what its handlers have in work, and
+    /// in the store one line that says how far it has handled the log. That is written with the reply of a
+    /// handler, or neither is. The closure of a handler runs in that task up to its first `await`, so it must
+    /// not block.
     ///
     /// # Errors
-    /// [`Error::Name`].
+    /// [`Error::Name`]. What else keeps the agent from opening shows in its first call.
     pub fn agent(&self, name: &str) -> Result<Agent, Error> {
-        let agent = agent_id(name)?;
-        let side = SideId::new(&self.shared.options.session, name);
-        let keeps: Arc<dyn Any + Send + Sync> = self.shared.clone();
-        let (handle, end) = Handle::new(&self.shared.committer, side, Some(keeps));
         // The agent is in the session before anybody sends the next frame.
-        let ((wire, frames), (number, joined)) = (wire(), oneshot::channel());
-        self.shared.host.tell(Command::Join {
-            agent: agent.clone(),
-            wire,
-            number,
-        })?;
-        let opening = Opening {
-            own: Arc::downgrade(&handle),
-            agent,
-            end,
-            frames,
-            joined,
-            shared: Arc::clone(&self.shared),
-        };
-        let sent = self.shared.opener.send(opening);
-        sent.map_err(|_| Error::ended())?;
-        Ok(Agent::of(handle))
+        let opened = self.shared.host.open(agent_id(name)?, self.shared.clone());
+        Ok(Agent::of(opened?))
     }
 
     /// Lets an agent into the session that is elsewhere, and returns the link on which its frames come
@@ -213,7 +172,7 @@ impl Hub {
 
     /// Returns the name of the session.
     pub fn session(&self) -> &str {
-        &self.shared.options.session
+        &self.shared.session
     }
 
     /// Returns the log of the session from a position on, the first being 1, and then what comes.
@@ -274,40 +233,6 @@ impl Hub {
     }
 }
 
-impl Opening {
-    async fn open(self) {
-        let Self {
-            own,
-            agent,
-            end,
-            frames,
-            joined,
-            shared,
-        } = self;
-        match shared.open(agent, joined).await {
-            Ok((driver, me)) => {
-                let side = Side::new(driver, me, end, frames).of(own, shared.wire.clone());
-                tokio::spawn(side.run());
-            }
-            Err(error) => drop(tokio::spawn(side::ends(end, error))),
-        }
-    }
-}
-
-impl Shared {
-    /// Opens the side of an agent.
-    async fn open(
-        &self,
-        agent: AgentId<'static>,
-        joined: oneshot::Receiver<Result<MemberId, Error>>,
-    ) -> Result<(AsyncDriver<Vec<Transmit>>, MemberId), Error> {
-        let me = joined.await.unwrap_or_else(|_| Err(Error::ended()))?;
-        let options = side::member(self.options.clone(), agent);
-        let driver = AsyncDriver::open_member(&self.committer, Vec::new(), options, now()).await?;
-        Ok((driver, me))
-    }
-}
-
 /// Reads the name of an agent.
 pub(crate) fn agent_id(name: &str) -> Result<AgentId<'static>, Error> {
     let agent = AgentId::new(name.to_owned());
@@ -317,7 +242,7 @@ pub(crate) fn agent_id(name: &str) -> Result<AgentId<'static>, Error> {
 impl fmt::Debug for Hub {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hub")
-            .field("session", &self.shared.options.session)
+            .field("session", &self.shared.session)
             .finish_non_exhaustive()
     }
 }

@@ -1,13 +1,14 @@
 //! Agents that talk to each other, in asynchronous Rust.
 //!
 //! A [`Hub`] hosts a session in this process, on a store that outlives the process. Each [`Agent`]
-//! of the session sends frames, asks for answers, and serves what others send. Sides run as tasks of
-//! tokio. They share one store, whose commits are grouped.
+//! of the session sends frames, asks for answers, and serves what others send. The hub is a task of
+//! tokio, and its agents live in that task: they share its log. An agent that is [connected](Agent::connect)
+//! to a hub elsewhere is a task of its own, with a store of its own.
 //!
 //! What the session promises holds here too: a frame that was sent is durable, a handler gets each
 //! frame in the order of the session, and the mark of a frame and the reply to it are one commit. When
-//! the process is killed, open the hub again on the same store: frames that were not acknowledged go
-//! out again, and frames that were not handled are handed out again.
+//! the process is killed, open the hub again on the same store: frames that were not handled are handed
+//! out again.
 //!
 //! ```
 //! use accp_client::Hub;
@@ -40,6 +41,7 @@ mod error;
 mod frames;
 mod handle;
 mod hub;
+mod inbox;
 mod link;
 mod pieces;
 mod service;

@@ -2,11 +2,16 @@
 
 mod asked;
 mod beginning;
+mod guest;
+mod guests;
 mod handing;
 mod outgoing;
 mod peers;
+mod speaker;
+mod work;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::any::Any;
+use std::collections::BTreeMap;
 use std::sync::Weak;
 
 use accp_runtime::session::{
@@ -14,18 +19,19 @@ use accp_runtime::session::{
 };
 use accp_runtime::{AgentId, Value};
 use accp_session::Supplied;
-use accp_store::{AsyncDriver, DriverError};
+use accp_store::{AsyncDriver, Committer, DriverError, SideId};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use crate::clock::{instant, now};
-use crate::command::{Command, Handlers, refuse};
-use crate::context::Marked;
+use crate::command::{Command, refuse};
 use crate::error::{Done, Error};
-use crate::handle::{End, Handle};
+use crate::handle::{End, SIDE};
 use crate::wire::{Frame, Wire};
-use asked::Asked;
+use guest::Guest;
+use speaker::Speaker;
+use work::Work;
 
 /// Frames, and commands, that share a commit.
 const AT_ONCE: usize = 256;
@@ -34,30 +40,30 @@ pub(crate) struct Side {
     driver: AsyncDriver<Vec<Transmit>>,
     /// The number of this side.
     me: MemberId,
-    commands: UnboundedReceiver<Command>,
-    /// For handlers, which mark frames. The side does not keep itself alive by it.
-    own: Weak<Handle>,
+    commands: UnboundedReceiver<(u64, Command)>,
     frames: mpsc::Receiver<Frame>,
     peers: BTreeMap<MemberId, Wire>,
-    handlers: Handlers,
+    /// Of a member: what its agent has under way.
+    work: Work,
     /// Frames that are to be handed out, in the order of the session.
     inbox: Vec<Inbound>,
     /// Frames that no handler takes. A frame that answers a question comes after the question, so
     /// none of these does.
     unclaimed: Vec<Inbound>,
-    /// The positions of frames that handlers have.
-    in_work: BTreeSet<u64>,
-    questions: Vec<Asked>,
-    /// Frames that wait until this side has joined, or the outbox has room.
-    early: VecDeque<Command>,
-    /// Marks whose answers wait for the same.
-    late: VecDeque<Marked>,
     /// Readings of values that are on their way here.
     readings: Vec<(String, Done<Value<'static>>)>,
     /// True until a side that begins has caught up with its session.
     begins: bool,
     has_joined: bool,
     joining: Vec<Done<()>>,
+    /// Of a host: the agents in its process, by the numbers of their handles.
+    guests: BTreeMap<u64, Guest>,
+    /// Why guests have ended whose handles are still there.
+    ended: BTreeMap<u64, String>,
+    /// Of a host: its store.
+    committer: Option<Committer>,
+    /// Sides of agents that are guests from now on. They are deleted once the inboxes are kept.
+    leaving: Vec<SideId>,
     /// What is told to callers once the inputs are durable.
     durable: Vec<Done<()>>,
     posted: Vec<(Posted, Done<Posted>)>,
@@ -76,24 +82,24 @@ impl Side {
         let End { commands, last } = end;
         let session = driver.session();
         let begins = !session.is_host() && session.position() == 0;
+        let work = Work::new(session.options().agent.as_str(), Weak::<()>::new());
         Self {
             driver,
             me,
             commands,
-            own: Weak::new(),
             frames,
             peers: BTreeMap::new(),
-            handlers: Handlers::new(),
+            work,
             inbox: Vec::new(),
             unclaimed: Vec::new(),
-            in_work: BTreeSet::new(),
-            questions: Vec::new(),
-            early: VecDeque::new(),
-            late: VecDeque::new(),
             readings: Vec::new(),
             begins,
             has_joined: false,
             joining: Vec::new(),
+            guests: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            committer: None,
+            leaving: Vec::new(),
             durable: Vec::new(),
             posted: Vec::new(),
             supplied: Vec::new(),
@@ -101,9 +107,15 @@ impl Side {
         }
     }
 
+    /// Makes the side that of a host on this store, whose guests have no sides of their own.
+    pub(crate) fn hosting(mut self, committer: Committer) -> Self {
+        self.committer = Some(committer);
+        self
+    }
+
     /// Makes the side that of an agent, which reaches its host on a wire.
-    pub(crate) fn of(mut self, agent: Weak<Handle>, host: Wire) -> Self {
-        self.own = agent;
+    pub(crate) fn of(mut self, agent: Weak<dyn Any + Send + Sync>, host: Wire) -> Self {
+        self.work = Work::new(&self.work.name, agent);
         self.peers.insert(MemberId::HOST, host);
         self
     }
@@ -120,8 +132,9 @@ impl Side {
         };
         tracing::debug!(side = ?self.driver.side(), failure, "a side has ended");
         let ended = || Error::Ended(failure.clone());
-        for asked in self.questions.drain(..) {
-            let _ = asked.asking.answer.send(Err(ended()));
+        self.work.end(ended);
+        for guest in self.guests.values_mut() {
+            guest.work.end(ended);
         }
         for done in self.durable.drain(..) {
             let _ = done.send(Err(ended()));
@@ -143,11 +156,8 @@ impl Side {
         drop(self.last);
         drop(self.frames);
         self.peers.clear();
-        let late = self.late.into_iter().map(Command::Handled);
-        for command in self.early.into_iter().chain(late) {
-            refuse(command, ended());
-        }
-        while let Some(command) = self.commands.recv().await {
+        self.guests.clear();
+        while let Some((_, command)) = self.commands.recv().await {
             refuse(command, ended());
         }
     }
@@ -155,6 +165,7 @@ impl Side {
     /// Carries out what is due, and waits for the next thing to do. Returns whether there is one.
     async fn turn(&mut self) -> Result<bool, Error> {
         let outcome = self.driver.carry_out(now()).await?;
+        self.delete_sides().await?;
         for done in self.durable.drain(..) {
             let _ = done.send(Ok(()));
         }
@@ -171,7 +182,14 @@ impl Side {
             is_news
         });
         let has_lost = self.send_out()?;
-        self.follow(&outcome.events)?;
+        let (driver, durable) = (&mut self.driver, &mut self.durable);
+        let mut own = Speaker {
+            driver,
+            guest: None,
+            durable,
+        };
+        self.work.follow(&mut own, &outcome.events)?;
+        let has_sent = self.work.send_early(&mut own)?;
         self.inbox.extend(outcome.inbound);
         self.catch_up(&outcome.events).await?;
         let is_news = |event| matches!(event, &Event::Supplied(_) | &Event::Unavailable(_));
@@ -180,16 +198,16 @@ impl Side {
                 self.read(key, done).await?;
             }
         }
-        if self.hand_out().await? | self.mark_late()? | self.send_early()? | has_lost {
+        let (entries, events) = (&outcome.entries, &outcome.events);
+        let has_served = self.serve_guests(entries, events, position).await?;
+        let has_handed = self.hand_out().await?;
+        if self.mark_late()? | has_handed | has_served | has_sent | has_lost {
             return Ok(true);
         }
         let due = self.driver.session().next_timeout().map(instant);
-        let asked = self.questions.iter().map(|asked| asked.asking.until);
-        let early = self.early.iter().filter_map(|command| match command {
-            Command::Ask(asking) => Some(asking.until),
-            _ => None,
-        });
-        let wakes = due.into_iter().chain(asked).chain(early).min();
+        let works = self.guests.values().map(|guest| &guest.work);
+        let works = works.chain([&self.work]).filter_map(Work::wakes);
+        let wakes = due.into_iter().chain(works).min();
         let host = self.peers.get(&MemberId::HOST).cloned();
         let gone = async {
             match &host {
@@ -201,7 +219,7 @@ impl Side {
             // A command may say why the host has ended.
             biased;
             command = self.commands.recv() => match command {
-                Some(command) => self.obey(command).await?,
+                Some((by, command)) => self.obey(by, command).await?,
                 None => return Ok(false),
             },
             Some(frame) = self.frames.recv() => self.hear(&frame)?,
@@ -216,32 +234,33 @@ impl Side {
             self.hear(&frame)?;
         }
         for _ in 0..AT_ONCE {
-            let Ok(command) = self.commands.try_recv() else {
+            let Ok((by, command)) = self.commands.try_recv() else {
                 break;
             };
-            self.obey(command).await?;
+            self.obey(by, command).await?;
         }
         Ok(true)
     }
 
-    async fn obey(&mut self, command: Command) -> Result<(), Error> {
+    async fn obey(&mut self, by: u64, command: Command) -> Result<(), Error> {
+        if by != SIDE {
+            return self.obey_guest(by, command).await;
+        }
+        let mut own = Speaker {
+            driver: &mut self.driver,
+            guest: None,
+            durable: &mut self.durable,
+        };
         match command {
-            Command::Send { outbound, done } => self.tell(outbound, done)?,
-            Command::Ask(asking) => self.ask(asking)?,
-            Command::Abandon(number) => self.abandon(number)?,
+            Command::Send { outbound, done } => self.work.tell(&mut own, outbound, done)?,
+            Command::Ask(asking) => self.work.ask(&mut own, asking)?,
+            Command::Abandon(number) => self.work.abandon(&mut own, number)?,
             Command::Serve(add) => {
-                let handlers = std::mem::take(&mut self.handlers);
-                self.handlers = add(handlers);
+                self.work.serve(add);
                 self.inbox.append(&mut self.unclaimed);
                 self.inbox.sort_by_key(Inbound::position);
             }
-            Command::Handled(marked) => self.late.push_back(marked),
-            Command::Look(look) => look(self.driver.session()),
-            Command::Read { key, done } => self.read(key, done).await?,
-            Command::Search { words, limit, done } => {
-                let found = self.driver.search(&words, limit).await?;
-                let _ = done.send(Ok(found));
-            }
+            Command::Handled(marked) => self.work.late.push_back(marked),
             Command::Join {
                 agent,
                 wire,
@@ -262,6 +281,22 @@ impl Side {
                 self.tell_joined();
             }
             Command::End(reason) => return Err(Error::Ended(reason)),
+            Command::Open { .. } | Command::Close => {}
+            other => self.look_up(other).await?,
+        }
+        Ok(())
+    }
+
+    /// Carries out what any handle may ask of the session.
+    async fn look_up(&mut self, command: Command) -> Result<(), Error> {
+        match command {
+            Command::Look(look) => look(self.driver.session()),
+            Command::Read { key, done } => self.read(key, done).await?,
+            Command::Search { words, limit, done } => {
+                let found = self.driver.search(&words, limit).await?;
+                let _ = done.send(Ok(found));
+            }
+            other => refuse(other, Error::ended()),
         }
         Ok(())
     }
@@ -289,17 +324,6 @@ impl Side {
             Err(error) => return Err(error.into()),
         }
         Ok(())
-    }
-}
-
-/// Ends a side that could not be opened, for this reason.
-pub(crate) async fn ends(mut end: End, error: Error) {
-    let text = match error {
-        Error::Ended(text) => text,
-        other => other.to_string(),
-    };
-    while let Some(command) = end.commands.recv().await {
-        refuse(command, Error::Ended(text.clone()));
     }
 }
 

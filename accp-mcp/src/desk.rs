@@ -2,14 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use accp_client::{Agent, Cx};
 use accp_runtime::session::Inbound;
 use tokio::sync::{Notify, oneshot};
-
-/// The time in which an agent joins its session.
-const JOINS: Duration = Duration::from_secs(10);
 
 /// A frame that was handed to the agent and is not marked yet.
 pub(crate) struct Letter {
@@ -54,11 +50,8 @@ pub(crate) struct Desk {
 impl Desk {
     /// Makes the desk of an agent, which from now on gets all frames that no other handler takes.
     pub(crate) async fn new(agent: Agent) -> Result<Arc<Self>, accp_client::Error> {
-        // What a model reads first comes from the host. A host that does not answer in time may do so
-        // later.
-        if let Ok(joined) = tokio::time::timeout(JOINS, agent.joined()).await {
-            joined?;
-        }
+        // What a model reads first is what stands in the session.
+        agent.joined().await?;
         let session = agent.look(|session| session.id().to_owned()).await?;
         let desk = Arc::new(Self {
             agent,

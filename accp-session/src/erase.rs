@@ -47,7 +47,8 @@ pub struct Erased {
 ///
 /// A frame that goes takes with it
 /// - its parts, and the copies of it that the host has made for requests that came again;
-/// - the values that its sender has put for it, unless a frame that stays refers to them;
+/// - the values that its sender has put for it, or the host for a guest, unless a frame that stays refers
+///   to them;
 /// - the text of each checkpoint that was taken while the frame was in hot state, because the
 ///   checkpoint may state facts of the frame.
 #[derive(Debug, Default)]
@@ -127,7 +128,8 @@ impl Erasing {
         if let Ok(frame) = Scanned::of_entry(&entry.text) {
             self.heads.insert(Hash::of(frame.head().as_bytes()));
         }
-        let own = keys_in(entry).filter(|(owner, _)| *owner == entry.sender);
+        let puts = [entry.sender, MemberId::HOST];
+        let own = keys_in(entry).filter(|(owner, _)| puts.contains(owner));
         self.used.extend(own.map(|(_, key)| key));
         self.hot.insert(entry.position);
         self.found.entries.push(entry.clone());

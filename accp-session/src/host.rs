@@ -1,5 +1,6 @@
 //! The host of a session, which judges the frames.
 mod accept;
+mod guests;
 mod lineage;
 mod plain;
 mod queue;
@@ -20,6 +21,7 @@ use crate::gate::content::check;
 use crate::gate::numbers::Numbers;
 use crate::gate::refusal::Refusal;
 use crate::gate::transactions::Transactions;
+use crate::host::guests::Guests;
 use crate::host::lineage::Lost;
 use crate::host::queue::Queue;
 use crate::host::turn::Turn;
@@ -53,6 +55,8 @@ pub(crate) struct Host {
     pub turn: Turn,
     /// Members that wait for a number.
     pub queue: Queue,
+    /// Members whose agents live in this process.
+    pub guests: Guests,
     pub hooks: Box<dyn CheckpointHooks + Send>,
     /// The secret of the log.
     pub key: Option<LogKey>,
@@ -105,6 +109,7 @@ impl Host {
             offer: None,
             pieces: Vec::new(),
             queue: Queue::default(),
+            guests: Guests::default(),
             turn: Turn::default(),
             hooks: Box::new(()),
             key,
@@ -120,6 +125,7 @@ impl Host {
         now: Time,
     ) -> Result<Self, RestoreError> {
         let mut session = Self::folded(options, rules, stored, now)?;
+        session.guests = Guests::new(&stored.inboxes);
         session.lost = session.unsettled(stored.voucher).map(Box::new);
         // Members learn that their host is back, and answer how far their log goes.
         session.greet_all();
@@ -208,17 +214,23 @@ impl Host {
             self.control(join, now);
             self.gate.numbers.joins(member);
         }
-        // Nobody has told the member that it was out, so it may wait and say nothing.
-        self.relays.cursor(member).greeting |= is_back;
+        if is_back {
+            // Nobody has told the member that it was out, so it may wait and say nothing.
+            self.relays.cursor(member).greeting = true;
+        }
         Ok(member)
     }
 
     /// Returns the last position up to which every member has the log, so that the log may be
     /// discarded up to there. Only the reports of members since the start of this host count; 0
-    /// while a report is missing.
+    /// while a report is missing. Guests have no log of their own.
     pub(crate) fn replicated(&self) -> u64 {
         let members = self.side.state.members();
-        let others = members.filter(|(id, party)| *id != MemberId::HOST && party.present);
+        let others = members.filter(|(id, party)| {
+            let is_linked = self.relays.cursors.get(*id).is_some();
+            let is_guest = self.guests.is_open(*id) || self.guests.has(*id) && !is_linked;
+            *id != MemberId::HOST && party.present && !is_guest
+        });
         let held = others.map(|(id, _)| self.relays.held(id));
         held.min().unwrap_or(self.side.position)
     }
@@ -324,7 +336,7 @@ impl Host {
                 &self.gate,
                 MemberId::HOST,
                 &frame,
-                Some(last_put),
+                Some((MemberId::HOST, last_put)),
             )?;
             let changes = |effect: &Effect| matches!(effect, Effect::State(_));
             if changes(&effect) && effects.iter().any(changes) {
@@ -401,14 +413,19 @@ impl Host {
         // Even a weak reference keeps the room of the fold.
         self.offer.take_if(|fold| fold.bytes.strong_count() == 0);
         self.relays.rest();
+        self.side.rest(!self.guests.is_empty());
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        self.relays.next_timeout()
+        let turn = self.queue.ends().filter(|_| self.has_turns_of_guests());
+        self.relays.next_timeout().into_iter().chain(turn).min()
     }
 
     pub(crate) fn timeout(&mut self) {
         self.relays.timeout(self.side.clock.timers());
+        if self.has_turns_of_guests() {
+            self.call_next(self.side.clock.now);
+        }
     }
 
     /// Takes entries of the log that the store read for members that lag behind.

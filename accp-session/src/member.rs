@@ -331,6 +331,7 @@ impl Member {
 
     pub(crate) fn rest(&mut self) {
         self.outbox.rest();
+        self.side.rest(false);
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {

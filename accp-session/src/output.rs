@@ -177,7 +177,7 @@ pub struct Batch {
     /// back, and that goes beyond its log.
     pub voucher: Option<Voucher>,
     /// Host: how far the members that live in its process have handled the log, each as one text. The
-    /// last text of a member counts.
+    /// last text of a member counts, and an empty one removes what was kept.
     pub inboxes: Vec<(MemberId, String)>,
     /// Registries as JSON, by their hash.
     pub registries: Vec<(Hash, String)>,

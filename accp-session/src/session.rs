@@ -1,5 +1,6 @@
 //! One side of a session.
 
+mod guests;
 mod shorthands;
 mod summaries;
 
@@ -165,7 +166,6 @@ impl Session {
         if let Some(read) = side.reads.pop_front() {
             return Some(Output::Read(read));
         }
-        side.rest();
         match &mut self.role {
             Role::Host(host) => host.rest(),
             Role::Member(member) => member.rest(),
@@ -378,22 +378,7 @@ impl Session {
                 member.submit(frames)?
             }
         };
-        let side = self.side_mut();
-        if last_put > side.last_put {
-            side.last_put = last_put;
-            side.batch.get().last_put = Some(last_put);
-        }
-        for encoded in encoded {
-            side.batch.get().cold.extend(encoded.values);
-            for (part, tokens, limit) in encoded.over_soft {
-                side.tell(Event::OverSoftLimit {
-                    mid: mid.clone(),
-                    part,
-                    tokens,
-                    limit,
-                });
-            }
-        }
+        self.side_mut().keep(encoded, last_put, &mid);
         Ok(mid)
     }
 }

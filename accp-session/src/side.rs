@@ -24,7 +24,7 @@ use crate::{
     Batch, CancelToken, Due, Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound,
     Read, SendError, Time, Transmit,
 };
-use accp_frame::{DecodeError, EncodeError, Intent, Registry};
+use accp_frame::{AgentId, DecodeError, EncodeError, Intent, Registry};
 
 /// The extensions of this implementation that this side understands.
 pub(crate) const EXTENSIONS: [&str; 5] = ["marks", "log", "bytes", "parts", PROOF];
@@ -79,6 +79,8 @@ pub(crate) struct Side {
     due: BTreeSet<u64>,
     /// Cancel tokens, by the chain of their frame and the chain of its cause.
     tokens: BTreeMap<[Option<Mid>; 2], CancelToken>,
+    /// The number of tokens at which they are looked at next.
+    many: usize,
     schedule: Schedule,
 }
 
@@ -105,6 +107,7 @@ impl Side {
             epoch: None,
             due: BTreeSet::new(),
             tokens: BTreeMap::new(),
+            many: FEW,
             schedule: Schedule::default(),
             mids,
         };
@@ -155,7 +158,7 @@ impl Side {
 
     /// Gives back the room of everything that is empty. Most sessions rest most of the time, and
     /// trees and queues would keep their room.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn rest(&mut self, has_guests: bool) {
         if self.reads.is_empty() {
             self.reads = VecDeque::new();
         }
@@ -164,9 +167,10 @@ impl Side {
         }
         // A token that no handler holds is made again when it is needed. Many frames may wait for a handler
         // for long, so their tokens are looked at when there are twice as many.
-        let count = self.tokens.len();
-        if self.due.is_empty() || count <= FEW || count.is_power_of_two() {
+        let is_idle = self.due.is_empty() && !has_guests;
+        if is_idle || self.tokens.len() >= self.many {
             self.tokens.retain(|_, token| !token.is_alone());
+            self.many = FEW.max(2 * self.tokens.len());
         }
         if self.tokens.is_empty() {
             self.tokens = BTreeMap::new();
@@ -280,6 +284,12 @@ impl Side {
     /// Hands a frame to the handlers of this side, which may have had it before.
     pub(crate) fn deliver(&mut self, entry: &Entry, frame: &Scanned<'_>, again: bool) {
         self.due.insert(entry.position);
+        let inbound = self.inbound(entry, frame, again);
+        self.batch.get().inbound.push(inbound);
+    }
+
+    /// Returns a frame as a handler gets it, which may have had it before.
+    pub(crate) fn inbound(&mut self, entry: &Entry, frame: &Scanned<'_>, again: bool) -> Inbound {
         let chains = &self.state.chains;
         let cause = frame.aid().map(|aid| chains.chain_of(&aid).clone());
         let ids = [chain::of(frame).cloned(), cause];
@@ -288,8 +298,7 @@ impl Side {
         if reached {
             token.cancel();
         }
-        let inbound = Inbound::new(entry.position, entry.sender, entry.text.clone(), token);
-        self.batch.get().inbound.push(inbound.again(again));
+        Inbound::new(entry.position, entry.sender, entry.text.clone(), token).again(again)
     }
 
     /// Fires the tokens of the cancelled chains.
@@ -333,9 +342,10 @@ impl Side {
         chain.is_some_and(|chain| chains.reaches(&chain)) || cause.as_ref().is_some_and(below)
     }
 
-    /// Encodes a message into frames without `mid` and `seq`.
-    fn encode(
+    /// Encodes a message of this agent into frames without `mid` and `seq`. This side puts its values.
+    pub(crate) fn encode_as(
         &self,
+        agent: &AgentId<'static>,
         outbound: &Outbound<'_>,
         last_put: u64,
         peer: Peer,
@@ -366,7 +376,8 @@ impl Side {
             limits: self.options.limits,
             frame_tokens: self.options.frame_tokens,
             counter: self.options.counter.as_deref().map(|counter| counter as _),
-            agent: &self.options.agent,
+            agent,
+            announcer: Some(&self.options.agent).filter(|own| *own != agent),
             session: &self.options.session,
             member: self.me(),
             last_put,
@@ -386,9 +397,29 @@ impl Side {
         let mut all = Vec::new();
         for outbound in outbound {
             let last = last_put_of(&all, self.last_put);
-            all.push(self.encode(outbound, last, peer, now)?);
+            all.push(self.encode_as(&self.options.agent, outbound, last, peer, now)?);
         }
         Ok(all)
+    }
+
+    /// Keeps the values of frames that were sent, the last of them under this id, and tells the caller of
+    /// parts that are over their soft limits.
+    pub(crate) fn keep(&mut self, encoded: Vec<Encoded>, last_put: u64, mid: &Mid) {
+        if last_put > self.last_put {
+            self.last_put = last_put;
+            self.batch.get().last_put = Some(last_put);
+        }
+        for encoded in encoded {
+            self.batch.get().cold.extend(encoded.values);
+            for (part, tokens, limit) in encoded.over_soft {
+                self.tell(Event::OverSoftLimit {
+                    mid: mid.clone(),
+                    part,
+                    tokens,
+                    limit,
+                });
+            }
+        }
     }
 
     pub(crate) fn stamp(&mut self, now: Time) -> Stamp<'_> {

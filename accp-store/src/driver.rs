@@ -318,8 +318,9 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// [`carry_out`](Self::carry_out) asks the host for the bytes. [`Resolver`] has the rules.
     ///
     /// # Errors
-    /// [`DriverError::Reference`], also once for bytes that nobody supplies
-    /// ([`Event::Unavailable`]): the call after that asks for them again. [`DriverError::Store`],
+    /// [`DriverError::Reference`], also for bytes that nobody supplies ([`Event::Unavailable`]): on a
+    /// member once, and the call after that asks for them again; on a host until they come, because it asks
+    /// on by itself. [`DriverError::Store`],
     /// after which the session is not put aside.
     pub fn read(
         &mut self,

@@ -413,7 +413,15 @@ fn prepare(conn: &mut Connection) -> Result<(), Fault> {
         schema::check(&transaction)?;
         transaction.commit()?;
     }
-    schema::upgrade(conn)
+    if schema::is_old(conn)? {
+        let transaction = begin(conn)?;
+        // Another process may have done it meanwhile.
+        if schema::is_old(&transaction)? {
+            schema::upgrade(&transaction)?;
+        }
+        transaction.commit()?;
+    }
+    Ok(())
 }
 
 /// Locks the file for this connection alone. Only who has a file to itself can take it out of WAL.

@@ -40,7 +40,9 @@ use crate::{SideId, StoreError};
 ///
 ///   The store accepts these: the same put again; bytes for a key that had none; a registry that
 ///   the store has already; an unknown key in `expired`; the removal of a frame that is not in the
-///   outbox.
+///   outbox; an inbox of a member that has one, whose text replaces the other.
+/// - **An inbox is one text.** The last text of a member in [`Batch::inboxes`] counts, and an empty one
+///   removes the inbox. Retention and erasures leave inboxes alone.
 /// - **What is erased is gone.** Once [`erase`](Self::erase) has returned `Ok`, no method gives the
 ///   texts and bytes back. A store in a file has overwritten them; another says in its docs where
 ///   they may still stand.

@@ -15,4 +15,4 @@ pub(crate) use entry::{LOG, log_cells, lost_text, read_log, to_seen};
 pub(crate) use key::{Key, State, other_digest};
 #[cfg(feature = "sqlite")]
 pub(crate) use side::SIDE;
-pub(crate) use side::{Side, read_outgoing, same_snapshot};
+pub(crate) use side::{Side, read_inbox, read_outgoing, same_snapshot};

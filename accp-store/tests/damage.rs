@@ -52,7 +52,10 @@ impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sound.accp");
-        common::fill(&mut SqliteStore::open(&path).unwrap()).unwrap();
+        let mut store = SqliteStore::open(&path).unwrap();
+        common::fill(&mut store).unwrap();
+        common::inboxes(&mut store).unwrap();
+        drop(store);
         Self {
             bytes: std::fs::read(&path).unwrap(),
             holds: read(&path).unwrap(),

@@ -43,11 +43,32 @@ enum Bug {
     ErasesAndKeepsTheSnapshot,
     ErasesNoValues,
     ErasesNothingAfterTheFirst,
+    LosesInboxes,
+    KeepsInboxesThatAreRemoved,
+    TakesTheFirstTextOfAnInbox,
+    ReversesInboxes,
+    ErasesInboxes,
+    RetainsNoInboxes,
 }
 
 struct Planted {
     bug: Bug,
     inner: MemoryStore,
+}
+
+impl Planted {
+    fn remove_inboxes(&mut self, side: &SideId) -> Result<(), StoreError> {
+        let Some(stored) = self.inner.load(side)? else {
+            return Ok(());
+        };
+        let inboxes = stored.inboxes.into_iter();
+        let batch = Batch {
+            host: stored.host,
+            inboxes: inboxes.map(|(member, _)| (member, String::new())).collect(),
+            ..Batch::default()
+        };
+        self.inner.commit(&[(side, &batch)])
+    }
 }
 
 impl Store for Planted {
@@ -65,6 +86,11 @@ impl Store for Planted {
                 Bug::LosesTheTextsFlags => batch.entries.iter_mut().for_each(|e| e.cut = false),
                 Bug::LosesRefusals => batch.entries.retain(|e| e.sequence > 0),
                 Bug::KeepsTheOldSnapshot => batch.snapshot = None,
+                Bug::LosesInboxes => batch.inboxes.clear(),
+                Bug::KeepsInboxesThatAreRemoved => {
+                    batch.inboxes.retain(|(_, text)| !text.is_empty());
+                }
+                Bug::TakesTheFirstTextOfAnInbox => batch.inboxes.reverse(),
                 Bug::ForgetsTheOutboxAtRestart => {
                     batch
                         .outbox
@@ -104,6 +130,9 @@ impl Store for Planted {
         let mut stored = self.inner.load(side)?;
         if let (Bug::ReversesTheOutbox, Some(stored)) = (self.bug, &mut stored) {
             stored.outbox.reverse();
+        }
+        if let (Bug::ReversesInboxes, Some(stored)) = (self.bug, &mut stored) {
+            stored.inboxes.reverse();
         }
         if let (Bug::ForgetsIdsWithTheTexts, Some(stored)) = (self.bug, &mut stored) {
             let first = self
@@ -193,6 +222,9 @@ impl Store for Planted {
             };
             self.inner.commit(&[(side, &batch)])?;
         }
+        if self.bug == Bug::RetainsNoInboxes {
+            self.remove_inboxes(side)?;
+        }
         self.inner.retain(side, retention)
     }
 
@@ -214,6 +246,13 @@ impl Store for Planted {
             }
         }
         let group: Vec<_> = group.iter().map(|(side, one)| (*side, one)).collect();
+        if self.bug == Bug::ErasesInboxes {
+            let erased = self.inner.erase(&group)?;
+            group
+                .iter()
+                .try_for_each(|(side, _)| self.remove_inboxes(side))?;
+            return Ok(erased);
+        }
         if self.bug != Bug::ErasesSideBySide {
             return self.inner.erase(&group);
         }
@@ -279,6 +318,12 @@ fn every_mistake_is_found() {
         Bug::ErasesAndKeepsTheSnapshot,
         Bug::ErasesNoValues,
         Bug::ErasesNothingAfterTheFirst,
+        Bug::LosesInboxes,
+        Bug::KeepsInboxesThatAreRemoved,
+        Bug::TakesTheFirstTextOfAnInbox,
+        Bug::ReversesInboxes,
+        Bug::ErasesInboxes,
+        Bug::RetainsNoInboxes,
     ];
     let missed: Vec<_> = bugs.into_iter().filter(|bug| !is_found(*bug)).collect();
     let behind_a_committer = |bug| {

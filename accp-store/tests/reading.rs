@@ -121,7 +121,9 @@ fn of_store(store: &mut SqliteStore) -> Reads {
 }
 
 fn fill_store(path: &Path) {
-    common::fill(&mut SqliteStore::open(path).unwrap()).unwrap();
+    let mut store = SqliteStore::open(path).unwrap();
+    common::fill(&mut store).unwrap();
+    common::inboxes(&mut store).unwrap();
 }
 
 const NOW: Time = Time::from_secs(1_714_000_000);

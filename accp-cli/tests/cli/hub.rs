@@ -45,6 +45,11 @@ impl Running {
         (hub, url)
     }
 
+    /// Returns the id of the process.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Asks the process to end, and waits for it.
     pub(super) fn stop(mut self) -> (Option<i32>, String) {
         let pid = self.child.id().to_string();

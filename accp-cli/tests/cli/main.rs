@@ -21,6 +21,8 @@ mod formats;
 mod gate;
 mod generated;
 mod grammar;
+#[cfg(target_os = "linux")]
+mod guests;
 mod hub;
 mod import;
 mod learn;

@@ -1,12 +1,12 @@
-//! The beginning of a side whose store has nothing of the session.
+//! The beginning of an agent that was in its session before, and whose marks are gone.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use accp_runtime::Frame;
-use accp_runtime::session::{Event, Inbound, Mid};
+use accp_runtime::session::{Event, Inbound, MemberId, Mid, Transmit};
 use accp_session::Entry;
-use accp_store::DriverError;
+use accp_store::{AsyncDriver, DriverError};
 
 use super::Side;
 use crate::clock::now;
@@ -23,7 +23,11 @@ impl Side {
         self.has_joined |= events.iter().any(|event| matches!(event, Event::Joined(_)));
         let session = self.driver.session();
         if self.begins && self.has_joined && session.position() >= session.known() {
-            let answered = self.answered_before().await?;
+            let mut answered = BTreeSet::new();
+            if !self.inbox.is_empty() {
+                let me = session.me();
+                answered = answered_by(&mut self.driver, me, 1).await?;
+            }
             self.begins = false;
             for inbound in std::mem::take(&mut self.inbox) {
                 if is_open(&inbound, &answered) {
@@ -44,23 +48,23 @@ impl Side {
             }
         }
     }
+}
 
-    /// Returns the ids that frames of this agent name as what they answer.
-    async fn answered_before(&mut self) -> Result<BTreeSet<Mid>, DriverError> {
-        let (me, mut from) = (self.driver.session().me(), 1);
-        let mut answered = BTreeSet::new();
-        if self.inbox.is_empty() {
+/// Returns the ids that frames of this member name as what they answer, from a position of the log on.
+pub(super) async fn answered_by(
+    driver: &mut AsyncDriver<Vec<Transmit>>,
+    member: MemberId,
+    mut from: u64,
+) -> Result<BTreeSet<Mid>, DriverError> {
+    let mut answered = BTreeSet::new();
+    loop {
+        let entries: Vec<Entry> = driver.entries(from, PIECE).await?;
+        let Some(last) = entries.last() else {
             return Ok(answered);
-        }
-        loop {
-            let entries: Vec<Entry> = self.driver.entries(from, PIECE).await?;
-            let Some(last) = entries.last() else {
-                return Ok(answered);
-            };
-            from = last.position + 1;
-            for entry in entries.iter().filter(|entry| entry.sender == me) {
-                answered.extend(names(&entry.text));
-            }
+        };
+        from = last.position + 1;
+        for entry in entries.iter().filter(|entry| entry.sender == member) {
+            answered.extend(names(&entry.text));
         }
     }
 }
@@ -80,7 +84,7 @@ fn names(text: &Arc<str>) -> Vec<Mid> {
 }
 
 /// Returns whether a frame is a question that waits for an answer.
-fn is_open(inbound: &Inbound, answered: &BTreeSet<Mid>) -> bool {
+pub(super) fn is_open(inbound: &Inbound, answered: &BTreeSet<Mid>) -> bool {
     let Ok(frame) = Frame::parse(inbound.text()) else {
         return false;
     };

@@ -1,66 +1,22 @@
-//! Frames on their way to handlers, and back as marked.
+//! Frames of a member on their way to its handlers.
 
-use accp_runtime::session::{Inbound, Outbound};
-use accp_runtime::{ErrorCode, Intent};
+use accp_runtime::session::Inbound;
 use accp_store::DriverError;
 
 use super::Side;
-use super::outgoing::waits;
+use super::work::Taken;
 use crate::clock::now;
-use crate::command::{Command, PANICKED};
-use crate::context::{Marked, Reply, Ticket};
-use crate::error::Error;
-
-/// Handlers of a side that run at a time. The frames behind wait in their order.
-const HANDLERS: usize = 64;
 
 impl Side {
-    /// Marks frames as handled, as far as the session takes the answers now. Returns whether it has
-    /// taken one.
+    /// Marks frames of the side's own agent as handled. Returns whether the session has taken one.
     pub(super) fn mark_late(&mut self) -> Result<bool, DriverError> {
-        let before = self.late.len();
-        for marked in std::mem::take(&mut self.late) {
-            if let Some(marked) = self.mark(marked)? {
-                self.late.push_back(marked);
-            }
+        if self.work.late.is_empty() {
+            return Ok(false);
         }
-        Ok(self.late.len() < before)
-    }
-
-    /// Marks a frame as handled, with an answer. If the answer cannot be sent, an error goes out in
-    /// its place. Returns what has to wait: the outbox is full, or the host has not answered yet.
-    fn mark(&mut self, marked: Marked) -> Result<Option<Marked>, DriverError> {
-        let inbound = &marked.inbound;
-        // An answer to an answer would be answered in turn.
-        let registry = &self.driver.session().options().registry;
-        let asks = inbound.message(registry).is_ok_and(|message| {
-            !matches!(message.intent, Intent::DONE | Intent::FAIL | Intent::END)
-        });
-        let fault = |code, text| asks.then(|| Outbound::error(code, text));
-        let answers = match &marked.reply {
-            Some(Reply::Frame(outbound)) => vec![outbound.clone()],
-            Some(Reply::Error(code, text)) => fault(*code, text.clone()).into_iter().collect(),
-            None => Vec::new(),
-        };
-        let refused = match self.driver.handled(inbound, answers, now()) {
-            Err(DriverError::Input(error)) if waits(&error) => return Ok(Some(marked)),
-            handled => input(handled)?,
-        };
-        if let Some(error) = &refused {
-            let text = format!("the answer of the handler cannot be sent: {error}");
-            let answers = fault(ErrorCode::INTERNAL_ERROR, text).into_iter().collect();
-            match self.driver.handled(inbound, answers, now()) {
-                Err(DriverError::Input(error)) if waits(&error) => return Ok(Some(marked)),
-                handled => drop(input(handled)?),
-            }
-        }
-        self.in_work.remove(&inbound.position());
-        match (refused, marked.done) {
-            (None, Some(done)) => self.durable.push(done),
-            (Some(error), Some(done)) => drop(done.send(Err(error))),
-            (_, None) => {}
-        }
-        Ok(None)
+        let registry = self.driver.session().options().registry.clone();
+        let driver = &mut self.driver;
+        let handled = |inbound: &Inbound, answers| driver.handled(inbound, answers, now());
+        self.work.mark_late(&registry, &mut self.durable, handled)
     }
 
     /// Hands frames to those who ask and to handlers, in their order. Frames that nobody takes wait.
@@ -83,35 +39,34 @@ impl Side {
                 has_inputs = true;
                 continue;
             }
-            if let Some(number) = self.piece(&inbound) {
+            if let Some(number) = self.work.piece(&inbound) {
                 has_inputs |= self
                     .hand_piece(inbound, number, &mut held, &mut rest)
                     .await?;
                 continue;
             }
-            let answered = self.answered(&inbound);
-            if answered.is_none() && !self.handlers.takes(&inbound) {
+            let answered = self.work.answered(&inbound);
+            if answered.is_none() && !self.work.takes(&inbound) {
                 self.unclaimed.push(inbound);
                 continue;
             }
-            if answered.is_none() && (is_blocked || self.in_work.len() == HANDLERS) {
+            if answered.is_none() && (is_blocked || self.work.room() == 0) {
                 is_blocked = true;
                 rest.push(inbound);
                 continue;
             }
-            let asked = answered.and_then(|(at, _)| self.questions.get(at));
+            let asked = answered.and_then(|(at, _)| self.work.questions.get(at));
             if asked.is_some_and(|asked| held.contains(&asked.asking.number)) {
                 rest.push(inbound);
                 continue;
             }
             match (self.driver.with_values(&inbound).await?, answered) {
-                (Some(whole), Some((at, intent))) => {
-                    let asked = self.questions.remove(at);
+                (Some(whole), Some(answered)) => {
                     self.driver.handled(&whole, Vec::new(), now())?;
                     has_inputs = true;
-                    let _ = asked.asking.answer.send(Ok((whole, intent)));
+                    self.work.hand_answer(whole, answered);
                 }
-                (Some(whole), None) => match self.handle(&whole) {
+                (Some(whole), None) => match self.work.start(&whole) {
                     Taken::Started => {}
                     Taken::Refused => has_inputs = true,
                     Taken::Nobody => rest.push(inbound),
@@ -124,13 +79,6 @@ impl Side {
         }
         self.inbox = rest;
         Ok(has_inputs)
-    }
-
-    /// Returns the number of the question that gets this frame as a piece of a stream.
-    fn piece(&self, inbound: &Inbound) -> Option<u64> {
-        let mut asked = self.questions.iter();
-        let asked = asked.find(|asked| asked.has_piece(inbound))?;
-        Some(asked.asking.number)
     }
 
     /// Hands a piece of a stream to who asks, once its values are here. Returns whether it did.
@@ -152,72 +100,7 @@ impl Side {
             return Ok(false);
         };
         self.driver.handled(&whole, Vec::new(), now())?;
-        let mut asked = self.questions.iter();
-        let asked = asked.find(|asked| asked.asking.number == number);
-        if let Some(pieces) = asked.and_then(|asked| asked.asking.pieces.as_ref()) {
-            let _ = pieces.send(whole);
-        }
+        self.work.hand_piece(whole, number);
         Ok(true)
-    }
-
-    /// Returns the place of the question that a frame answers, and the intent of the answer.
-    fn answered(&self, inbound: &Inbound) -> Option<(usize, Intent)> {
-        let mut asked = self.questions.iter().enumerate();
-        asked.find_map(|(at, asked)| Some((at, asked.is_answered_by(inbound)?)))
-    }
-
-    /// Starts the handler of a frame, if there is one.
-    fn handle(&mut self, whole: &Inbound) -> Taken {
-        let Some(own) = self.own.upgrade() else {
-            return Taken::Nobody;
-        };
-        let position = whole.position();
-        let side = own.side().clone();
-        let mark = move |marked| drop(side.send(Command::Handled(marked)));
-        let (ticket, cx) = Ticket::new(whole.clone(), self.own.clone() as _, Box::new(mark));
-        match self.handlers.dispatch(&mut Some(cx), whole) {
-            Ok(None) => Taken::Nobody,
-            Ok(Some(handling)) => {
-                self.in_work.insert(position);
-                // A task of its own, so that a panic is an end like any other.
-                let handling = tokio::spawn(handling);
-                tokio::spawn(async move {
-                    match handling.await {
-                        Ok(result) => ticket.ends(result),
-                        Err(error) if error.is_panic() => {
-                            ticket.ends(Err(PANICKED.into()));
-                        }
-                        // The program ends. The next one gets the frame again.
-                        Err(_) => {}
-                    }
-                });
-                Taken::Started
-            }
-            // The frame says that it has the type of the handler, and has not.
-            Err(error) => {
-                self.late.push_back(Marked {
-                    inbound: whole.clone(),
-                    reply: Some(Reply::Error(error.code(), error.to_string())),
-                    done: None,
-                });
-                Taken::Refused
-            }
-        }
-    }
-}
-
-/// What became of a frame that was handed to the handlers.
-enum Taken {
-    Started,
-    Refused,
-    Nobody,
-}
-
-/// Tells an input that the session does not take from a driver that has failed.
-fn input(result: Result<(), DriverError>) -> Result<Option<Error>, DriverError> {
-    match result {
-        Ok(()) => Ok(None),
-        Err(DriverError::Input(error)) => Ok(Some(Error::Input(error))),
-        Err(error) => Err(error),
     }
 }

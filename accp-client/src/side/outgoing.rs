@@ -1,20 +1,20 @@
 //! Frames that the program sends, and questions that wait for their answers.
 
 use accp_runtime::Message;
-use accp_runtime::session::{Event, InputError, Mid, Outbound, SendError};
+use accp_runtime::session::{Event, Mid, Outbound};
 use accp_store::{AskError, DriverError, Question};
 use tokio::time::Instant;
 
-use super::Side;
 use super::asked::Asked;
-use crate::clock::now;
+use super::speaker::Speaker;
+use super::work::Work;
 use crate::command::{Asking, Command};
 use crate::error::{Done, Error};
 
-impl Side {
+impl Work {
     /// Sends the frames that have waited, as far as the session takes them now. Returns whether it
     /// has taken one.
-    pub(super) fn send_early(&mut self) -> Result<bool, DriverError> {
+    pub(super) fn send_early(&mut self, speaker: &mut Speaker<'_>) -> Result<bool, DriverError> {
         let before = self.early.len();
         for command in std::mem::take(&mut self.early) {
             match command {
@@ -26,8 +26,8 @@ impl Side {
                 Command::Ask(asking) if asking.until <= Instant::now() => {
                     let _ = asking.answer.send(Err(Error::Timeout(asking.within)));
                 }
-                Command::Send { outbound, done } => self.tell(outbound, done)?,
-                Command::Ask(asking) => self.ask(asking)?,
+                Command::Send { outbound, done } => self.tell(speaker, outbound, done)?,
+                Command::Ask(asking) => self.ask(speaker, asking)?,
                 _ => {}
             }
         }
@@ -37,20 +37,25 @@ impl Side {
     /// Sends a frame, now or later.
     pub(super) fn tell(
         &mut self,
+        speaker: &mut Speaker<'_>,
         outbound: Outbound<'static>,
         done: Option<Done<()>>,
     ) -> Result<(), DriverError> {
-        match (self.send(&outbound)?, done) {
+        match (self.send(speaker, &outbound)?, done) {
             (None, done) => self.early.push_back(Command::Send { outbound, done }),
-            (Some(Ok(_)), done) => self.durable.extend(done),
+            (Some(Ok(_)), done) => speaker.durable.extend(done),
             (Some(Err(error)), done) => drop(done.map(|done| done.send(Err(error)))),
         }
         Ok(())
     }
 
     /// Sends a question, now or later.
-    pub(super) fn ask(&mut self, asking: Asking) -> Result<(), DriverError> {
-        match self.send(&asking.outbound)? {
+    pub(super) fn ask(
+        &mut self,
+        speaker: &mut Speaker<'_>,
+        asking: Asking,
+    ) -> Result<(), DriverError> {
+        match self.send(speaker, &asking.outbound)? {
             None => self.early.push_back(Command::Ask(asking)),
             Some(Ok(mid)) => {
                 let question = Question::new(mid, asking.outbound.chain());
@@ -61,22 +66,25 @@ impl Side {
         Ok(())
     }
 
-    /// Sends a frame. Returns `None` if it has to wait: this side has not joined yet, or its outbox is
-    /// full. Frames that wait keep their order.
-    fn send(&mut self, outbound: &Outbound<'_>) -> Result<Option<Result<Mid, Error>>, DriverError> {
-        if !self.early.is_empty() {
-            return Ok(None);
-        }
-        match self.driver.send(outbound, now()) {
-            Ok(mid) => Ok(Some(Ok(mid))),
-            Err(DriverError::Input(error)) if waits(&error) => Ok(None),
-            Err(DriverError::Input(error)) => Ok(Some(Err(Error::Input(error)))),
-            Err(error) => Err(error),
+    /// Sends a frame. Frames that wait keep their order.
+    fn send(
+        &mut self,
+        speaker: &mut Speaker<'_>,
+        outbound: &Outbound<'_>,
+    ) -> Result<Option<Result<Mid, Error>>, DriverError> {
+        if self.early.is_empty() {
+            speaker.send(outbound)
+        } else {
+            Ok(None)
         }
     }
 
     /// Tells those who ask what has become of their questions.
-    pub(super) fn follow(&mut self, events: &[Event]) -> Result<(), DriverError> {
+    pub(super) fn follow(
+        &mut self,
+        speaker: &mut Speaker<'_>,
+        events: &[Event],
+    ) -> Result<(), DriverError> {
         let now = Instant::now();
         let asked = std::mem::take(&mut self.questions);
         for mut asked in asked {
@@ -86,7 +94,7 @@ impl Side {
                 Err(_) => Some(Error::Cancelled),
                 Ok(()) if asked.asking.until <= now => {
                     if asked.asking.cancels {
-                        self.cancel(&asked.question)?;
+                        self.cancel(speaker, &asked.question)?;
                     }
                     Some(Error::Timeout(asked.asking.within))
                 }
@@ -102,30 +110,28 @@ impl Side {
     }
 
     /// Cancels the chain of a question that nobody waits for any more.
-    pub(super) fn abandon(&mut self, number: u64) -> Result<(), DriverError> {
+    pub(super) fn abandon(
+        &mut self,
+        speaker: &mut Speaker<'_>,
+        number: u64,
+    ) -> Result<(), DriverError> {
         let mut asked = self.questions.iter();
         if let Some(at) = asked.position(|asked| asked.asking.number == number) {
             let asked = self.questions.remove(at);
-            self.cancel(&asked.question)?;
+            self.cancel(speaker, &asked.question)?;
         }
         Ok(())
     }
 
-    fn cancel(&mut self, question: &Question) -> Result<(), DriverError> {
-        let agent = &self.driver.session().options().agent;
-        if let Ok(cancel) = Message::new(agent.to_string(), "cancel", "task") {
+    fn cancel(
+        &mut self,
+        speaker: &mut Speaker<'_>,
+        question: &Question,
+    ) -> Result<(), DriverError> {
+        if let Ok(cancel) = Message::new(self.name.to_string(), "cancel", "task") {
             let cancel = Outbound::owned_message(cancel).in_chain(question.chain().to_string());
-            self.tell(cancel, None)?;
+            self.tell(speaker, cancel, None)?;
         }
         Ok(())
     }
-}
-
-/// Returns whether the session takes this input later: the host has not answered this side yet, or
-/// its outbox is full.
-pub(super) fn waits(error: &InputError) -> bool {
-    matches!(
-        error,
-        InputError::Send(SendError::NotJoined | SendError::Full(_))
-    )
 }

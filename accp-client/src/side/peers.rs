@@ -42,6 +42,8 @@ impl Side {
         number: Done<MemberId>,
     ) -> Result<(), DriverError> {
         if let Some((member, number)) = self.admit(agent, number)? {
+            self.end_guests_of(member, "a link of the agent has opened");
+            self.driver.session_mut()?.end_guest(member);
             self.peers.insert(member, wire);
             let _ = number.send(Ok(member));
         }
@@ -92,7 +94,8 @@ impl Side {
             Ok(posted) => self.posted.push((posted, done)),
             Err(error) => drop(done.send(Err(Error::Input(error)))),
         }
-        if !self.peers.contains_key(&member) {
+        let is_guest = self.guests.values().any(|guest| guest.member == member);
+        if !is_guest && !self.peers.contains_key(&member) {
             // There is no link to relay the log on, whatever the frame was.
             self.input(Input::Disconnected(member))?;
         }

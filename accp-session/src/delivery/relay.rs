@@ -275,6 +275,12 @@ impl Relays {
         }
     }
 
+    /// Forgets the progress of a member, which is relayed nothing from now on.
+    pub(crate) fn forget(&mut self, member: MemberId) {
+        self.cursors.remove(member);
+        self.trim();
+    }
+
     pub(crate) fn disconnected(&mut self, member: MemberId) {
         let cursor = self.cursor(member);
         cursor.plain = None;

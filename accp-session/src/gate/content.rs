@@ -22,21 +22,21 @@ const ANNOUNCED: usize = 64;
 
 /// Returns the effect of the frame on the session, if the frame passes the checks.
 ///
-/// For a frame of this side, `own_puts` is the number of the last value that is announced together
-/// with the frame.
+/// For a frame of this side or of a guest, `own_puts` is who announces values together with the frame,
+/// and the number of the last of them.
 pub(crate) fn check(
     side: &Side,
     gate: &Gate,
     from: MemberId,
     frame: &Scanned<'_>,
-    own_puts: Option<u64>,
+    own_puts: Option<(MemberId, u64)>,
 ) -> Result<Effect, Refusal> {
     let options = DecodeOptions {
         limits: side.options.limits,
         marks: true,
     };
     frame.sound().check(&side.options.registry, &options)?;
-    check_references(side, from, frame, own_puts)?;
+    check_references(side, frame, own_puts)?;
     if frame.intent == Intent::CANCEL {
         may_cancel(side, gate, from, frame)?;
     }
@@ -116,11 +116,9 @@ fn puts(
 /// they are read.
 fn check_references(
     side: &Side,
-    from: MemberId,
     frame: &Scanned<'_>,
-    own_puts: Option<u64>,
+    own: Option<(MemberId, u64)>,
 ) -> Result<(), Refusal> {
-    let own = own_puts.map(|last| (from, last));
     for key in references(frame.head()) {
         let Some(reference) = Reference::parse(key) else {
             continue;

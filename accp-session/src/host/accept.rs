@@ -162,15 +162,16 @@ impl Host {
     }
 
     /// Lets a member wait for its turn to take a number.
-    fn wait(&mut self, member: MemberId, mid: &Mid) {
+    pub(super) fn wait(&mut self, member: MemberId, mid: &Mid) {
         let (now, patience) = (self.side.clock.timers(), self.side.options.retry);
         self.queue.wait(member, mid, now, patience);
     }
 
-    /// Tells the member whose turn it is which number is next.
-    fn call_next(&mut self, now: Time) {
+    /// Tells the member whose turn it is which number is next. A guest asks again by itself.
+    pub(super) fn call_next(&mut self, now: Time) {
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
-        if let Some((member, mid)) = self.queue.next(timers, patience) {
+        let next = self.queue.next(timers, patience);
+        if let Some((member, mid)) = next.filter(|(next, _)| !self.guests.is_open(*next)) {
             let next = self.gate.numbers.next(self.side.state.scope, member);
             self.tell(member, Some(&mid), Refusal::out_of_turn(next), now);
         }

@@ -218,7 +218,7 @@ impl Host {
     /// Greets every member, and asks how far its log goes.
     pub(crate) fn greet_all(&mut self) {
         for (member, party) in self.side.state.members() {
-            if party.present && member != MemberId::HOST {
+            if party.present && member != MemberId::HOST && !self.guests.has(member) {
                 self.relays.cursor(member).greeting = true;
             }
         }

@@ -47,6 +47,12 @@ impl Queue {
         self.waiting.retain(|(other, ..)| *other != member);
     }
 
+    /// Returns when the turn ends that others wait for.
+    pub(crate) fn ends(&self) -> Option<Time> {
+        let turn = self.turn.filter(|_| !self.waiting.is_empty());
+        turn.map(|(_, until)| until)
+    }
+
     /// Begins the next turn, if the last one is over. Returns the member and its frame.
     pub(crate) fn next(&mut self, now: Time, patience: Duration) -> Option<(MemberId, Mid)> {
         self.turn.take_if(|(_, until)| now >= *until);

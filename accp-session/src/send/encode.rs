@@ -23,6 +23,8 @@ pub(crate) struct Encoder<'s> {
     pub frame_tokens: FrameTokenLimits,
     pub counter: Option<&'s dyn TokenCounter>,
     pub agent: &'s AgentId<'static>,
+    /// Who announces the values; `None` if it is who speaks.
+    pub announcer: Option<&'s AgentId<'static>>,
     pub session: &'s str,
     pub member: MemberId,
     /// The number of the last value that this member put into cold state.
@@ -173,8 +175,9 @@ impl Encoder<'_> {
         }
         // 7: the frames, with the announcements of their values first.
         let mut frames = Vec::new();
+        let announcer = self.announcer.unwrap_or(&agent);
         for values in puts.values.chunks(ANNOUNCED) {
-            frames.push(self.announce(&agent, values)?);
+            frames.push(self.announce(announcer, values)?);
         }
         match parts {
             None => frames.push(Composed::whole(head, tail)),

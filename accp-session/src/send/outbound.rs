@@ -8,7 +8,7 @@ use accp_registry::ErrorCode;
 
 use crate::gate::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use crate::{Inbound, Mid};
+use crate::{Inbound, Mid, PeerError};
 use accp_frame::profiles::ErrorFail;
 use accp_frame::{DecodeError, EncodeError, EncodeFrame, Intent, Limits, Message};
 
@@ -222,6 +222,13 @@ pub enum SendError {
     NotJoined,
     /// The chain was cancelled.
     Cancelled,
+    /// The `ttl` of the frame is over.
+    Expired,
+    /// The host takes the frame of a guest later: it is the turn of another member to take a number, or too
+    /// many frames wait for the host's own handlers. Send the frame again after the next input of the host.
+    Busy,
+    /// The host refuses the frame of a guest ([`Session::send_as`](crate::Session::send_as)).
+    Denied(Box<PeerError>),
     /// No frame at this position waits to be handled.
     NotDue(u64),
     /// All message ids of this side are used up. Begin a new session.
@@ -244,7 +251,8 @@ impl SendError {
         match self {
             Self::Encode(error) => error.code(),
             Self::Full(_) | Self::IdsUsedUp => ErrorCode::BUDGET_EXCEEDED,
-            Self::NotJoined => ErrorCode::TIMEOUT,
+            Self::NotJoined | Self::Expired | Self::Busy => ErrorCode::TIMEOUT,
+            Self::Denied(error) => error.code,
             Self::Cancelled | Self::NotDue(_) | Self::Stopped(_) => ErrorCode::POLICY_DENIED,
             Self::Refused { code, .. } => *code,
         }
@@ -270,6 +278,9 @@ impl fmt::Display for SendError {
             ),
             Self::NotJoined => f.write_str("the host has not answered yet"),
             Self::Cancelled => f.write_str("the chain was cancelled"),
+            Self::Expired => f.write_str("the time of the frame is over"),
+            Self::Busy => f.write_str("the host takes no frame of this agent now"),
+            Self::Denied(error) => write!(f, "{}: expected {}", error.code, error.message),
             Self::NotDue(position) => {
                 write!(f, "no frame at position {position} waits to be handled")
             }

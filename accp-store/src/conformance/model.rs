@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use accp_registry::{Hash, lexical};
+use accp_runtime::session::MemberId;
 use accp_session::{
     Batch, Cold, Due, Entry, EntryKind, LogKey, OutboxChange, Outgoing, Seen, Snapshot, Stored,
     Voucher,
@@ -30,6 +31,7 @@ struct Side {
     epoch: u32,
     key: Option<LogKey>,
     voucher: Option<Voucher>,
+    inboxes: BTreeMap<MemberId, String>,
     registries: BTreeMap<Hash, String>,
     snapshot: Option<Snapshot>,
 }
@@ -84,7 +86,7 @@ impl Model {
             epoch: side.epoch,
             key: side.key.clone(),
             voucher: side.voucher,
-            inboxes: Vec::new(),
+            inboxes: side.inboxes.clone().into_iter().collect(),
             registries: side.registries.clone().into_iter().collect(),
         })
     }
@@ -347,6 +349,8 @@ impl Side {
         self.epoch = batch.epoch.unwrap_or(self.epoch);
         self.key = batch.key.clone().or(self.key.take());
         self.voucher = batch.voucher.or(self.voucher);
+        self.inboxes.extend(batch.inboxes.iter().cloned());
+        self.inboxes.retain(|_, text| !text.is_empty());
         for (digest, json) in &batch.registries {
             self.registries
                 .entry(*digest)

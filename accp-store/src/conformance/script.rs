@@ -95,6 +95,7 @@ struct Parts {
     last_put: Option<u64>,
     key: Option<LogKey>,
     voucher: Option<Voucher>,
+    inboxes: Vec<(MemberId, String)>,
     registry: Option<(Hash, String)>,
 }
 
@@ -138,6 +139,7 @@ impl Plan {
             last_put: parts.last_put,
             key: parts.key,
             voucher: parts.voucher,
+            inboxes: parts.inboxes,
             epoch: self
                 .epoch
                 .map(|ahead| model.epoch(side).saturating_add(ahead)),
@@ -248,6 +250,7 @@ fn parts() -> impl Strategy<Value = Parts> {
         sometimes(0u64..9),
         sometimes(any::<[u8; 32]>().prop_map(LogKey::new)),
         sometimes(vec(any::<u8>(), 72).prop_filter_map("72 bytes", |b| Voucher::from_bytes(&b))),
+        vec(inbox(), 0..4),
         sometimes(registry),
     )
         .prop_map(
@@ -260,6 +263,7 @@ fn parts() -> impl Strategy<Value = Parts> {
                 last_put,
                 key,
                 voucher,
+                inboxes,
                 registry,
             )| Parts {
                 cold,
@@ -270,6 +274,7 @@ fn parts() -> impl Strategy<Value = Parts> {
                 last_put,
                 key,
                 voucher,
+                inboxes,
                 registry,
             },
         )
@@ -356,6 +361,13 @@ fn change() -> impl Strategy<Value = OutboxChange> {
         2 => put.prop_map(OutboxChange::Put),
         1 => mid().prop_map(OutboxChange::Remove),
     ]
+}
+
+/// Gives few members texts, so that most are replaced, and some are removed by an empty one.
+fn inbox() -> impl Strategy<Value = (MemberId, String)> {
+    let member = prop_oneof![Just(100_u16), Just(101), Just(9999)];
+    let member = member.prop_filter_map("a member", MemberId::new);
+    (member, prop_oneof![1 => Just(String::new()), 3 => text()])
 }
 
 /// Words that are looked for.

@@ -20,7 +20,7 @@ pub(super) struct Course {
     side: SideId,
     /// The text of the error with which the store failed.
     failed: Option<String>,
-    /// The keys of values that nobody supplies. The next reading of each fails.
+    /// The keys of values that nobody supplies. Reading them fails.
     unavailable: BTreeSet<String>,
 }
 
@@ -28,6 +28,8 @@ pub(super) struct Course {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Outcome {
+    /// Entries of the log that are durable now, in their order.
+    pub entries: Vec<Entry>,
     /// Frames to be handled. Each stays due until [`Session::handled`] marks it. Due frames come
     /// again when the session is opened again.
     pub inbound: Vec<Inbound>,
@@ -128,9 +130,10 @@ impl Course {
         outcome: &mut Outcome,
     ) -> Result<(), DriverError> {
         let batch = self.survive(kept)?;
-        for entry in batch.entries {
+        for entry in &batch.entries {
             self.tell("keeps", &entry.text);
         }
+        outcome.entries.extend(batch.entries);
         for frame in batch.sends {
             self.tell("sends", &frame.text);
             link.send(frame);
@@ -218,7 +221,7 @@ impl Course {
         Ok(match step {
             Resolved::Value(value) => Reading::Done(Some(value)),
             Resolved::Need(need) => Reading::Need(need),
-            Resolved::Fetch { key, .. } if self.unavailable.remove(&key) => {
+            Resolved::Fetch { key, .. } if self.is_unavailable(&key) => {
                 return Err(DriverError::Reference(
                     resolver.key().into(),
                     ReadError::Unavailable,
@@ -230,6 +233,16 @@ impl Course {
                 Reading::Done(None)
             }
         })
+    }
+
+    /// Returns whether nobody supplies a value. A member asks for it anew with the next reading. A host asks
+    /// on by itself, and all its guests may read the value, so it stays so until the value comes.
+    fn is_unavailable(&mut self, key: &str) -> bool {
+        if self.session.is_host() {
+            self.unavailable.contains(key)
+        } else {
+            self.unavailable.remove(key)
+        }
     }
 
     pub(super) fn check(&self) -> Result<(), DriverError> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_runtime::session::Mid;
+use accp_runtime::session::{MemberId, Mid};
 use accp_session::{
     Batch, Cold, Due, Entry, EntryKind, LogKey, OutboxChange, Outgoing, Seen, Snapshot, Stored,
     Voucher,
@@ -32,6 +32,7 @@ pub(super) struct Side {
     epoch: u32,
     key: Option<LogKey>,
     voucher: Option<Voucher>,
+    inboxes: BTreeMap<MemberId, String>,
     registries: BTreeMap<Hash, String>,
     snapshot: Option<Snapshot>,
 }
@@ -62,6 +63,7 @@ impl Side {
             epoch: 0,
             key: None,
             voucher: None,
+            inboxes: BTreeMap::new(),
             registries: BTreeMap::new(),
             snapshot: None,
         }
@@ -125,6 +127,13 @@ impl Side {
         if let Some(voucher) = batch.voucher {
             let was = self.voucher.replace(voucher);
             undo.push(Box::new(move |side| side.voucher = was));
+        }
+        for (member, text) in &batch.inboxes {
+            let member = *member;
+            let was = self.save_inbox(member, text.clone());
+            undo.push(Box::new(move |side| {
+                side.save_inbox(member, was.unwrap_or_default());
+            }));
         }
         for (digest, json) in &batch.registries {
             if let MapEntry::Vacant(place) = self.registries.entry(*digest) {
@@ -229,6 +238,15 @@ impl Side {
         Ok(())
     }
 
+    /// Replaces the text of a member; an empty text removes it. Returns the text of before.
+    fn save_inbox(&mut self, member: MemberId, text: String) -> Option<String> {
+        if text.is_empty() {
+            self.inboxes.remove(&member)
+        } else {
+            self.inboxes.insert(member, text)
+        }
+    }
+
     fn last(&self) -> u64 {
         self.entries
             .last_key_value()
@@ -306,7 +324,7 @@ impl Side {
             epoch: self.epoch,
             key: self.key.clone(),
             voucher: self.voucher,
-            inboxes: Vec::new(),
+            inboxes: self.inboxes.clone().into_iter().collect(),
             registries: self
                 .registries
                 .iter()

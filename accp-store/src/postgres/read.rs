@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use accp_registry::Hash;
+use accp_runtime::session::MemberId;
 use accp_session::{Entry, Outgoing, Snapshot, Stored};
 use tokio_postgres::Row;
 
@@ -10,10 +11,11 @@ use super::fault::Fault;
 use super::fence;
 use super::link::{Link, Step};
 use super::row::Table;
-use super::schema::{COLD, FRAME, LOG, OUTBOX, REGISTRY, SIDE, SNAPSHOT};
+use super::schema::{COLD, FRAME, INBOX, LOG, OUTBOX, REGISTRY, SIDE, SNAPSHOT};
 use super::text::escaped;
 use crate::table::{
-    self, Key, Side, ascend, lost_text, other_digest, read_outgoing, same_snapshot, to_seen,
+    self, Key, Side, ascend, lost_text, other_digest, read_inbox, read_outgoing, same_snapshot,
+    to_seen,
 };
 use crate::{Kept, SideId};
 
@@ -69,6 +71,8 @@ pub(super) const SNAPSHOT_OF: &str = "SELECT session, agent, position, text, crc
 pub(super) const OUTBOX_OF: &str =
     "SELECT session, agent, place, mid, head, tail, crc FROM accp_outbox
     WHERE session = $1 AND agent = $2 ORDER BY place";
+pub(super) const INBOXES_OF: &str = "SELECT session, agent, member, text, crc FROM accp_inbox
+    WHERE session = $1 AND agent = $2 ORDER BY member";
 pub(super) const REGISTRIES_OF: &str = "SELECT session, agent, digest, json, crc FROM accp_registry
     WHERE session = $1 AND agent = $2 ORDER BY digest";
 pub(super) const KEYS_OF: &str =
@@ -123,13 +127,20 @@ pub(super) fn load(
     let before = first.len();
     let mut steps = first;
     steps.push(Step::Plain(BEGIN));
-    for sql in [OF_SIDE, SNAPSHOT_OF, RESTORED, OUTBOX_OF, REGISTRIES_OF] {
+    for sql in [
+        OF_SIDE,
+        SNAPSHOT_OF,
+        RESTORED,
+        OUTBOX_OF,
+        INBOXES_OF,
+        REGISTRIES_OF,
+    ] {
         steps.push(ask(sql, id));
     }
     steps.push(Step::Plain("COMMIT"));
     let mut rows = link.flight(&steps)?;
     let read = rows.split_off(before);
-    let [_, side, snapshots, log, frames, registries, _] = read.as_slice() else {
+    let [_, side, snapshots, log, frames, inboxes, registries, _] = read.as_slice() else {
         return Err(Fault::Corrupt("an answer lacks rows".into()));
     };
     let Some(side) = side.first().map(read_side).transpose()? else {
@@ -145,7 +156,7 @@ pub(super) fn load(
         epoch: side.epoch,
         key: side.key.clone(),
         voucher: side.voucher,
-        inboxes: Vec::new(),
+        inboxes: self::inboxes(inboxes)?,
         registries: self::registries(registries)?,
         ..Stored::default()
     };
@@ -283,6 +294,17 @@ pub(super) fn outbox(rows: &[Row]) -> Result<Vec<Outgoing>, Fault> {
     };
     let found = rows.iter().map(read).collect::<Result<Vec<_>, Fault>>()?;
     ascend("outbox", found.iter().map(|frame| frame.order))?;
+    Ok(found)
+}
+
+pub(super) fn inboxes(rows: &[Row]) -> Result<Vec<(MemberId, String)>, Fault> {
+    let read = |row| {
+        let decoded = INBOX.decode(row, 0)?;
+        let (_, mut columns) = decoded.columns()?;
+        Ok(read_inbox(&mut columns)?)
+    };
+    let found = rows.iter().map(read).collect::<Result<Vec<_>, Fault>>()?;
+    ascend("inbox", found.iter().map(|(member, _)| *member))?;
     Ok(found)
 }
 

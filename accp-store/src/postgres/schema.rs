@@ -6,7 +6,7 @@ use super::link::{Link, Step};
 use super::row::{Kind, Table};
 
 /// Each takes the tables from the version before to its own, 1 and up.
-const MIGRATIONS: [&str; 3] = [FIRST, SECOND, THIRD];
+const MIGRATIONS: [&str; 4] = [FIRST, SECOND, THIRD, FOURTH];
 
 /// Since version 2, a text may be empty. A program that knows version 1 alone would relay it.
 const SECOND: &str = "COMMENT ON COLUMN accp_frame.text IS 'empty once it was erased'";
@@ -37,6 +37,22 @@ DELETE FROM accp_blob WHERE session = E'\x01';
 DELETE FROM accp_outbox WHERE session = E'\x01';
 DELETE FROM accp_registry WHERE session = E'\x01';
 ";
+
+/// Since version 4, a host's side has inboxes. What version 3 tells the planner of its tables holds for this one.
+const FOURTH: &str = r#"
+CREATE TABLE accp_inbox (
+  session text COLLATE "C" NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  member smallint NOT NULL,
+  text text COLLATE "C" NOT NULL,
+  crc bigint NOT NULL,
+  PRIMARY KEY (session, agent, member)
+);
+ALTER TABLE accp_inbox ALTER session SET (n_distinct = 1), ALTER agent SET (n_distinct = 1);
+INSERT INTO accp_inbox SELECT E'\x01', E'\x01', i, i, i FROM generate_series(1, 100) i;
+ANALYZE accp_inbox;
+DELETE FROM accp_inbox WHERE session = E'\x01';
+"#;
 
 const FIRST: &str = r#"
 CREATE TABLE accp_lease (
@@ -172,6 +188,11 @@ pub(super) static OUTBOX: Table = Table {
     keys: 3,
     columns: &[Text, Text, Integer, Mid, Text, Text],
 };
+pub(super) static INBOX: Table = Table {
+    name: "inbox",
+    keys: 3,
+    columns: &[Text, Text, Small, Text],
+};
 pub(super) static REGISTRY: Table = Table {
     name: "registry",
     keys: 3,
@@ -184,12 +205,13 @@ pub(super) static SNAPSHOT: Table = Table {
 };
 
 /// Statements that delete a side. The last one returns a row if there was one.
-pub(super) const DELETE: [&str; 8] = [
+pub(super) const DELETE: [&str; 9] = [
     "DELETE FROM accp_log WHERE session = $1 AND agent = $2",
     "DELETE FROM accp_frame WHERE session = $1 AND agent = $2",
     "DELETE FROM accp_cold WHERE session = $1 AND agent = $2",
     "DELETE FROM accp_blob WHERE session = $1 AND agent = $2",
     "DELETE FROM accp_outbox WHERE session = $1 AND agent = $2",
+    "DELETE FROM accp_inbox WHERE session = $1 AND agent = $2",
     "DELETE FROM accp_registry WHERE session = $1 AND agent = $2",
     "DELETE FROM accp_snapshot WHERE session = $1 AND agent = $2",
     "DELETE FROM accp_side WHERE session = $1 AND agent = $2 RETURNING agent",

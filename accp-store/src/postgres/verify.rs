@@ -8,8 +8,8 @@ use super::fault::Fault;
 use super::fence;
 use super::link::{Link, Step};
 use super::read::{
-    BEGIN, KEYS_OF, OF_SIDE, OUTBOX_OF, PIECE, REGISTRIES_OF, SNAPSHOT_OF, ask, outbox, piece,
-    read_entry, read_key, read_log, read_side, registries, snapshot,
+    BEGIN, INBOXES_OF, KEYS_OF, OF_SIDE, OUTBOX_OF, PIECE, REGISTRIES_OF, SNAPSHOT_OF, ask,
+    inboxes, outbox, piece, read_entry, read_key, read_log, read_side, registries, snapshot,
 };
 use crate::SideId;
 use crate::table::{Side, other_digest, same_count};
@@ -39,12 +39,13 @@ fn check(link: &mut Link, id: &SideId) -> Result<(), Fault> {
         ask(OF_SIDE, id),
         ask(SNAPSHOT_OF, id),
         ask(OUTBOX_OF, id),
+        ask(INBOXES_OF, id),
         ask(REGISTRIES_OF, id),
         ask(KEYS_OF, id),
         ask(TEXTS, id),
     ];
     let rows = link.flight(&steps)?;
-    let [_, sides, snapshots, frames, all, keys, texts] = rows.as_slice() else {
+    let [_, sides, snapshots, frames, boxes, all, keys, texts] = rows.as_slice() else {
         return Err(Fault::Corrupt("an answer lacks rows".into()));
     };
     let Some(side) = sides.first().map(read_side).transpose()? else {
@@ -52,6 +53,7 @@ fn check(link: &mut Link, id: &SideId) -> Result<(), Fault> {
     };
     snapshot(&side, snapshots)?;
     outbox(frames)?;
+    inboxes(boxes)?;
     registries(all)?;
     let count = texts.first().map_or(Ok(0), |row| row.try_get(0))?;
     log(link, &side, count)?;

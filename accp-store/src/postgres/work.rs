@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_runtime::session::Mid;
+use accp_runtime::session::{MemberId, Mid};
 use accp_session::{Cold, Due, Entry, Outgoing, Snapshot};
 
 use super::fault::Fault;
@@ -40,6 +40,8 @@ pub(super) struct Changes {
     /// Frames to remove from the table of the outbox.
     pub removed: BTreeSet<Mid>,
     pub outgoing: BTreeMap<u64, Outgoing>,
+    /// The texts of inboxes; an empty one removes the row.
+    pub inboxes: BTreeMap<MemberId, String>,
     pub registries: BTreeMap<Hash, String>,
     pub snapshot: Option<Snapshot>,
 }
@@ -132,6 +134,12 @@ impl Tables for Work {
                 self.changes.removed.insert(mid.clone());
             }
         }
+        Ok(())
+    }
+
+    fn save_inbox(&mut self, member: MemberId, text: &str) -> Result<(), Fault> {
+        check_length(text.len())?;
+        self.changes.inboxes.insert(member, text.to_owned());
         Ok(())
     }
 

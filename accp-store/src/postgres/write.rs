@@ -9,7 +9,7 @@ use super::fence;
 use super::gather::name;
 use super::link::{Param, Step};
 use super::row::Rows;
-use super::schema::{COLD, FRAME, LOG, OUTBOX, REGISTRY, SIDE, SNAPSHOT};
+use super::schema::{COLD, FRAME, INBOX, LOG, OUTBOX, REGISTRY, SIDE, SNAPSHOT};
 use super::text::escaped;
 use super::work::Work;
 use crate::SideId;
@@ -40,6 +40,13 @@ const UNSENT: &str = "DELETE FROM accp_outbox o USING unnest($1::text[], $2::tex
 const OUTGOING: &str = "INSERT INTO accp_outbox SELECT * FROM unnest(
         $1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[])";
 
+const INBOXES: &str = "INSERT INTO accp_inbox SELECT * FROM unnest(
+        $1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[])
+    ON CONFLICT (session, agent, member) DO UPDATE SET text = excluded.text, crc = excluded.crc";
+
+const NO_INBOX: &str =
+    "DELETE FROM accp_inbox WHERE session = $1 AND agent = $2 AND member = ANY($3)";
+
 const REGISTRIES: &str = "INSERT INTO accp_registry SELECT * FROM unnest(
         $1::text[], $2::text[], $3::bytea[], $4::text[], $5::bigint[])
     ON CONFLICT DO NOTHING";
@@ -67,6 +74,7 @@ pub(super) fn steps(works: &BTreeMap<SideId, Work>) -> Result<Vec<Step<'_>>, Fau
     let mut frames = Rows::new(FRAMES, &FRAME);
     let mut keys = Rows::new(KEYS, &COLD);
     let mut outgoing = Rows::new(OUTGOING, &OUTBOX);
+    let mut inboxes = Rows::new(INBOXES, &INBOX);
     let mut registries = Rows::new(REGISTRIES, &REGISTRY);
     let mut snapshots = Rows::new(SNAPSHOTS, &SNAPSHOT);
     let mut sides = Rows::new(SIDES, &SIDE);
@@ -112,6 +120,24 @@ pub(super) fn steps(works: &BTreeMap<SideId, Work>) -> Result<Vec<Step<'_>>, Fau
             let (head, tail) = (text(&frame.head), text(&frame.tail));
             outgoing.push(&[session, agent, integer(*place)?, mid.cell(), head, tail]);
         }
+        let mut removed: Vec<i16> = Vec::new();
+        for (member, kept) in &changes.inboxes {
+            if kept.is_empty() {
+                removed.push(member.number() as i16); // at most 9999
+            } else {
+                inboxes.push(&[
+                    session,
+                    agent,
+                    Cell::Integer(member.number().into()),
+                    text(kept),
+                ]);
+            }
+        }
+        if !removed.is_empty() {
+            let mut params = fence::name(id);
+            params.push(Box::new(removed));
+            steps.push(Step::Query(NO_INBOX, params));
+        }
         for (digest, json) in &changes.registries {
             let digest = Cell::Bytes(digest.as_bytes());
             registries.push(&[session, agent, digest, text(json)]);
@@ -133,7 +159,7 @@ pub(super) fn steps(works: &BTreeMap<SideId, Work>) -> Result<Vec<Step<'_>>, Fau
         steps.push(Step::Query(UNSENT, params));
     }
     for rows in [
-        logs, frames, marks, keys, outgoing, registries, snapshots, sides,
+        logs, frames, marks, keys, outgoing, inboxes, registries, snapshots, sides,
     ] {
         rows.into_steps(&mut steps);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_runtime::session::Mid;
+use accp_runtime::session::{MemberId, Mid};
 use accp_session::{Batch, Cold, Entry, Outgoing, Snapshot};
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -30,7 +30,7 @@ pub(super) fn delete(conn: &Connection, id: &SideId) -> Result<bool, Fault> {
     let Some(side) = Side::find(conn, id)? else {
         return Ok(false);
     };
-    for table in schema::OF_A_SIDE.iter().chain(&["side"]) {
+    for table in schema::of_a_side(conn)?.iter().chain(&["side"]) {
         let sql = format!("DELETE FROM {table} WHERE side = ?1");
         conn.execute(&sql, [side.number])?;
     }
@@ -148,6 +148,22 @@ impl Tables for Rows<'_> {
         let mut statement = self.conn.prepare_cached(sql)?;
         statement.execute((self.side, to_sql(mid.cell())))?;
         Ok(())
+    }
+
+    fn save_inbox(&mut self, member: MemberId, kept: &str) -> Result<(), Fault> {
+        let key = [
+            Cell::Integer(self.side),
+            Cell::Integer(member.number().into()),
+        ];
+        if kept.is_empty() {
+            let sql = "DELETE FROM inbox WHERE side = ?1 AND member = ?2";
+            let mut statement = self.conn.prepare_cached(sql)?;
+            statement.execute(key.map(to_sql))?;
+            return Ok(());
+        }
+        let sql = "INSERT INTO inbox VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT DO UPDATE SET text = ?3, crc = ?4";
+        write(self.conn, sql, &[key[0], key[1], text(kept)])
     }
 
     fn insert_registry(&mut self, digest: &Hash, json: &str) -> Result<(), Fault> {

@@ -1,6 +1,7 @@
 //! Reads from the file. All of it runs inside a transaction, so that it sees one state.
 
 use accp_registry::Hash;
+use accp_runtime::session::MemberId;
 use accp_session::{Entry, Outgoing, Seen, Snapshot, Stored};
 use rusqlite::Connection;
 
@@ -8,9 +9,9 @@ use super::commit::read_outgoing;
 use super::fault::Fault;
 use super::row::{all, columns, confirm};
 use super::side::Side;
-use super::{cold, entry};
+use super::{cold, entry, schema};
 use crate::SideId;
-use crate::table::{ascend, same_snapshot, to_seen};
+use crate::table::{ascend, read_inbox, same_snapshot, to_seen};
 
 /// Reads the state from which a side is restored.
 pub(super) fn load(conn: &Connection, id: &SideId) -> Result<Option<Stored>, Fault> {
@@ -32,7 +33,7 @@ pub(super) fn load(conn: &Connection, id: &SideId) -> Result<Option<Stored>, Fau
         epoch: side.row.epoch,
         key: side.row.key,
         voucher: side.row.voucher,
-        inboxes: Vec::new(),
+        inboxes: inboxes(conn, side.number)?,
         registries: registries(conn, side.number)?,
     }))
 }
@@ -113,6 +114,21 @@ pub(super) fn outbox(conn: &Connection, side: i64) -> Result<Vec<Outgoing>, Faul
     ascend("outbox", found.iter().map(|frame| frame.order))?;
     let sql = "SELECT count(*) FROM outbox INDEXED BY outbox_mid WHERE side = ?1";
     confirm(conn, "outbox", found.len(), sql, [side])?;
+    Ok(found)
+}
+
+/// Reads the inboxes of a side. A file of an older format, which nobody has opened to write, has none.
+pub(super) fn inboxes(conn: &Connection, side: i64) -> Result<Vec<(MemberId, String)>, Fault> {
+    if !schema::has_inboxes(conn)? {
+        return Ok(Vec::new());
+    }
+    let found = all(conn, INBOXES, [side], |row| {
+        let mut columns = columns(row, "inbox", 0, 4)?;
+        columns.integer()?; // the side
+        Ok(read_inbox(&mut columns)?)
+    })?;
+    ascend("inbox", found.iter().map(|(member, _)| *member))?;
+    confirm(conn, "inbox", found.len(), INBOXES_AGAIN, [side])?;
     Ok(found)
 }
 
@@ -201,12 +217,14 @@ fn due_sql() -> String {
     )
 }
 
+const INBOXES: &str = "SELECT * FROM inbox WHERE side = ?1 ORDER BY member";
+const INBOXES_AGAIN: &str = "SELECT count(*) FROM inbox INDEXED BY inbox_member WHERE side = ?1";
+
 const INDEX: &str = "SELECT * FROM log WHERE side = ?1 ORDER BY position";
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sqlite::schema;
 
     /// Returns the plan that SQLite makes for a query.
     fn plan(sql: &str) -> String {
@@ -220,6 +238,12 @@ mod tests {
     #[test]
     fn what_is_due_is_found_without_reading_the_log() {
         insta::assert_snapshot!(plan(&due_sql()), @"SEARCH l USING INDEX log_due (side=? AND position<?); SEARCH f USING PRIMARY KEY (side=? AND position=?) LEFT-JOIN");
+    }
+
+    #[test]
+    fn inboxes_are_read_in_two_ways() {
+        insta::assert_snapshot!(plan(INBOXES), @"SEARCH inbox USING PRIMARY KEY (side=?)");
+        insta::assert_snapshot!(plan(INBOXES_AGAIN), @"SEARCH inbox USING COVERING INDEX inbox_member (side=?)");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The schema of formats 2 to 4. `docs/format.md` describes it.
+//! The schema of formats 2 to 5. `docs/format.md` describes it.
 
 use rusqlite::Connection;
 
@@ -8,14 +8,17 @@ use super::fault::Fault;
 pub(super) const APPLICATION: i32 = 0x4143_4350;
 
 /// The format that this version writes.
-pub(super) const VERSION: i32 = 4;
+pub(super) const VERSION: i32 = 5;
 
-/// The oldest format that this version reads. It has the same tables, no entry that has lapsed, and none
-/// that was erased.
+/// The oldest format that this version reads. It has no inboxes, no entry that has lapsed, and none that
+/// was erased.
 const OLDEST: i32 = 2;
 
-/// The statements that make an empty file a store of format 4.
-pub(super) const TABLES: &[&str] = &[
+/// The first format with inboxes.
+const INBOXES: i32 = 5;
+
+/// The statements for the tables of all formats.
+const TABLES: &[&str] = &[
     "CREATE TABLE side (
   side INTEGER PRIMARY KEY,
   session TEXT NOT NULL,
@@ -101,10 +104,35 @@ pub(super) const TABLES: &[&str] = &[
 ) STRICT",
 ];
 
-/// The tables that have rows of a side, besides the table of the sides themselves.
-pub(super) const OF_A_SIDE: [&str; 7] = [
-    "log", "frame", "cold", "blob", "outbox", "registry", "snapshot",
+/// The statements for the tables that format 5 has besides. The index is a second way to the rows, which
+/// a read compares with the first.
+const TABLES_OF_INBOXES: &[&str] = &[
+    "CREATE TABLE inbox (
+  side INTEGER NOT NULL,
+  member INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (side, member)
+) STRICT, WITHOUT ROWID",
+    "CREATE INDEX inbox_member ON inbox (side, member)",
 ];
+
+/// The tables that have rows of a side, besides the table of the sides themselves. The last is that of
+/// format 5.
+const OF_A_SIDE: [&str; 8] = [
+    "log", "frame", "cold", "blob", "outbox", "registry", "snapshot", "inbox",
+];
+
+/// Returns the tables of this file that have rows of a side, besides the table of the sides themselves.
+pub(super) fn of_a_side(conn: &Connection) -> Result<&'static [&'static str], Fault> {
+    let count = OF_A_SIDE.len() - usize::from(!has_inboxes(conn)?);
+    Ok(&OF_A_SIDE[..count])
+}
+
+/// Returns whether the file has the tables of inboxes.
+pub(super) fn has_inboxes(conn: &Connection) -> Result<bool, Fault> {
+    Ok(version(conn)? >= INBOXES)
+}
 
 /// Creates the tables in an empty file. The caller commits the tables, the application id and the
 /// version in one transaction, so that a file has all of them or is still empty.
@@ -113,15 +141,23 @@ pub(super) fn create(conn: &Connection) -> Result<(), Fault> {
         conn.execute_batch(table)?;
     }
     conn.pragma_update(None, "application_id", APPLICATION)?;
-    conn.pragma_update(None, "user_version", VERSION)?;
-    Ok(())
+    upgrade(conn)
 }
 
-/// Makes a file of an older format, which [`check`] has passed, one of this format.
+/// Returns whether the file has an older format than this version writes.
+pub(super) fn is_old(conn: &Connection) -> Result<bool, Fault> {
+    Ok(version(conn)? < VERSION)
+}
+
+/// Makes a file of an older format, which [`check`] has passed, one of this format. The caller commits
+/// all of it in one transaction.
 pub(super) fn upgrade(conn: &Connection) -> Result<(), Fault> {
-    if version(conn)? < VERSION {
-        conn.pragma_update(None, "user_version", VERSION)?;
+    if !has_inboxes(conn)? {
+        for table in TABLES_OF_INBOXES {
+            conn.execute_batch(table)?;
+        }
     }
+    conn.pragma_update(None, "user_version", VERSION)?;
     Ok(())
 }
 
@@ -131,7 +167,8 @@ pub(super) fn is_empty(conn: &Connection) -> Result<bool, Fault> {
     Ok(tables == 0 && (application(conn)?, version(conn)?) == (0, 0))
 }
 
-/// Checks that the file is a store of this format, and has its tables and no others.
+/// Checks that the file is a store of a format that this version reads, and has the tables of that format
+/// and no others.
 pub(super) fn check(conn: &Connection) -> Result<(), Fault> {
     if application(conn)? != APPLICATION {
         return Err(if is_empty(conn)? {
@@ -161,6 +198,9 @@ pub(super) fn check(conn: &Connection) -> Result<(), Fault> {
         .query_map((), |row| row.get(0))?
         .collect::<Result<Vec<String>, _>>()?;
     let mut expected = TABLES.to_vec();
+    if version >= INBOXES {
+        expected.extend(TABLES_OF_INBOXES);
+    }
     found.sort_unstable();
     expected.sort_unstable();
     if found == expected {
@@ -172,7 +212,7 @@ pub(super) fn check(conn: &Connection) -> Result<(), Fault> {
         .find(|sql| !found.iter().any(|found| found == *sql));
     let first_line = |sql: &str| sql.lines().next().unwrap_or_default().to_owned();
     let text = match (odd, lost) {
-        (Some(odd), _) => format!("`{}` is not part of format {VERSION}", first_line(odd)),
+        (Some(odd), _) => format!("`{}` is not part of format {version}", first_line(odd)),
         (None, Some(lost)) => format!("`{}` is missing", first_line(lost)),
         (None, None) => "a table stands twice in the schema".to_owned(),
     };

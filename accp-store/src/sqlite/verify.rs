@@ -21,7 +21,7 @@ pub(super) fn file(conn: &Connection) -> Result<(), Fault> {
     if found != "ok" {
         return Err(Fault::Corrupt(found));
     }
-    for table in schema::OF_A_SIDE {
+    for table in schema::of_a_side(conn)? {
         let sql =
             format!("SELECT side FROM {table} WHERE side NOT IN (SELECT side FROM side) LIMIT 1");
         let lost: Option<i64> = conn.query_row(&sql, (), |row| row.get(0)).optional()?;
@@ -42,6 +42,7 @@ pub(super) fn side(conn: &Connection, id: &SideId) -> Result<(), Fault> {
     read::snapshot(conn, &side)?;
     values(conn, side.number)?;
     read::outbox(conn, side.number)?;
+    read::inboxes(conn, side.number)?;
     read::registries(conn, side.number)?;
     Ok(())
 }

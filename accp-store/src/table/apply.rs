@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_runtime::session::Mid;
+use accp_runtime::session::{MemberId, Mid};
 use accp_session::{Batch, Cold, Due, Entry, OutboxChange, Outgoing, Snapshot};
 
 use super::cell::{Conflict, integer};
@@ -33,6 +33,8 @@ pub(crate) trait Tables {
     fn outgoing(&mut self, place: u64) -> Result<Option<Mid>, Self::Fault>;
     fn insert_outgoing(&mut self, frame: &Outgoing) -> Result<(), Self::Fault>;
     fn remove_outgoing(&mut self, mid: &Mid) -> Result<(), Self::Fault>;
+    /// Replaces the text of a member; an empty text removes its row.
+    fn save_inbox(&mut self, member: MemberId, text: &str) -> Result<(), Self::Fault>;
     /// Keeps a registry, unless the store has it.
     fn insert_registry(&mut self, digest: &Hash, json: &str) -> Result<(), Self::Fault>;
     fn save_snapshot(&mut self, snapshot: &Snapshot) -> Result<(), Self::Fault>;
@@ -90,6 +92,9 @@ pub(crate) fn apply<T: Tables>(
         side.key = Some(key.clone());
     }
     side.voucher = batch.voucher.or(side.voucher);
+    for (member, text) in &batch.inboxes {
+        tables.save_inbox(*member, text)?;
+    }
     for (digest, json) in &batch.registries {
         tables.insert_registry(digest, json)?;
     }

@@ -1,6 +1,6 @@
 //! The columns of table `side`: the sides, and sums that otherwise would need a read of the log.
 
-use accp_runtime::session::Time;
+use accp_runtime::session::{MemberId, Time};
 use accp_session::{Entry, LogId, LogKey, Outgoing, Snapshot, Voucher};
 
 use super::cell::{Cell, Conflict, integer, text};
@@ -221,6 +221,11 @@ pub(crate) fn same_snapshot(
         words(side.covered),
         words(position)
     )))
+}
+
+/// Reads a member and the text of its inbox from the columns behind the side.
+pub(crate) fn read_inbox(columns: &mut Columns<'_>) -> Result<(MemberId, String), Damage> {
+    Ok((columns.member()?, columns.text()?.into()))
 }
 
 /// Reads a frame of the outbox from the columns behind the side.

@@ -16,6 +16,11 @@ pub(crate) fn launch() -> SideId {
     SideId::new("launch", "planner")
 }
 
+/// A side of a host, which [`fill`] begins.
+pub(crate) fn greetings() -> SideId {
+    SideId::new("Grüße", "hub")
+}
+
 /// Returns an entry at a position, with an id of its own.
 pub(crate) fn entry(position: u64) -> Entry {
     let mid = format!("101000001{position:03}");
@@ -111,7 +116,7 @@ pub(crate) fn fill(store: &mut impl Store) -> Result<(), StoreError> {
         entries: vec![entry(1)],
         ..Batch::default()
     };
-    let (launch, greetings) = (launch(), SideId::new("Grüße", "hub"));
+    let (launch, greetings) = (launch(), greetings());
     store.commit(&[(&launch, &first), (&greetings, &other), (&launch, &second)])?;
     let retention = accp_store::Retention { log_before: 6 };
     store.retain(&launch, retention)?;
@@ -136,6 +141,31 @@ pub(crate) fn erase(store: &mut impl Store) -> Result<(), StoreError> {
         ..Erasure::default()
     };
     store.erase(&[(&launch(), &erasure)]).map(drop)
+}
+
+/// Adds what a file can have since format 5: inboxes of a host's side.
+pub(crate) fn inboxes(store: &mut impl Store) -> Result<(), StoreError> {
+    let member = |number| MemberId::new(number).unwrap();
+    let first = Batch {
+        host: true,
+        inboxes: vec![
+            (member(9001), "7".into()),
+            (member(101), r#"{"handled":3}"#.into()),
+            (member(102), "9".into()),
+        ],
+        ..Batch::default()
+    };
+    let second = Batch {
+        host: true,
+        inboxes: vec![
+            (member(101), r#"{"handled":4}"#.into()),
+            (member(102), String::new()),
+        ],
+        ..Batch::default()
+    };
+    let side = greetings();
+    store.commit(&[(&side, &first)])?;
+    store.commit(&[(&side, &second)])
 }
 
 /// Returns all data of a store, as text.

@@ -11,7 +11,7 @@ use crate::server::{Schema, entry, full, launch};
 /// Empties the tables.
 fn empty(schema: &Schema) {
     let tables = "accp_lease, accp_side, accp_log, accp_frame, accp_cold, accp_blob, accp_outbox, \
-        accp_registry, accp_snapshot";
+        accp_inbox, accp_registry, accp_snapshot";
     // Small tables are emptied faster by DELETE than by TRUNCATE, which syncs files.
     let sql = tables
         .split(", ")

@@ -150,6 +150,7 @@ pub(crate) fn full(position: u64) -> Batch {
     });
     batch.handled.extend((position > 1).then(|| position - 1));
     batch.outbox.push(OutboxChange::Put(outgoing));
+    batch.inboxes.push((MemberId::HOST, position.to_string()));
     batch.registries.push((Hash::of(b"{}"), "{}".into()));
     batch.epoch = Some(position as u32);
     batch.snapshot = Some(Snapshot {

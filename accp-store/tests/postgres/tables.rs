@@ -1,5 +1,6 @@
 //! The tables: how they are made, and damage in them.
 
+use accp_runtime::session::MemberId;
 use accp_store::{PostgresStore, Store, StoreErrorKind};
 
 use crate::server::{Schema, entry, full, launch, with};
@@ -21,7 +22,7 @@ fn processes_that_start_at_once_make_the_tables_once() {
             });
         }
     });
-    assert_eq!(version(&schema), 3);
+    assert_eq!(version(&schema), 4);
     assert_eq!(schema.open().list().unwrap().len(), 6);
 }
 
@@ -48,8 +49,21 @@ fn tables_of_an_earlier_version_are_migrated() {
         "CREATE TABLE accp_schema (version bigint NOT NULL); INSERT INTO accp_schema VALUES (0)",
     );
     let mut store = schema.open();
-    assert_eq!(version(&schema), 3);
+    assert_eq!(version(&schema), 4);
     store.commit(&[(&launch(), &entry(1))]).unwrap();
+    // Version 3 has no inboxes.
+    drop(store);
+    schema
+        .sql()
+        .run("DROP TABLE accp_inbox; UPDATE accp_schema SET version = 3");
+    let mut store = schema.open();
+    assert_eq!(version(&schema), 4);
+    let mut second = entry(2);
+    let inbox = (MemberId::HOST, "2".to_owned());
+    second.inboxes.push(inbox.clone());
+    store.commit(&[(&launch(), &second)]).unwrap();
+    let stored = store.load(&launch()).unwrap().unwrap();
+    assert_eq!((stored.entries.len(), stored.inboxes), (2, vec![inbox]));
     schema.sql().run("UPDATE accp_schema SET version = -1");
     let error = PostgresStore::open(&schema.url).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Corrupt);
@@ -110,12 +124,15 @@ fn a_row_that_was_changed_is_damage() {
         "UPDATE accp_side SET session = 'lunch'; UPDATE accp_log SET session = 'lunch'; \
          UPDATE accp_frame SET session = 'lunch'",
         "DELETE FROM accp_frame",
+        "UPDATE accp_inbox SET text = text || 'x'",
+        "UPDATE accp_inbox SET member = member + 1",
         "DELETE FROM accp_log",
         "INSERT INTO accp_blob VALUES ('launch', 'hub', 'x', 'y')",
     ] {
         let schema = Schema::new();
         let mut store = schema.open();
         let mut batch = entry(1);
+        batch.inboxes.push((MemberId::HOST, "1".into()));
         batch.entries[0].mid = accp_session::Mid::parse("abcdefabcdef");
         store.commit(&[(&launch(), &batch)]).unwrap();
         store.verify(&launch()).unwrap();
@@ -135,7 +152,7 @@ fn the_session_leads_every_key() {
         "SELECT indexdef FROM pg_indexes WHERE schemaname = '{}'",
         schema.name
     ));
-    assert_eq!(rows.len(), 13);
+    assert_eq!(rows.len(), 14);
     for row in rows {
         let definition: &str = row.get(0);
         assert!(definition.contains("(session, agent"), "{definition}");

@@ -30,6 +30,7 @@ mod corners;
 mod draft_hosts;
 mod draft_peers;
 mod enemies;
+mod guests;
 mod ids;
 mod large;
 mod layers;

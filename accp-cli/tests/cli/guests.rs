@@ -1,0 +1,209 @@
+//! Agents that reach a hub by MCP and A2A: what each costs, and what they get when the hub is killed.
+
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use super::hub::Running;
+
+/// A client of MCP over HTTP.
+struct Model {
+    url: String,
+    session: String,
+}
+
+fn http() -> ureq::Agent {
+    let config = ureq::Agent::config_builder().http_status_as_error(false);
+    ureq::Agent::new_with_config(config.build())
+}
+
+impl Model {
+    fn opens(hub: &str, agent: &str) -> Self {
+        let mut model = Self {
+            url: format!("{hub}/mcp/main/{agent}"),
+            session: String::new(),
+        };
+        let params = json!({
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" },
+        });
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+        let answer = model.post(&call);
+        assert_eq!(answer.status(), 200);
+        let session = answer.headers()["mcp-session-id"].to_str().unwrap();
+        model.session = session.to_owned();
+        read(answer);
+        let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        read(model.post(&told));
+        model
+    }
+
+    fn post(&self, body: &Json) -> ureq::http::Response<ureq::Body> {
+        let mut request = http()
+            .post(&self.url)
+            .content_type("application/json")
+            .header("accept", "application/json, text/event-stream");
+        if !self.session.is_empty() {
+            request = request.header("mcp-session-id", &self.session);
+        }
+        request.send(body.to_string()).unwrap()
+    }
+
+    /// Calls a tool, and returns its result as JSON.
+    fn calls(&self, tool: &str, args: Json) -> Json {
+        let params = json!({ "name": tool, "arguments": args });
+        let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params });
+        let said = read(self.post(&call));
+        let answers = said.lines().filter_map(|line| line.strip_prefix("data:"));
+        let mut answers = answers.filter_map(|data| serde_json::from_str::<Json>(data.trim()).ok());
+        let answer = answers.find(|answer| answer["id"] == 2);
+        let result = answer.unwrap_or_else(|| panic!("{said}"))["result"].clone();
+        assert_ne!(result["isError"], true, "{tool}: {result}");
+        result["structuredContent"].clone()
+    }
+
+    fn sends(&self, task: &str) {
+        let params = json!({ "assignee": "dev", "task": task });
+        let frame = json!({ "intent": "req", "operation": "schedule", "params": params });
+        self.calls("accp_send", frame);
+    }
+
+    /// Waits until these tasks have come, in their order and each once, and returns the ids of the frames.
+    fn gets(&self, tasks: &[&str]) -> Vec<String> {
+        let mut frames: Vec<Json> = Vec::new();
+        while frames.len() < tasks.len() {
+            let more = self.calls("accp_receive", json!({ "timeout": 30 }));
+            let more = more["frames"].as_array().unwrap();
+            assert!(!more.is_empty(), "only {frames:?}");
+            frames.extend(more.iter().cloned());
+        }
+        let came: Vec<&str> = frames
+            .iter()
+            .map(|frame| frame["params"]["task"].as_str().unwrap())
+            .collect();
+        assert_eq!(came, tasks);
+        let ids = frames.iter().map(|frame| frame["id"].as_str().unwrap().to_owned());
+        ids.collect()
+    }
+
+    fn replies(&self, id: &str, task: &str) {
+        let params = json!({ "task": task, "status": "complete" });
+        let done = json!({ "id": id, "intent": "done", "operation": "schedule", "params": params });
+        self.calls("accp_reply", done);
+    }
+}
+
+fn read(mut answer: ureq::http::Response<ureq::Body>) -> String {
+    answer.body_mut().read_to_string().unwrap()
+}
+
+/// A question that was not answered when the hub was killed comes again, one that was answered does not, and
+/// what came while the model was away comes once.
+#[test]
+fn a_model_goes_on_where_it_was_when_its_hub_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = || Running::hub(&["hub.accp"], folder.path());
+    let (hub, url) = start();
+    let (planner, dev) = (Model::opens(&url, "planner"), Model::opens(&url, "dev"));
+    planner.sends("bread");
+    planner.sends("soup");
+    let ids = dev.gets(&["bread", "soup"]);
+    dev.replies(&ids[0], "bread");
+    drop(hub);
+    let (hub, url) = start();
+    let planner = Model::opens(&url, "planner");
+    planner.sends("cake");
+    let dev = Model::opens(&url, "dev");
+    let ids = dev.gets(&["soup", "cake"]);
+    dev.replies(&ids[0], "soup");
+    dev.replies(&ids[1], "cake");
+    drop(hub);
+    let (_hub, url) = start();
+    let (planner, dev) = (Model::opens(&url, "planner"), Model::opens(&url, "dev"));
+    planner.sends("tea");
+    dev.gets(&["tea"]);
+}
+
+/// What the process of a hub and its files take.
+#[derive(Debug, Clone, Copy)]
+struct Weight {
+    memory: u64,
+    files: u64,
+}
+
+fn weigh(hub: &Running, folder: &Path) -> Weight {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", hub.id())).unwrap();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes: u64 = resident.unwrap().trim().trim_end_matches(" kB").parse().unwrap();
+    let files = std::fs::read_dir(folder).unwrap();
+    let sizes = files.map(|file| file.unwrap().metadata().unwrap().len());
+    Weight {
+        memory: kilobytes * 1024,
+        files: sizes.sum(),
+    }
+}
+
+/// Returns what a hub weighs beyond its beginning once 200 agents, and then 400, have come in this way.
+fn crowd(enters: impl Fn(&str, usize)) -> [Weight; 2] {
+    let folder = tempfile::tempdir().unwrap();
+    let (hub, url) = Running::hub(&["hub.accp"], folder.path());
+    // What the first ones cost is the hub's.
+    (0..20).for_each(|number| enters(&url, number));
+    let begin = weigh(&hub, folder.path());
+    [(20..220), (220..420)].map(|numbers| {
+        numbers.for_each(|number| enters(&url, number));
+        let now = weigh(&hub, folder.path());
+        Weight {
+            memory: now.memory.saturating_sub(begin.memory),
+            files: now.files.saturating_sub(begin.files),
+        }
+    })
+}
+
+fn posts(url: &str, number: usize) {
+    let frame = format!("@agent{number}>req:chat{{content:Lunch?|schema:CH}}[mid:{number:012x},seq:1]");
+    let post = http().post(format!("{url}/accp/v1/frames?session=main"));
+    let answer = post.content_type("application/accp").send(&frame).unwrap();
+    assert_eq!(answer.status(), 200, "{}", read(answer));
+}
+
+fn opens_a_model(url: &str, number: usize) {
+    Model::opens(url, &format!("agent{number}"));
+}
+
+fn sends_a_message(url: &str, number: usize) {
+    let message = json!({
+        "messageId": format!("m{number}"), "role": "ROLE_USER", "parts": [{ "text": "Lunch?" }],
+    });
+    let params = json!({ "message": message, "configuration": { "returnImmediately": true } });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params });
+    let post = http().post(format!("{url}/a2a/main/agent{number}"));
+    let post = post.content_type("application/json").header("A2A-Version", "1.0");
+    let said = read(post.send(call.to_string()).unwrap());
+    assert!(said.contains("TASK_STATE_"), "{said}");
+}
+
+/// An agent costs as much by MCP and A2A as by POST, and a constant that docs/limits.md states. Twice as many
+/// agents cost twice as much.
+#[test]
+fn an_agent_costs_the_same_however_it_comes() {
+    const KIB: u64 = 1024;
+    let posted = crowd(posts);
+    let ways: [(&str, fn(&str, usize), u64); 2] = [
+        ("MCP", opens_a_model, 32 * KIB),
+        ("A2A", sends_a_message, 32 * KIB),
+    ];
+    for (way, enters, constant) in ways {
+        let came = crowd(enters);
+        println!("{way}: {came:?}, POST: {posted:?}");
+        for (agents, (came, posted)) in [200, 400].into_iter().zip(came.iter().zip(&posted)) {
+            let allowed = 2 * posted.memory + agents * constant;
+            assert!(came.memory < allowed, "{way}: {came:?}, POST: {posted:?}");
+            let allowed = 2 * posted.files + agents * KIB;
+            assert!(came.files < allowed, "{way}: {came:?}, POST: {posted:?}");
+        }
+        // Pages of memory and of files come in lots.
+        assert!(came[1].memory < 3 * came[0].memory + 4 * KIB * KIB, "{way}: {came:?}");
+        assert!(came[1].files < 3 * came[0].files, "{way}: {came:?}");
+    }
+}

@@ -1,0 +1,332 @@
+//! An agent in the process of its host: it reads the log of the host, and keeps how far it has handled it.
+
+use std::collections::BTreeSet;
+
+use accp_runtime::session::{Inbound, InputError, MemberId, Mid, Transmit};
+use accp_session::Entry;
+use accp_store::{AsyncDriver, DriverError};
+use tokio::sync::watch;
+
+use super::beginning::{answered_by, is_open};
+use super::speaker::Speaker;
+use super::work::{Taken, Work};
+use crate::clock::now;
+use crate::command::Asking;
+use crate::error::Done;
+use crate::inbox::Inbox;
+
+/// Entries that are read at a time at most, and at least.
+const PIECE: usize = 256;
+const FEW: usize = 8;
+
+type Driver = AsyncDriver<Vec<Transmit>>;
+
+/// A guest. Frames that wait are positions, and not texts: their texts are in the log.
+pub(super) struct Guest {
+    pub(super) member: MemberId,
+    pub(super) work: Work,
+    inbox: Inbox,
+    /// The last position of the log when the agent was opened: a handler of an earlier opening may have had
+    /// the frames up to there.
+    again: u64,
+    /// Handlers have had what they take before this position.
+    next: u64,
+    /// Those who ask have had what is for them before this position.
+    heard: u64,
+    /// What the agent has answered, while only questions count.
+    answered: Option<BTreeSet<Mid>>,
+    /// True while the frame at `next` waits for its values.
+    is_blocked: bool,
+    /// Frames for those who ask, which wait for their values.
+    held: Vec<Inbound>,
+    /// How far the log is durable.
+    last: watch::Sender<u64>,
+}
+
+impl Guest {
+    pub(super) fn new(
+        member: MemberId,
+        work: Work,
+        inbox: Inbox,
+        again: u64,
+        last: watch::Sender<u64>,
+    ) -> Self {
+        Self {
+            member,
+            work,
+            next: inbox.through() + 1,
+            heard: 0,
+            inbox,
+            again,
+            answered: None,
+            is_blocked: false,
+            held: Vec::new(),
+            last,
+        }
+    }
+
+    pub(super) fn speaker<'s>(
+        &self,
+        driver: &'s mut Driver,
+        durable: &'s mut Vec<Done<()>>,
+    ) -> Speaker<'s> {
+        Speaker {
+            driver,
+            guest: Some(self.member),
+            durable,
+        }
+    }
+
+    /// Tells followers of the log how far it is durable.
+    pub(super) fn tell(&self, position: u64) {
+        self.last.send_if_modified(|last| {
+            let is_news = *last != position;
+            *last = position;
+            is_news
+        });
+    }
+
+    pub(super) fn ask(
+        &mut self,
+        driver: &mut Driver,
+        durable: &mut Vec<Done<()>>,
+        asking: Asking,
+    ) -> Result<(), DriverError> {
+        if self.work.questions.is_empty() {
+            self.heard = driver.session().position() + 1;
+        }
+        let mut speaker = self.speaker(driver, durable);
+        self.work.ask(&mut speaker, asking)
+    }
+
+    /// Lets handlers have the frames that none has taken so far.
+    pub(super) fn begin_again(&mut self) {
+        self.next = self.inbox.through() + 1;
+        self.is_blocked = false;
+    }
+
+    /// Notes that values have come, or will not come.
+    pub(super) fn unblock(&mut self) {
+        self.is_blocked = false;
+    }
+
+    /// Marks frames as handled, with their answers. Returns whether the session has taken one.
+    pub(super) fn mark_late(
+        &mut self,
+        driver: &mut Driver,
+        durable: &mut Vec<Done<()>>,
+    ) -> Result<bool, DriverError> {
+        if self.work.late.is_empty() {
+            return Ok(false);
+        }
+        let registry = driver.session().options().registry.clone();
+        let (member, offered) = (self.member, self.offered());
+        let (in_work, inbox) = (self.work.in_work.clone(), &mut self.inbox);
+        self.work.mark_late(&registry, durable, |inbound, answers| {
+            let marked = marked(inbox, inbound.position(), offered, &in_work);
+            let answer = answers.into_iter().next();
+            let answer = answer.map(|answer| answer.answering(inbound)).transpose();
+            let answer = answer.map_err(|error| InputError::Send(error.into()))?;
+            let text = marked.to_string();
+            let session = driver.session_mut()?;
+            let handled = session.handled_as(member, &text, answer.as_ref(), now());
+            handled.map_err(InputError::from)?;
+            *inbox = marked;
+            Ok(())
+        })
+    }
+
+    /// Marks a frame that somebody gets who asked. Returns false if the session keeps nothing now.
+    fn mark(&mut self, driver: &mut Driver, at: u64) -> Result<bool, DriverError> {
+        let marked = marked(&self.inbox, at, self.offered(), &self.work.in_work);
+        let session = driver.session_mut()?;
+        let text = marked.to_string();
+        let is_kept = session.handled_as(self.member, &text, None, now()).is_ok();
+        if is_kept {
+            self.inbox = marked;
+        }
+        Ok(is_kept)
+    }
+
+    /// Returns the position before which handlers were offered everything, or there is none.
+    fn offered(&self) -> u64 {
+        if self.work.listens {
+            self.next
+        } else {
+            self.heard
+        }
+    }
+
+    fn hands(&self) -> bool {
+        self.work.listens && !self.is_blocked && self.work.room() > 0
+    }
+
+    /// Returns the position from which this guest reads on, up to the end of what is durable.
+    fn wanted(&self, end: u64) -> Option<u64> {
+        let next = Some(self.next).filter(|_| self.hands());
+        let heard = Some(self.heard).filter(|_| !self.work.questions.is_empty());
+        let from = next.into_iter().chain(heard).filter(|from| *from <= end);
+        from.min()
+    }
+
+    /// Reads the log on, as far as somebody waits for it, and hands out what it finds. `fresh` is what has
+    /// become durable last, up to the position `end`. Returns whether the session has new inputs.
+    pub(super) async fn advance(
+        &mut self,
+        driver: &mut Driver,
+        fresh: &[Entry],
+        end: u64,
+    ) -> Result<bool, DriverError> {
+        let mut has_inputs = self.hand_held(driver).await?;
+        while let Some(from) = self.wanted(end) {
+            if self.hands() && self.inbox.is_before(self.next) && self.answered.is_none() {
+                let since = self.inbox.through() + 1;
+                self.answered = Some(answered_by(driver, self.member, since).await?);
+            }
+            let read;
+            let is_fresh = fresh.first().is_some_and(|first| first.position <= from)
+                && fresh.last().is_some_and(|last| last.position == end);
+            let entries = if is_fresh {
+                &fresh[fresh.partition_point(|entry| entry.position < from)..]
+            } else {
+                let all = !self.work.questions.is_empty();
+                let most = if all { PIECE } else { self.work.room() + FEW };
+                read = driver.entries(from, most).await?;
+                &read[..]
+            };
+            let mut expected = from;
+            for entry in entries {
+                // What is missing between entries was erased.
+                self.pass(expected, entry.position - 1);
+                expected = entry.position + 1;
+                has_inputs |= self.take(driver, entry).await?;
+            }
+            if entries.is_empty() {
+                self.pass(from, end);
+            }
+        }
+        if !self.inbox.is_before(self.next) {
+            self.answered = None;
+        }
+        Ok(has_inputs)
+    }
+
+    /// Goes past positions that hold nothing for this guest.
+    fn pass(&mut self, first: u64, last: u64) {
+        if first > last {
+            return;
+        }
+        if self.hands() && (first..=last).contains(&self.next) {
+            self.inbox.pass(self.next, last);
+            self.next = last + 1;
+        }
+        if (first..=last).contains(&self.heard) {
+            self.heard = last + 1;
+        }
+    }
+
+    /// Takes the next entry of the log. Returns whether the session has new inputs.
+    async fn take(&mut self, driver: &mut Driver, entry: &Entry) -> Result<bool, DriverError> {
+        let at = entry.position;
+        let asks = !self.work.questions.is_empty() && at >= self.heard;
+        let hands = self.hands() && at >= self.next;
+        if asks {
+            self.heard = at + 1;
+        }
+        if !asks && !hands {
+            return Ok(false);
+        }
+        let is_held = self.held.iter().any(|held| held.position() == at);
+        if is_held || self.inbox.contains(at) || self.work.in_work.contains(&at) {
+            self.next = if hands { at + 1 } else { self.next };
+            return Ok(false);
+        }
+        let session = driver.session_mut()?;
+        let inbound = session.inbound_for(self.member, entry, at <= self.again);
+        let Some(inbound) = inbound.filter(|inbound| !session.has_lapsed(inbound, now())) else {
+            self.pass(at, at);
+            return Ok(false);
+        };
+        if asks && (self.work.piece(&inbound).is_some() || self.work.answered(&inbound).is_some()) {
+            self.next = if hands { at + 1 } else { self.next };
+            self.held.push(inbound);
+            return self.hand_held(driver).await;
+        }
+        if !hands {
+            return Ok(false);
+        }
+        if self.inbox.is_before(at) {
+            let answered = self.answered.as_ref();
+            if !answered.is_some_and(|answered| is_open(&inbound, answered)) {
+                self.pass(at, at);
+                return Ok(false);
+            }
+        }
+        if !self.work.takes(&inbound) {
+            self.next = at + 1;
+            return Ok(false);
+        }
+        let Some(whole) = driver.with_values(&inbound).await? else {
+            self.is_blocked = true;
+            return Ok(false);
+        };
+        match self.work.start(&whole) {
+            Taken::Started => self.next = at + 1,
+            Taken::Refused => {
+                self.next = at + 1;
+                return Ok(true);
+            }
+            Taken::Nobody => self.is_blocked = true,
+        }
+        Ok(false)
+    }
+
+    /// Hands frames to those who ask, each once its values are here and after the pieces before it. Returns
+    /// whether the session has new inputs.
+    async fn hand_held(&mut self, driver: &mut Driver) -> Result<bool, DriverError> {
+        let mut has_inputs = false;
+        let mut waiting = Vec::new();
+        for inbound in std::mem::take(&mut self.held) {
+            let piece = self.work.piece(&inbound);
+            let answered = self.work.answered(&inbound);
+            let asked = answered.and_then(|(at, _)| self.work.questions.get(at));
+            let number = piece.or_else(|| Some(asked?.asking.number));
+            let Some(number) = number else {
+                // Nobody waits any more. A handler may take the frame.
+                self.next = self.next.min(inbound.position());
+                continue;
+            };
+            let whole = if waiting.contains(&number) {
+                None
+            } else {
+                driver.with_values(&inbound).await?
+            };
+            let Some(whole) = whole else {
+                waiting.push(number);
+                self.held.push(inbound);
+                continue;
+            };
+            if !self.mark(driver, whole.position())? {
+                waiting.push(number);
+                self.held.push(inbound);
+                continue;
+            }
+            has_inputs = true;
+            match (piece, answered) {
+                (Some(number), _) => self.work.hand_piece(whole, number),
+                (None, Some(answered)) => self.work.hand_answer(whole, answered),
+                (None, None) => {}
+            }
+        }
+        Ok(has_inputs)
+    }
+}
+
+/// Returns an inbox with one more position. Of the frames that no handler takes, the oldest go if there are too
+/// many gaps.
+fn marked(inbox: &Inbox, at: u64, offered: u64, in_work: &BTreeSet<u64>) -> Inbox {
+    let mut marked = inbox.clone();
+    marked.add(at);
+    marked.trim(|gap| *gap.end() < offered && in_work.range(gap).next().is_none());
+    marked
+}

@@ -1,0 +1,230 @@
+//! The guests of a host: agents that live in its process.
+
+use std::any::Any;
+use std::sync::Weak;
+
+use accp_runtime::AgentId;
+use accp_runtime::session::{Event, MemberId};
+use accp_session::{Cold, Entry, Outgoing};
+use accp_store::{Committer, DriverError, SideId};
+use tokio::sync::watch;
+
+use super::Side;
+use super::guest::Guest;
+use super::work::Work;
+use crate::clock::now;
+use crate::command::{Command, refuse};
+use crate::error::Error;
+use crate::inbox::Inbox;
+
+/// What the first agent of a name is told.
+const AGAIN: &str = "the agent was opened again";
+
+impl Side {
+    /// Carries out what the handle with this number asks for its guest.
+    pub(super) async fn obey_guest(&mut self, by: u64, command: Command) -> Result<(), Error> {
+        if let Command::Open { agent, own, last } = command {
+            return self.open(by, &agent, own, last).await;
+        }
+        if let Command::Close = command {
+            self.ended.remove(&by);
+            if let Some(guest) = self.guests.remove(&by) {
+                self.driver.session_mut()?.end_guest(guest.member);
+            }
+            return Ok(());
+        }
+        let Some(guest) = self.guests.get_mut(&by) else {
+            let why = self.ended.get(&by).cloned();
+            refuse(command, why.map_or_else(Error::ended, Error::Ended));
+            return Ok(());
+        };
+        let (driver, durable) = (&mut self.driver, &mut self.durable);
+        match command {
+            Command::Send { outbound, done } => {
+                let mut speaker = guest.speaker(driver, durable);
+                guest.work.tell(&mut speaker, outbound, done)?;
+            }
+            Command::Ask(asking) => guest.ask(driver, durable, asking)?,
+            Command::Abandon(number) => {
+                let mut speaker = guest.speaker(driver, durable);
+                guest.work.abandon(&mut speaker, number)?;
+            }
+            Command::Serve(add) => {
+                guest.work.serve(add);
+                guest.begin_again();
+            }
+            Command::Handled(marked) => guest.work.late.push_back(marked),
+            // What stands in the session is here from the beginning.
+            Command::Joined(done) => drop(done.send(Ok(()))),
+            other => self.look_up(other).await?,
+        }
+        Ok(())
+    }
+
+    /// Opens an agent. Whoever was this agent before ends, be it a guest or a link.
+    async fn open(
+        &mut self,
+        number: u64,
+        agent: &AgentId<'static>,
+        own: Weak<dyn Any + Send + Sync>,
+        last: watch::Sender<u64>,
+    ) -> Result<(), Error> {
+        let known = self.driver.session().state().member_of(agent.as_str());
+        let end = self.driver.session().position();
+        let member = match self.driver.session_mut()?.join_guest(agent, now()) {
+            Ok(member) => member,
+            Err(error) => {
+                self.ended.insert(number, error.to_string());
+                return Ok(());
+            }
+        };
+        self.end_guests_of(member, AGAIN);
+        self.peers.remove(&member);
+        let inbox = match known {
+            None => Inbox::at(self.driver.session().position()),
+            Some(_) => self.inbox_of(member, agent, end).await?,
+        };
+        let again = if known.is_some() { end } else { 0 };
+        let session = self.driver.session_mut()?;
+        // A frame that is handed out from here on is in the inbox, or comes again.
+        let kept = session.handled_as(member, &inbox.to_string(), None, now());
+        if let Err(error) = kept {
+            session.end_guest(member);
+            self.ended.insert(number, error.to_string());
+            return Ok(());
+        }
+        let work = Work::new(agent.as_str(), own);
+        let guest = Guest::new(member, work, inbox, again, last);
+        self.guests.insert(number, guest);
+        Ok(())
+    }
+
+    /// Returns how far an agent has handled the log that was in the session before.
+    async fn inbox_of(
+        &mut self,
+        member: MemberId,
+        agent: &AgentId<'static>,
+        end: u64,
+    ) -> Result<Inbox, Error> {
+        let session = self.driver.session();
+        let party = session.state().members().find(|(other, _)| *other == member);
+        let joined = party.map_or(0, |(_, party)| party.joined);
+        if let Some(inbox) = session.inbox_of(member) {
+            return inbox.parse().map_err(|_| {
+                let text = format!("the store has an inbox of {agent} that cannot be read: {inbox}");
+                Error::Ended(text)
+            });
+        }
+        let side = SideId::new(session.id(), agent);
+        let Some(committer) = &self.committer else {
+            return Ok(Inbox::begins(joined, end));
+        };
+        let Some(before) = Before::load(committer, &side).await? else {
+            return Ok(Inbox::begins(joined, end));
+        };
+        let session = self.driver.session_mut()?;
+        for frame in &before.outbox {
+            // The host may have had it, and says so. What it refuses, the sender would not have learnt either.
+            let posted = session.post_outgoing(member, frame, now());
+            posted.map_err(DriverError::from)?;
+        }
+        for value in &before.values {
+            if let Some(bytes) = &value.bytes {
+                let supplied = session.supply(member, &value.key, bytes, now());
+                supplied.map_err(DriverError::from)?;
+            }
+        }
+        self.leaving.push(side);
+        Ok(before.inbox)
+    }
+
+    /// Deletes the sides of agents that have become guests, once their inboxes are kept.
+    pub(super) async fn delete_sides(&mut self) -> Result<(), Error> {
+        let (sides, committer) = (std::mem::take(&mut self.leaving), &self.committer);
+        if let (false, Some(committer)) = (sides.is_empty(), committer) {
+            let deleted = committer.ask(move |store| {
+                sides.iter().try_for_each(|side| store.delete(side).map(drop))
+            });
+            deleted.await.map_err(DriverError::from)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the guests of a member for this reason.
+    pub(super) fn end_guests_of(&mut self, member: MemberId, why: &str) {
+        let ended = self.guests.extract_if(.., |_, guest| guest.member == member);
+        for (number, mut guest) in ended.collect::<Vec<_>>() {
+            guest.work.end(|| Error::Ended(why.to_owned()));
+            self.ended.insert(number, why.to_owned());
+        }
+    }
+
+    /// Lets guests have what has become durable, up to the position `end`, and takes what they say to it.
+    /// Returns whether the session has new inputs.
+    pub(super) async fn serve_guests(
+        &mut self,
+        fresh: &[Entry],
+        events: &[Event],
+        end: u64,
+    ) -> Result<bool, DriverError> {
+        let mut has_inputs = false;
+        let is_news = |event| matches!(event, &Event::Supplied(_) | &Event::Unavailable(_));
+        let has_values = events.iter().any(is_news);
+        for guest in self.guests.values_mut() {
+            let (driver, durable) = (&mut self.driver, &mut self.durable);
+            guest.tell(end);
+            if has_values {
+                guest.unblock();
+            }
+            guest.work.follow(&mut guest.speaker(driver, durable), &[])?;
+            has_inputs |= guest.advance(driver, fresh, end).await?;
+            has_inputs |= guest.mark_late(driver, durable)?;
+            has_inputs |= guest.work.send_early(&mut guest.speaker(driver, durable))?;
+        }
+        Ok(has_inputs)
+    }
+}
+
+/// What an agent has left in a side of its own, as an earlier version of this program kept it.
+struct Before {
+    inbox: Inbox,
+    /// Frames that the host may not have.
+    outbox: Vec<Outgoing>,
+    /// The values that they may name.
+    values: Vec<Cold>,
+}
+
+impl Before {
+    /// Reads a side. `None` if the store has no such side.
+    async fn load(committer: &Committer, side: &SideId) -> Result<Option<Self>, Error> {
+        let side = side.clone();
+        let stored = committer.ask(move |store| {
+            let stored = match store.summary(&side)? {
+                Some(summary) if !summary.host => store.load(&side)?,
+                _ => None,
+            };
+            let Some(stored) = stored else {
+                return Ok(None);
+            };
+            let mut values = Vec::new();
+            if !stored.outbox.is_empty() {
+                for key in store.cold_keys(&side)? {
+                    values.extend(store.cold(&side, &key)?.map(|kept| kept.value));
+                }
+            }
+            Ok(Some((stored, values)))
+        });
+        let Some((stored, values)) = stored.await.map_err(DriverError::from)? else {
+            return Ok(None);
+        };
+        let late = stored.entries.iter().filter(|entry| entry.is_due());
+        let due = stored.due.iter().chain(late).map(|entry| entry.position);
+        let snapshot = stored.snapshot.as_ref();
+        let covered = snapshot.map_or(0, |snapshot| snapshot.position);
+        Ok(Some(Self {
+            inbox: Inbox::except(due, stored.last.max(covered)),
+            outbox: stored.outbox,
+            values,
+        }))
+    }
+}

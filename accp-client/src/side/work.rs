@@ -1,0 +1,230 @@
+//! What an agent has under way: its handlers, its questions, and what waits.
+
+use std::any::Any;
+use std::collections::{BTreeSet, VecDeque};
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Weak};
+
+use accp_runtime::session::{Inbound, Outbound};
+use accp_runtime::{ErrorCode, Intent, Registry};
+use accp_store::DriverError;
+use futures_util::FutureExt as _;
+use tokio::time::Instant;
+
+use super::asked::Asked;
+use super::speaker::{error_of, waits};
+use crate::command::{Command, Handlers, PANICKED, refuse};
+use crate::context::{Marked, Reply, Ticket};
+use crate::error::{Done, Error};
+use crate::handle::Handle;
+
+/// Handlers of an agent that run at a time. The frames behind wait in their order.
+const HANDLERS: usize = 64;
+
+pub(super) struct Work {
+    /// The name of the agent.
+    pub(super) name: Box<str>,
+    /// For handlers, which mark frames. An agent does not keep itself alive by it.
+    own: Weak<dyn Any + Send + Sync>,
+    handlers: Handlers,
+    /// True once a handler was registered.
+    pub(super) listens: bool,
+    /// The positions of frames that handlers have.
+    pub(super) in_work: BTreeSet<u64>,
+    pub(super) questions: Vec<Asked>,
+    /// Frames that wait until the session takes them.
+    pub(super) early: VecDeque<Command>,
+    /// Marks whose answers wait for the same.
+    pub(super) late: VecDeque<Marked>,
+}
+
+/// What became of a frame that was handed to the handlers.
+pub(super) enum Taken {
+    Started,
+    Refused,
+    /// The agent has no handle any more.
+    Nobody,
+}
+
+impl Work {
+    pub(super) fn new(name: &str, own: Weak<dyn Any + Send + Sync>) -> Self {
+        Self {
+            name: name.into(),
+            own,
+            handlers: Handlers::new(),
+            listens: false,
+            in_work: BTreeSet::new(),
+            questions: Vec::new(),
+            early: VecDeque::new(),
+            late: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn serve(&mut self, add: impl FnOnce(Handlers) -> Handlers) {
+        let handlers = std::mem::take(&mut self.handlers);
+        self.handlers = add(handlers);
+        self.listens = true;
+    }
+
+    pub(super) fn takes(&self, inbound: &Inbound) -> bool {
+        self.handlers.takes(inbound)
+    }
+
+    /// Returns how many more handlers may begin.
+    pub(super) fn room(&self) -> usize {
+        HANDLERS.saturating_sub(self.in_work.len())
+    }
+
+    /// Returns when somebody gives up to wait.
+    pub(super) fn wakes(&self) -> Option<Instant> {
+        let asked = self.questions.iter().map(|asked| asked.asking.until);
+        let early = self.early.iter().filter_map(|command| match command {
+            Command::Ask(asking) => Some(asking.until),
+            _ => None,
+        });
+        asked.chain(early).min()
+    }
+
+    /// Tells all who wait why the agent has ended.
+    pub(super) fn end(&mut self, ended: impl Fn() -> Error) {
+        for asked in self.questions.drain(..) {
+            let _ = asked.asking.answer.send(Err(ended()));
+        }
+        let late = self.late.drain(..).map(Command::Handled);
+        for command in self.early.drain(..).chain(late) {
+            refuse(command, ended());
+        }
+    }
+
+    /// Returns the number of the question that gets this frame as a piece of a stream.
+    pub(super) fn piece(&self, inbound: &Inbound) -> Option<u64> {
+        let mut asked = self.questions.iter();
+        let asked = asked.find(|asked| asked.has_piece(inbound))?;
+        Some(asked.asking.number)
+    }
+
+    /// Hands a piece of a stream to who asks.
+    pub(super) fn hand_piece(&self, whole: Inbound, number: u64) {
+        let mut asked = self.questions.iter();
+        let asked = asked.find(|asked| asked.asking.number == number);
+        if let Some(pieces) = asked.and_then(|asked| asked.asking.pieces.as_ref()) {
+            // Whoever reads no more pieces may still wait for the answer.
+            let _ = pieces.send(whole);
+        }
+    }
+
+    /// Returns the place of the question that a frame answers, and the intent of the answer.
+    pub(super) fn answered(&self, inbound: &Inbound) -> Option<(usize, Intent)> {
+        let mut asked = self.questions.iter().enumerate();
+        asked.find_map(|(at, asked)| Some((at, asked.is_answered_by(inbound)?)))
+    }
+
+    /// Hands an answer to who asks.
+    pub(super) fn hand_answer(&mut self, whole: Inbound, (at, intent): (usize, Intent)) {
+        let asked = self.questions.remove(at);
+        // Whoever has just given up does not miss it.
+        let _ = asked.asking.answer.send(Ok((whole, intent)));
+    }
+
+    /// Starts the handler of a frame, if there is one.
+    pub(super) fn start(&mut self, whole: &Inbound) -> Taken {
+        if self.own.strong_count() == 0 {
+            return Taken::Nobody;
+        }
+        let own = self.own.clone();
+        let mark = move |marked| {
+            // The frame of an agent that has ended comes again when it is opened.
+            let own = own.upgrade().and_then(|own| own.downcast().ok());
+            let _ = own.map(|own: Arc<Handle>| own.tell(Command::Handled(marked)));
+        };
+        let (ticket, cx) = Ticket::new(whole.clone(), self.own.clone(), Box::new(mark));
+        match self.handlers.dispatch(&mut Some(cx), whole) {
+            Ok(None) => return Taken::Nobody,
+            Ok(Some(handling)) => {
+                // A panic is an end like any other. Where the program ends, the next one gets the frame.
+                let handling = AssertUnwindSafe(handling).catch_unwind();
+                tokio::spawn(async move {
+                    let result = handling.await;
+                    ticket.ends(result.unwrap_or_else(|_| Err(PANICKED.into())));
+                });
+                self.in_work.insert(whole.position());
+                return Taken::Started;
+            }
+            // The frame says that it has the type of the handler, and has not.
+            Err(error) => self.late.push_back(Marked {
+                inbound: whole.clone(),
+                reply: Some(Reply::Error(error.code(), error.to_string())),
+                done: None,
+            }),
+        }
+        self.in_work.insert(whole.position());
+        Taken::Refused
+    }
+
+    /// Marks frames as handled, as far as the session takes the answers now. `handled` marks one of them
+    /// with these answers. Returns whether the session has taken one.
+    pub(super) fn mark_late(
+        &mut self,
+        registry: &Registry,
+        durable: &mut Vec<Done<()>>,
+        mut handled: impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<(), DriverError>,
+    ) -> Result<bool, DriverError> {
+        let before = self.late.len();
+        for marked in std::mem::take(&mut self.late) {
+            if let Some(marked) = self.mark(marked, registry, durable, &mut handled)? {
+                self.late.push_back(marked);
+            }
+        }
+        Ok(self.late.len() < before)
+    }
+
+    /// Marks a frame as handled, with an answer. If the answer cannot be sent, an error goes out in
+    /// its place. Returns what has to wait: the session takes no frame now.
+    fn mark(
+        &mut self,
+        marked: Marked,
+        registry: &Registry,
+        durable: &mut Vec<Done<()>>,
+        handled: &mut impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<(), DriverError>,
+    ) -> Result<Option<Marked>, DriverError> {
+        let inbound = &marked.inbound;
+        // An answer to an answer would be answered in turn.
+        let asks = inbound.message(registry).is_ok_and(|message| {
+            !matches!(message.intent, Intent::DONE | Intent::FAIL | Intent::END)
+        });
+        let fault = |code, text| asks.then(|| Outbound::error(code, text));
+        let answers = match &marked.reply {
+            Some(Reply::Frame(outbound)) => vec![outbound.clone()],
+            Some(Reply::Error(code, text)) => fault(*code, text.clone()).into_iter().collect(),
+            None => Vec::new(),
+        };
+        let refused = match handled(inbound, answers) {
+            Err(DriverError::Input(error)) if waits(&error) => return Ok(Some(marked)),
+            handled => input(handled)?,
+        };
+        if let Some(error) = &refused {
+            let text = format!("the answer of the handler cannot be sent: {error}");
+            let answers = fault(ErrorCode::INTERNAL_ERROR, text).into_iter().collect();
+            match handled(inbound, answers) {
+                Err(DriverError::Input(error)) if waits(&error) => return Ok(Some(marked)),
+                handled => drop(input(handled)?),
+            }
+        }
+        self.in_work.remove(&inbound.position());
+        match (refused, marked.done) {
+            (None, Some(done)) => durable.push(done),
+            (Some(error), Some(done)) => drop(done.send(Err(error))),
+            (_, None) => {}
+        }
+        Ok(None)
+    }
+}
+
+/// Tells an input that the session does not take from a driver that has failed.
+fn input(result: Result<(), DriverError>) -> Result<Option<Error>, DriverError> {
+    match result {
+        Ok(()) => Ok(None),
+        Err(DriverError::Input(error)) => Ok(Some(error_of(error))),
+        Err(error) => Err(error),
+    }
+}

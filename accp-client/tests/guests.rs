@@ -1,0 +1,293 @@
+//! Agents that share the log of their hub, over restarts and beside other ways in.
+#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use accp_client::{Agent, Cx, Error, Hub};
+use accp_runtime::profiles::{ChatDone, ChatReq, ScheduleDone, ScheduleReq};
+use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Time};
+use accp_runtime::{AgentId, Message, Registry};
+use accp_store::{AsyncDriver, Committer, MemoryStore, SideId};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+const NOW: Time = Time::from_secs(1_714_000_000);
+
+fn options(agent: &'static str) -> Options {
+    let agent = AgentId::new(agent).expect("a name");
+    Options::new("lunch", agent, Arc::new(Registry::standard()))
+}
+
+/// A store that does all work at once, so that a test may stop the clock.
+fn store() -> Committer {
+    Committer::inline(MemoryStore::new())
+}
+
+async fn hub_on(committer: &Committer) -> Hub {
+    let rules = Rules {
+        scope: Scope::Sender,
+        ..Rules::default()
+    };
+    let hub = Hub::open_on(committer, options("hub"), rules).await;
+    hub.expect("a hub")
+}
+
+/// Returns what the store keeps for the guests of the session.
+async fn inboxes(committer: &Committer) -> Vec<(MemberId, String)> {
+    let side = SideId::new("lunch", "hub");
+    let stored = committer.ask(move |store| store.load(&side)).await;
+    stored.expect("a store").expect("a side").inboxes
+}
+
+fn task(name: impl Into<String>) -> ScheduleReq<'static> {
+    let dev = AgentId::new("dev").expect("a name");
+    ScheduleReq::new(dev, name.into())
+}
+
+/// Tells which tasks an agent gets, and whether a handler may have had them before. It answers those that
+/// `answers` names, and never ends with the others.
+fn listen(agent: &Agent, answers: &'static [&'static str]) -> mpsc::UnboundedReceiver<(String, bool)> {
+    let (told, heard) = mpsc::unbounded_channel();
+    agent.serve(move |task: ScheduleReq, cx: Cx| {
+        let again = cx.inbound().redelivered();
+        told.send((task.task.to_string(), again)).expect("the test listens");
+        async move {
+            if answers.contains(&&*task.task) {
+                return cx.reply(ScheduleDone::new(task.task)).await;
+            }
+            std::future::pending().await
+        }
+    });
+    heard
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_of_a_megabyte_is_here_without_any_timer() {
+    let hub = hub_on(&store()).await;
+    let agent = |name| hub.agent(name).expect("an agent");
+    let (guest, cook) = (agent("guest"), agent("cook"));
+    cook.serve(|said: ChatReq, cx| async move {
+        cx.reply(ChatDone::new(said.content.to_uppercase())).await
+    });
+    let began = Instant::now();
+    let long = "rye and spelt, ".repeat(70_000);
+    let done: ChatDone = guest.ask(ChatReq::new(long.clone())).await.expect("an answer");
+    assert_eq!(done.content, long.to_uppercase());
+    assert_eq!(began.elapsed(), Duration::ZERO);
+}
+
+/// The clock stands still as long as anything can be done, so a wait would show.
+#[tokio::test(start_paused = true)]
+async fn an_agent_whose_post_was_refused_for_good_joins_at_once() {
+    let hub = hub_on(&store()).await;
+    let wrong = "@dev>req:plan{schema:ZZ}[mid:101000001001,seq:1]";
+    let posted = hub.post("dev", wrong.into()).await.expect("it is judged");
+    assert!(matches!(posted, Posted::Refused(_)), "{posted:?}");
+    let began = Instant::now();
+    let dev = hub.agent("dev").expect("an agent");
+    dev.joined().await.expect("it has joined");
+    dev.send(task("bread")).await.expect("it is sent");
+    assert_eq!(began.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test]
+async fn what_was_not_answered_comes_again_and_what_came_meanwhile_comes_once() {
+    let committer = store();
+    let hub = hub_on(&committer).await;
+    let planner = hub.agent("planner").expect("an agent");
+    let dev = hub.agent("dev").expect("an agent");
+    let mut heard = listen(&dev, &["bread", "cake"]);
+    for name in ["bread", "soup", "cake"] {
+        planner.send(task(name)).await.expect("it is sent");
+        assert_eq!(heard.recv().await, Some((name.to_owned(), false)));
+    }
+    let done: ScheduleDone = planner.ask(task("bread")).await.expect("an answer");
+    assert_eq!(done.task, "bread");
+    assert_eq!(heard.recv().await, Some(("bread".to_owned(), false)));
+    // The agent is away, and then the hub, too.
+    drop(dev);
+    planner.send(task("rice")).await.expect("it is sent");
+    hub.end("as if it were killed");
+    let hub = hub_on(&committer).await;
+    let planner = hub.agent("planner").expect("an agent");
+    planner.send(task("wine")).await.expect("it is sent");
+    let dev = hub.agent("dev").expect("an agent");
+    let mut heard = listen(&dev, &["soup", "rice", "wine"]);
+    // Nobody knows what the last opening handed out behind the mark.
+    for name in ["soup", "rice", "wine"] {
+        assert_eq!(heard.recv().await, Some((name.to_owned(), true)));
+    }
+    planner.send(task("tea")).await.expect("it is sent");
+    assert_eq!(heard.recv().await, Some(("tea".to_owned(), false)));
+    let (member, inbox) = inboxes(&committer).await.pop().expect("an inbox");
+    assert_eq!(member.number(), 102);
+    assert!(!inbox.contains(';'), "all is handled up to the end: {inbox}");
+}
+
+/// An agent that was in the session by POST gets the questions that it has not answered, and what comes.
+#[tokio::test]
+async fn an_agent_that_has_posted_before_gets_the_questions_that_are_open() {
+    let committer = store();
+    let hub = hub_on(&committer).await;
+    let planner = hub.agent("planner").expect("an agent");
+    let post = async |frame: &str| {
+        let posted = hub.post("dev", frame.into()).await.expect("it is judged");
+        assert!(matches!(posted, Posted::Accepted { .. }), "{posted:?}");
+    };
+    planner.send(task("early")).await.expect("it is sent");
+    post("@dev>sync:note{n:1}[mid:a00000000001,seq:1]").await;
+    planner.send(task("bread")).await.expect("it is sent");
+    planner.send(ScheduleDone::new("all")).await.expect("it is sent");
+    planner.send(task("soup")).await.expect("it is sent");
+    let bread = planner.frames(1);
+    let bread = find(bread, "task:bread").await;
+    let answer = format!("@dev>done:schedule{{task:bread|schema:TA}}[mid:a00000000002,seq:2,cid:{bread}]");
+    post(&answer).await;
+    let dev = hub.agent("dev").expect("an agent");
+    let mut heard = listen(&dev, &["soup", "wine"]);
+    assert_eq!(heard.recv().await, Some(("soup".to_owned(), true)));
+    planner.send(task("wine")).await.expect("it is sent");
+    assert_eq!(heard.recv().await, Some(("wine".to_owned(), false)));
+}
+
+/// Returns the id of the first frame with this text in it.
+async fn find(mut log: accp_client::Frames, text: &str) -> String {
+    loop {
+        let entry = log.next().await.expect("a log").expect("an entry");
+        if entry.text.contains(text) {
+            return entry.mid.to_string();
+        }
+    }
+}
+
+/// Lets frames go between a member on this store and the hub until nothing happens.
+async fn exchange(hub: &Hub, driver: &mut AsyncDriver<Vec<accp_runtime::session::Transmit>>) {
+    let mut link = hub.link("dev").await.expect("a link");
+    loop {
+        driver.carry_out(NOW).await.expect("a store");
+        let sends = std::mem::take(driver.link_mut());
+        for frame in sends {
+            assert!(link.send(frame.text).await);
+        }
+        // The hub has seen all of it.
+        hub.look(|_| ()).await.expect("a hub");
+        hub.look(|_| ()).await.expect("a hub");
+        let mut is_over = true;
+        while let Some(text) = link.try_recv() {
+            is_over = false;
+            driver.receive(MemberId::HOST, text.as_bytes(), NOW).expect("a session");
+        }
+        if is_over && driver.session().is_quiet() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Earlier versions kept a whole side for each agent of the hub's process.
+#[tokio::test]
+async fn a_side_of_an_earlier_version_becomes_an_inbox() {
+    let committer = store();
+    let hub = hub_on(&committer).await;
+    let planner = hub.agent("planner").expect("an agent");
+    let mut driver = AsyncDriver::open_member(&committer, Vec::new(), options("dev"), NOW)
+        .await
+        .expect("a side");
+    exchange(&hub, &mut driver).await;
+    for name in ["bread", "soup", "cake", "rice"] {
+        planner.send(task(name)).await.expect("it is sent");
+    }
+    exchange(&hub, &mut driver).await;
+    let log = driver.entries(1, 100).await.expect("a store");
+    let due: Vec<_> = log.iter().filter(|entry| entry.is_due()).collect();
+    assert_eq!(due.len(), 4);
+    for entry in [due[0], due[2]] {
+        let session = driver.session_mut().expect("a session");
+        session.handled(entry.position, &[], NOW).expect("it is due");
+    }
+    driver.carry_out(NOW).await.expect("a store");
+    drop(driver);
+    planner.send(task("wine")).await.expect("it is sent");
+    let dev = hub.agent("dev").expect("an agent");
+    let mut heard = listen(&dev, &[]);
+    for name in ["soup", "rice", "wine"] {
+        assert_eq!(heard.recv().await, Some((name.to_owned(), true)));
+    }
+    dev.send(task("tea")).await.expect("it is sent");
+    let sides = committer.ask(|store| store.sides("lunch")).await.expect("a store");
+    assert!(sides.iter().all(|side| side.host), "{sides:?}");
+}
+
+#[tokio::test]
+async fn a_link_and_an_agent_of_one_name_end_each_other() {
+    let hub = hub_on(&store()).await;
+    let dev = hub.agent("dev").expect("an agent");
+    dev.joined().await.expect("it has joined");
+    let mut link = hub.link("dev").await.expect("a link");
+    let error = dev.send(task("bread")).await.unwrap_err();
+    assert!(matches!(&error, Error::Ended(why) if why.contains("link")), "{error}");
+    let dev = hub.agent("dev").expect("an agent");
+    assert_eq!(link.recv().await, None);
+    dev.send(task("soup")).await.expect("it is sent");
+}
+
+/// An agent without handlers reads nothing, and keeps nothing but where it began.
+#[tokio::test]
+async fn an_agent_without_handlers_keeps_nothing_of_what_comes() {
+    let committer = store();
+    let hub = hub_on(&committer).await;
+    let (dev, idle) = (hub.agent("dev").expect("an agent"), hub.agent("idle").expect("an agent"));
+    idle.joined().await.expect("it has joined");
+    let before = inboxes(&committer).await;
+    for number in 0..300 {
+        dev.send(task(format!("task_{number}"))).await.expect("it is sent");
+    }
+    assert_eq!(inboxes(&committer).await, before);
+    // And yet a handler gets all of it.
+    let mut heard = listen(&idle, &[]);
+    for number in 0..64 {
+        assert_eq!(heard.recv().await, Some((format!("task_{number}"), false)));
+    }
+}
+
+#[tokio::test]
+async fn a_frame_that_the_hub_refuses_says_why_and_is_not_there() {
+    let hub = hub_on(&store()).await;
+    let dev = hub.agent("dev").expect("an agent");
+    let change = Message::new("dev", "sync", "state").expect("a message");
+    let change = change.with("version", 7).with("full", false).with("oven", "hot");
+    let change = accp_runtime::session::Outbound::owned_message(change);
+    let refused = dev.send_with(change.clone()).await.unwrap_err();
+    assert!(matches!(&refused, Error::Refused(why) if why.version == Some(0)), "{refused:?}");
+    let refused = dev.ask_with::<()>(change).frame().await.unwrap_err();
+    assert!(matches!(refused, Error::Refused(_)), "{refused:?}");
+    dev.send(task("bread")).await.expect("it is sent");
+    let last = dev.look(accp_runtime::session::Session::position).await.expect("a hub");
+    let mut log = dev.frames(last - 1);
+    let entry = log.next().await.expect("a log").expect("an entry");
+    assert!(entry.text.starts_with("@hub>"), "the entry before is no frame: {}", entry.text);
+}
+
+/// Whoever gives up cancels the chain, and the handler hears of it.
+#[tokio::test]
+async fn a_handler_hears_that_its_chain_is_cancelled() {
+    let hub = hub_on(&store()).await;
+    let agent = |name| hub.agent(name).expect("an agent");
+    let (planner, dev) = (agent("planner"), agent("dev"));
+    let (told, mut heard) = mpsc::unbounded_channel();
+    dev.serve(move |_: ScheduleReq, cx: Cx| {
+        let told = told.clone();
+        async move {
+            told.send("begun").expect("the test listens");
+            cx.inbound().cancel_token().cancelled().await;
+            told.send("cancelled").expect("the test listens");
+            Ok::<_, Error>(())
+        }
+    });
+    let asked = planner.ask::<ScheduleDone>(task("bread")).cancelling();
+    let asked = tokio::spawn(async move { asked.await.map(drop) });
+    assert_eq!(heard.recv().await, Some("begun"));
+    asked.abort();
+    assert_eq!(heard.recv().await, Some("cancelled"));
+}

@@ -1,0 +1,153 @@
+//! Guests of a host: members whose agents live in its process.
+
+use accp_frame::AgentId;
+
+use super::{Role, Session, host_only};
+use crate::host::Host;
+use crate::{
+    Entry, Inbound, InputError, MemberId, Mid, Outbound, Outgoing, Posted, SendError, Time,
+};
+
+/// A guest is a member whose agent lives in the process of the host. It has no session of its own: it reads
+/// the log of the host, and sends through the session of the host.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use accp_runtime::profiles::{ChatDone, ChatReq};
+/// # use accp_runtime::session::{Options, Outbound, Rules, Session, Time};
+/// # use accp_runtime::{AgentId, Registry};
+/// # use accp_session::Output;
+/// # let now = Time::from_secs(1_714_000_000);
+/// # let options = Options::new("lunch", AgentId::new("hub")?, Arc::new(Registry::standard()));
+/// # let mut host = Session::host(options, Rules::default(), now);
+/// let cook = host.join_guest(&AgentId::new("cook")?, now)?;
+/// let diner = host.join_guest(&AgentId::new("diner")?, now)?;
+/// host.send_as(diner, &Outbound::owned(ChatReq::new("soup?")), now)?;
+/// let mut log = Vec::new(); // in a real program: the store
+/// while let Some(Output::Batch(batch)) = host.poll() {
+///     log.extend(batch.entries);
+/// }
+/// let asked = log.iter().find_map(|entry| host.inbound_for(cook, entry, false)).ok_or("no frame")?;
+/// let answer = Outbound::owned(ChatDone::new("rye soup")).answering(&asked)?;
+/// let inbox = asked.position().to_string(); // any text that tells what was handled
+/// host.handled_as(cook, &inbox, Some(&answer), now)?;
+/// if let Some(Output::Batch(batch)) = host.poll() {
+///     // The reply and the mark are kept together, or neither is.
+///     assert_eq!(batch.inboxes, [(cook, inbox)]);
+///     assert!(batch.entries[0].text.starts_with("@cook>done:chat{"));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl Session {
+    /// Host: lets an agent in whose program is that of the host, and returns the number of its member. The
+    /// host relays nothing to it from now on, until it says hello on a link. An agent that is a guest
+    /// already goes on under new message ids.
+    ///
+    /// # Errors
+    /// [`InputError::Join`], [`InputError::Send`] on a host that has lost time, and
+    /// [`InputError::HostOnly`] on a member.
+    pub fn join_guest(
+        &mut self,
+        agent: &AgentId<'static>,
+        now: Time,
+    ) -> Result<MemberId, InputError> {
+        self.side_mut().clock.set(now);
+        self.check_ready()?;
+        match &mut self.role {
+            Role::Host(host) => Ok(host.join_guest(agent, now)?),
+            Role::Member(_) => Err(host_only("let a guest in")),
+        }
+    }
+
+    /// Host: notes that the agent of a member does not live in this process any more. It stays a member.
+    pub fn end_guest(&mut self, member: MemberId) {
+        if let Role::Host(host) = &mut self.role {
+            host.end_guest(member);
+        }
+    }
+
+    /// Host: returns the text that [`handled_as`](Self::handled_as) has kept last for a member; `None` on a
+    /// member.
+    pub fn inbox_of(&self, member: MemberId) -> Option<&str> {
+        match &self.role {
+            Role::Host(host) => host.guests.inbox(member),
+            Role::Member(_) => None,
+        }
+    }
+
+    /// Host: sends a frame of a guest, and returns its message id. The host judges the frame as any frame of
+    /// a member, and accepts it at once. Long values leave the frame for cold state, under keys of the
+    /// host, and their bytes are in the same batch.
+    ///
+    /// # Errors
+    /// As [`SendError`] says; then nothing has changed. [`SendError::Denied`] has what a member would be
+    /// told. [`SendError::NotJoined`] when the member is no guest, and on a member.
+    pub fn send_as(
+        &mut self,
+        member: MemberId,
+        outbound: &Outbound<'_>,
+        now: Time,
+    ) -> Result<Mid, SendError> {
+        self.of_host(now)?.send_as(member, outbound, now)
+    }
+
+    /// Host: keeps how far a guest has handled the log, as one text, which takes the place of the text
+    /// before (an empty one removes it), and sends its reply. Both are in one batch, or neither is. A reply in a chain that was
+    /// cancelled meanwhile is left out.
+    ///
+    /// # Errors
+    /// As [`send_as`](Self::send_as); then the text is not kept.
+    pub fn handled_as(
+        &mut self,
+        member: MemberId,
+        inbox: &str,
+        reply: Option<&Outbound<'_>>,
+        now: Time,
+    ) -> Result<(), SendError> {
+        self.of_host(now)?.handled_as(member, inbox, reply, now)
+    }
+
+    /// Host: returns an entry of the log as a handler of a guest gets it; `None` if it is not for one. The
+    /// caller says whether a handler may have had it before.
+    pub fn inbound_for(&mut self, member: MemberId, entry: &Entry, again: bool) -> Option<Inbound> {
+        match &mut self.role {
+            Role::Host(host) => host.inbound_for(member, entry, again),
+            Role::Member(_) => None,
+        }
+    }
+
+    /// Returns whether the `ttl` of a frame is over at this time, so that no handler may get it (draft
+    /// section 3.5).
+    pub fn has_lapsed(&self, inbound: &Inbound, now: Time) -> bool {
+        inbound.has_expired(self.options().skew, now)
+    }
+
+    /// Host: takes a frame from the outbox of a side that an agent had before it was a guest, as
+    /// [`post`](Self::post) does, under the next number.
+    ///
+    /// # Errors
+    /// [`InputError::HostOnly`] on a member.
+    pub fn post_outgoing(
+        &mut self,
+        from: MemberId,
+        frame: &Outgoing,
+        now: Time,
+    ) -> Result<Posted, InputError> {
+        let sequence = match &self.role {
+            Role::Host(host) => host.gate.numbers.next(host.side.state.scope, from),
+            Role::Member(_) => return Err(host_only("take a frame outside of a link")),
+        };
+        let (head, mid, tail) = (&frame.head, &frame.mid, &frame.tail);
+        let text = format!("{head}[mid:{mid},seq:{sequence}{tail}]");
+        self.post(from, text.as_bytes(), now)
+    }
+
+    fn of_host(&mut self, now: Time) -> Result<&mut Host, SendError> {
+        self.side_mut().clock.set(now);
+        self.check_running()?;
+        match &mut self.role {
+            Role::Host(host) => Ok(host),
+            Role::Member(_) => Err(SendError::NotJoined),
+        }
+    }
+}
