@@ -5,6 +5,7 @@ mod leases;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,9 @@ use accp_client::{Error, Hub};
 use accp_runtime::session::{Options, Rules, Scope};
 use accp_runtime::{AgentId, Registry};
 use accp_session::Cold;
-use accp_store::{Committer, EraseError, Plan, SideId, Store, StoreError, Summary, Wanted};
+use accp_store::{
+    Committer, EraseError, HubFile, Plan, SideId, Store, StoreError, Summary, Wanted,
+};
 use tokio::sync::OnceCell;
 
 use crate::answer::Refused;
@@ -43,7 +46,7 @@ struct Slot {
 
 impl Sessions {
     /// Makes the sessions of a store with the standard profiles. `open` is called again when the store
-    /// has failed.
+    /// has failed. For a SQLite file, [`in_file`](Self::in_file) keeps other hubs out.
     ///
     /// # Errors
     /// The error of `open`.
@@ -67,6 +70,19 @@ impl Sessions {
             most: config.limits.sessions,
             open: Mutex::default(),
         })
+    }
+
+    /// Makes the sessions of a SQLite file, which is made if there is none. No other hub on this machine can have
+    /// the file meanwhile ([`HubFile`]): it would be told [`Config::listen`] of this one.
+    ///
+    /// # Errors
+    /// [`Busy`](accp_store::StoreErrorKind::Busy) when another hub has the file, and the errors of opening it.
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    pub fn in_file(config: &Config, file: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let file = HubFile::take(file, &format!("at {}", config.listen))?;
+        Self::new(config, move || Committer::new(file.open()?))
     }
 
     /// Sets the options of the sessions: a registry of your own, a token counter. Their session and

@@ -23,8 +23,11 @@ mod grammar;
 mod hub;
 mod import;
 mod learn;
+mod one_hub;
 mod operations;
 mod primer;
+#[cfg(unix)]
+mod private;
 mod registry;
 mod session;
 mod tokens;
