@@ -30,6 +30,11 @@ pub(crate) fn is_styled(stream: &impl anstream::stream::RawStream) -> bool {
     anstream::AutoStream::choice(stream) != ColorChoice::Never
 }
 
+/// The mode of a file that holds what people and agents have said: its owner alone can open it.
+pub(crate) const OWN: u32 = 0o600;
+/// The mode of code, grammars and registries, as far as the umask lets it be.
+pub(crate) const SHARED: u32 = 0o666;
+
 /// The destination of a command's result.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -52,11 +57,12 @@ impl Output {
         }
     }
 
-    /// Opens the file, or stdout if there is no path or the path is `-`.
-    pub(crate) fn to(path: Option<&Path>) -> Result<Self, Failure> {
+    /// Opens the file, or stdout if there is no path or the path is `-`. A file gets this mode, [`OWN`] or
+    /// [`SHARED`], also where it takes the place of another.
+    pub(crate) fn to(path: Option<&Path>, mode: u32) -> Result<Self, Failure> {
         match path {
             Some(path) if path != "-" => {
-                let file = NewFile::create(path).map_err(Failure::at(path))?;
+                let file = NewFile::create(path, mode).map_err(Failure::at(path))?;
                 Ok(Self {
                     name: path.display().to_string(),
                     sink: Sink::File(file),
@@ -148,7 +154,7 @@ enum Place {
 
 impl NewFile {
     /// Starts a file that will replace `path`. If `path` is a link, the file behind it is replaced.
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+    pub(crate) fn create(path: &Path, mode: u32) -> io::Result<Self> {
         let target = match fs::metadata(path) {
             Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(found) if !found.is_file() => {
@@ -162,7 +168,12 @@ impl NewFile {
             Some(parent) if parent != "" => parent,
             _ => Path::new("."),
         };
-        let file = builder().tempfile_in(directory)?;
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+        #[cfg(not(unix))]
+        let _ = mode; // the folder says who can open a file
+        let file = builder.prefix(".accp-").tempfile_in(directory)?;
         Ok(Self(Place::Beside(BufWriter::new(file), target)))
     }
 
@@ -196,18 +207,6 @@ impl Write for NewFile {
     }
 }
 
-/// Gives the file ordinary permissions, because temporary files are for their owner only.
-fn builder() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".accp-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,7 +217,7 @@ mod tests {
         let path = folder.path().join("out");
         fs::write(&path, "old").unwrap();
 
-        let mut output = Output::to(Some(&path)).unwrap();
+        let mut output = Output::to(Some(&path), OWN).unwrap();
         output.line("new").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         output.finish().unwrap();
@@ -228,7 +227,7 @@ mod tests {
     #[test]
     fn a_file_that_is_given_up_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let mut output = Output::to(Some(&folder.path().join("out"))).unwrap();
+        let mut output = Output::to(Some(&folder.path().join("out")), OWN).unwrap();
         output.line("half").unwrap();
         drop(output);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -237,7 +236,7 @@ mod tests {
     #[test]
     fn a_folder_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let failure = Output::to(Some(folder.path())).unwrap_err();
+        let failure = Output::to(Some(folder.path()), OWN).unwrap_err();
         assert!(
             failure.to_string().ends_with(": is a directory"),
             "{failure}"
@@ -247,7 +246,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_device_is_written_to_and_not_replaced() {
-        let mut output = Output::to(Some(Path::new("/dev/null"))).unwrap();
+        let mut output = Output::to(Some(Path::new("/dev/null")), OWN).unwrap();
         output.line("gone").unwrap();
         output.finish().unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
@@ -260,7 +259,7 @@ mod tests {
         let (file, link) = (folder.path().join("file"), folder.path().join("link"));
         fs::write(&file, "old").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        let mut output = Output::to(Some(&link)).unwrap();
+        let mut output = Output::to(Some(&link), OWN).unwrap();
         output.line("new").unwrap();
         output.finish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());

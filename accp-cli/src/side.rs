@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use accp_recordings::{SideFile, SideFileError, Values};
 
 use crate::outcome::Failure;
-use crate::output::NewFile;
+use crate::output::{NewFile, OWN};
 
 /// Returns the side file that belongs to a file of frames.
 pub(crate) fn beside(frames: &Path) -> PathBuf {
@@ -26,7 +26,7 @@ pub(crate) struct Side {
 impl Side {
     /// Starts a side file at `path`.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        let file = NewFile::create(path).map_err(Failure::at(path))?;
+        let file = NewFile::create(path, OWN).map_err(Failure::at(path))?;
         Ok(Self {
             path: path.to_owned(),
             file: SideFile::new(file),

@@ -47,11 +47,15 @@ fn task(name: impl Into<String>) -> ScheduleReq<'static> {
 
 /// Tells which tasks an agent gets, and whether a handler may have had them before. It answers those that
 /// `answers` names, and never ends with the others.
-fn listen(agent: &Agent, answers: &'static [&'static str]) -> mpsc::UnboundedReceiver<(String, bool)> {
+fn listen(
+    agent: &Agent,
+    answers: &'static [&'static str],
+) -> mpsc::UnboundedReceiver<(String, bool)> {
     let (told, heard) = mpsc::unbounded_channel();
     agent.serve(move |task: ScheduleReq, cx: Cx| {
         let again = cx.inbound().redelivered();
-        told.send((task.task.to_string(), again)).expect("the test listens");
+        told.send((task.task.to_string(), again))
+            .expect("the test listens");
         async move {
             if answers.contains(&&*task.task) {
                 return cx.reply(ScheduleDone::new(task.task)).await;
@@ -72,7 +76,10 @@ async fn a_value_of_a_megabyte_is_here_without_any_timer() {
     });
     let began = Instant::now();
     let long = "rye and spelt, ".repeat(70_000);
-    let done: ChatDone = guest.ask(ChatReq::new(long.clone())).await.expect("an answer");
+    let done: ChatDone = guest
+        .ask(ChatReq::new(long.clone()))
+        .await
+        .expect("an answer");
     assert_eq!(done.content, long.to_uppercase());
     assert_eq!(began.elapsed(), Duration::ZERO);
 }
@@ -122,7 +129,10 @@ async fn what_was_not_answered_comes_again_and_what_came_meanwhile_comes_once() 
     assert_eq!(heard.recv().await, Some(("tea".to_owned(), false)));
     let (member, inbox) = inboxes(&committer).await.pop().expect("an inbox");
     assert_eq!(member.number(), 102);
-    assert!(!inbox.contains(';'), "all is handled up to the end: {inbox}");
+    assert!(
+        !inbox.contains(';'),
+        "all is handled up to the end: {inbox}"
+    );
 }
 
 /// An agent that was in the session by POST gets the questions that it has not answered, and what comes.
@@ -138,11 +148,15 @@ async fn an_agent_that_has_posted_before_gets_the_questions_that_are_open() {
     planner.send(task("early")).await.expect("it is sent");
     post("@dev>sync:note{n:1}[mid:a00000000001,seq:1]").await;
     planner.send(task("bread")).await.expect("it is sent");
-    planner.send(ScheduleDone::new("all")).await.expect("it is sent");
+    planner
+        .send(ScheduleDone::new("all"))
+        .await
+        .expect("it is sent");
     planner.send(task("soup")).await.expect("it is sent");
     let bread = planner.frames(1);
     let bread = find(bread, "task:bread").await;
-    let answer = format!("@dev>done:schedule{{task:bread|schema:TA}}[mid:a00000000002,seq:2,cid:{bread}]");
+    let answer =
+        format!("@dev>done:schedule{{task:bread|schema:TA}}[mid:a00000000002,seq:2,cid:{bread}]");
     post(&answer).await;
     let dev = hub.agent("dev").expect("an agent");
     let mut heard = listen(&dev, &["soup", "wine"]);
@@ -176,7 +190,9 @@ async fn exchange(hub: &Hub, driver: &mut AsyncDriver<Vec<accp_runtime::session:
         let mut is_over = true;
         while let Some(text) = link.try_recv() {
             is_over = false;
-            driver.receive(MemberId::HOST, text.as_bytes(), NOW).expect("a session");
+            driver
+                .receive(MemberId::HOST, text.as_bytes(), NOW)
+                .expect("a session");
         }
         if is_over && driver.session().is_quiet() {
             return;
@@ -204,7 +220,9 @@ async fn a_side_of_an_earlier_version_becomes_an_inbox() {
     assert_eq!(due.len(), 4);
     for entry in [due[0], due[2]] {
         let session = driver.session_mut().expect("a session");
-        session.handled(entry.position, &[], NOW).expect("it is due");
+        session
+            .handled(entry.position, &[], NOW)
+            .expect("it is due");
     }
     driver.carry_out(NOW).await.expect("a store");
     drop(driver);
@@ -215,7 +233,10 @@ async fn a_side_of_an_earlier_version_becomes_an_inbox() {
         assert_eq!(heard.recv().await, Some((name.to_owned(), true)));
     }
     dev.send(task("tea")).await.expect("it is sent");
-    let sides = committer.ask(|store| store.sides("lunch")).await.expect("a store");
+    let sides = committer
+        .ask(|store| store.sides("lunch"))
+        .await
+        .expect("a store");
     assert!(sides.iter().all(|side| side.host), "{sides:?}");
 }
 
@@ -226,7 +247,10 @@ async fn a_link_and_an_agent_of_one_name_end_each_other() {
     dev.joined().await.expect("it has joined");
     let mut link = hub.link("dev").await.expect("a link");
     let error = dev.send(task("bread")).await.unwrap_err();
-    assert!(matches!(&error, Error::Ended(why) if why.contains("link")), "{error}");
+    assert!(
+        matches!(&error, Error::Ended(why) if why.contains("link")),
+        "{error}"
+    );
     let dev = hub.agent("dev").expect("an agent");
     assert_eq!(link.recv().await, None);
     dev.send(task("soup")).await.expect("it is sent");
@@ -237,11 +261,16 @@ async fn a_link_and_an_agent_of_one_name_end_each_other() {
 async fn an_agent_without_handlers_keeps_nothing_of_what_comes() {
     let committer = store();
     let hub = hub_on(&committer).await;
-    let (dev, idle) = (hub.agent("dev").expect("an agent"), hub.agent("idle").expect("an agent"));
+    let (dev, idle) = (
+        hub.agent("dev").expect("an agent"),
+        hub.agent("idle").expect("an agent"),
+    );
     idle.joined().await.expect("it has joined");
     let before = inboxes(&committer).await;
     for number in 0..300 {
-        dev.send(task(format!("task_{number}"))).await.expect("it is sent");
+        dev.send(task(format!("task_{number}")))
+            .await
+            .expect("it is sent");
     }
     assert_eq!(inboxes(&committer).await, before);
     // And yet a handler gets all of it.
@@ -256,17 +285,30 @@ async fn a_frame_that_the_hub_refuses_says_why_and_is_not_there() {
     let hub = hub_on(&store()).await;
     let dev = hub.agent("dev").expect("an agent");
     let change = Message::new("dev", "sync", "state").expect("a message");
-    let change = change.with("version", 7).with("full", false).with("oven", "hot");
+    let change = change
+        .with("version", 7)
+        .with("full", false)
+        .with("oven", "hot");
     let change = accp_runtime::session::Outbound::owned_message(change);
     let refused = dev.send_with(change.clone()).await.unwrap_err();
-    assert!(matches!(&refused, Error::Refused(why) if why.version == Some(0)), "{refused:?}");
+    assert!(
+        matches!(&refused, Error::Refused(why) if why.version == Some(0)),
+        "{refused:?}"
+    );
     let refused = dev.ask_with::<()>(change).frame().await.unwrap_err();
     assert!(matches!(refused, Error::Refused(_)), "{refused:?}");
     dev.send(task("bread")).await.expect("it is sent");
-    let last = dev.look(accp_runtime::session::Session::position).await.expect("a hub");
+    let last = dev
+        .look(accp_runtime::session::Session::position)
+        .await
+        .expect("a hub");
     let mut log = dev.frames(last - 1);
     let entry = log.next().await.expect("a log").expect("an entry");
-    assert!(entry.text.starts_with("@hub>"), "the entry before is no frame: {}", entry.text);
+    assert!(
+        entry.text.starts_with("@hub>"),
+        "the entry before is no frame: {}",
+        entry.text
+    );
 }
 
 /// Whoever gives up cancels the chain, and the handler hears of it.

@@ -5,6 +5,7 @@ mod leases;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,9 @@ use accp_client::{Error, Hub};
 use accp_runtime::session::{Options, Rules, Scope};
 use accp_runtime::{AgentId, Registry};
 use accp_session::Cold;
-use accp_store::{Committer, EraseError, Plan, SideId, Store, StoreError, Summary, Wanted};
+use accp_store::{
+    Committer, EraseError, HubFile, Plan, SideId, Store, StoreError, Summary, Wanted,
+};
 use tokio::sync::OnceCell;
 
 use crate::answer::Refused;
@@ -49,7 +52,7 @@ struct Slot {
 
 impl Sessions {
     /// Makes the sessions of a store with the standard profiles. `open` is called again when the store
-    /// has failed.
+    /// has failed. For a SQLite file, [`in_file`](Self::in_file) keeps other hubs out.
     ///
     /// # Errors
     /// The error of `open`.
@@ -67,13 +70,29 @@ impl Sessions {
             store: Kept::new(open)?,
             leases: None,
             options,
-            rules: Rules::default(),
+            rules: Rules {
+                members: config.limits.agents,
+                ..Rules::default()
+            },
             numbering: config.numbering,
             creates: config.create,
             most: config.limits.sessions,
             begins: Rate::new(f64::from(config.limits.sessions_per_minute) / 60.0, 60.0),
             open: Mutex::default(),
         })
+    }
+
+    /// Makes the sessions of a SQLite file, which is made if there is none. No other hub on this machine can have
+    /// the file meanwhile ([`HubFile`]): it would be told [`Config::listen`] of this one.
+    ///
+    /// # Errors
+    /// [`Busy`](accp_store::StoreErrorKind::Busy) when another hub has the file, and the errors of opening it.
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    pub fn in_file(config: &Config, file: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let file = HubFile::take(file, &format!("at {}", config.listen))?;
+        Self::new(config, move || Committer::new(file.open()?))
     }
 
     /// Sets the options of the sessions: a registry of your own, a token counter. Their session and
@@ -84,9 +103,11 @@ impl Sessions {
         self
     }
 
-    /// Sets the rules of the sessions. The numbering is that of [`Config::numbering`].
+    /// Sets the rules of the sessions. The numbering is that of [`Config::numbering`], and the bound on
+    /// members that of [`Limits::agents`](crate::Limits::agents).
     pub fn with_rules(mut self, rules: Rules) -> Self {
-        self.rules = rules;
+        let members = self.rules.members;
+        self.rules = Rules { members, ..rules };
         self
     }
 
@@ -171,7 +192,7 @@ impl Sessions {
 
     /// Asks the store whether it is able to keep something.
     pub(crate) async fn probe(&self) -> Result<(), StoreError> {
-        self.store.ask(|store| store.sides("").map(drop)).await
+        self.store.ask(|store| store.probe()).await
     }
 
     /// Returns how many sessions are in memory.

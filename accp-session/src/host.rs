@@ -192,6 +192,12 @@ impl Host {
             .find_map(|agent| state.member_of(agent.as_str()));
         let last = state.members().map(|(id, _)| id).max();
         let next = last.unwrap_or(MemberId::HOST).next();
+        let others = state
+            .members()
+            .filter(|(id, _)| *id != MemberId::HOST)
+            .count();
+        let has_room = others < self.rules.members;
+        let next = next.filter(|_| has_room);
         let member = known.or(next).ok_or(JoinError::Full)?;
         let others = agents.iter().find(|agent| {
             let other = state.member_of(agent.as_str());

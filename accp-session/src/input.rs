@@ -206,7 +206,8 @@ pub enum InputError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// All member numbers of the session are taken.
+    /// The session has as many members as its rules allow ([`Rules::members`](crate::Rules::members)), those
+    /// that have left among them.
     Full,
     /// The agent belongs to another member, or to the host.
     Taken(String),
@@ -228,10 +229,8 @@ impl InputError {
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full => write!(
-                f,
-                "the session has {} members already, and no number for another one",
-                MemberId::OTHERS
+            Self::Full => f.write_str(
+                "the session has as many members as its host lets in: begin another session",
             ),
             Self::Taken(agent) => write!(f, "{agent} is an agent of another member"),
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use accp_registry::{DeltaPolicy, Problems};
 use serde::{Deserialize, Serialize};
 
-use crate::{GroupLimits, LogKey};
+use crate::{GroupLimits, LogKey, MemberId};
 use accp_context::{ContextLimits, Headers, Summarizer};
 use accp_frame::{AgentId, FrameTokenLimits, Limits, Registry, TokenCounter};
 
@@ -225,6 +225,9 @@ pub struct Rules {
     pub scope: Scope,
     /// The greatest difference between clocks; 30 seconds by default.
     pub skew: Duration,
+    /// The members that the host lets in beside itself: 1,799, which is also the most. Those that have left
+    /// count.
+    pub members: usize,
     /// True if message ids may have other forms than 12 hexadecimal digits, as in the draft's
     /// examples.
     pub any_mid: bool,
@@ -265,6 +268,7 @@ impl Default for Rules {
         Self {
             scope: Scope::default(),
             skew: Duration::from_secs(30),
+            members: usize::from(MemberId::OTHERS),
             any_mid: false,
             learn_schemas: false,
             groups: GroupLimits::default(),

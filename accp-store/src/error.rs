@@ -41,6 +41,10 @@ pub enum StoreErrorKind {
     /// The store is empty, because the program that creates it has not finished: run that program
     /// again.
     Unfinished,
+    /// The file is not at its place any more: it was removed, moved or replaced while it was open. No other
+    /// process finds what is committed now. Put the file back, or a copy from a backup, then open the
+    /// store anew.
+    Gone,
     /// A batch does not fit the data in the store, probably because a second process runs the same
     /// side: close one of the two, then restore the session.
     Conflict,

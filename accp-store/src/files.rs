@@ -1,4 +1,4 @@
-//! Files as a trait, so that tests can cut the power and fill the disk: for folders that people and programs read too.
+//! Files: as a trait, so that tests can cut the power and fill the disk, and for their owner alone.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -64,9 +64,123 @@ pub trait Files {
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
 
+/// Sets that files which are made by these options are for their owner alone, where the system has modes.
+pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// Makes an empty file for its owner alone, unless there is one. What is behind a link is made.
+///
+/// # Errors
+/// Those of the system.
+pub fn create_private(path: &Path) -> io::Result<()> {
+    let made = private(OpenOptions::new().write(true).create_new(true)).open(target(path)?);
+    match made {
+        // To open a file that is there would be a mistake: to close it ends all locks of SQLite on it.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.map(drop),
+    }
+}
+
+/// Makes a folder, and those above it that lack, for their owner alone.
+///
+/// # Errors
+/// Those of the system.
+pub fn create_private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
+/// Returns whether others than the owner may read or write a file. Elsewhere than on Unix, the folder says that.
+pub fn is_open_to_others(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
+/// Returns where a path leads, without links, also if no file is there yet.
+///
+/// # Errors
+/// `NotFound` when there is no such folder, and the errors of the system, such as links in a circle.
+pub fn target(path: &Path) -> io::Result<PathBuf> {
+    match path.canonicalize() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        found => return found,
+    }
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    match (path.read_link(), path.file_name()) {
+        // Links in a circle are an error of another kind.
+        (Ok(next), _) => target(&folder.join(next)),
+        (Err(_), Some(name)) => Ok(folder.canonicalize()?.join(name)),
+        (Err(error), None) => Err(error),
+    }
+}
+
 /// The file system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Os;
+
+/// The file system, where files that are made are for their owner alone.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Private;
+
+impl Files for Private {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        Os.read(path)
+    }
+
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        Os.resolve(path)
+    }
+
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        private(OpenOptions::new().create(true).append(true))
+            .open(path)?
+            .write_all(bytes)
+    }
+
+    fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        private(OpenOptions::new().write(true).create_new(true))
+            .open(path)?
+            .write_all(bytes)
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        private(OpenOptions::new().write(true).create(true).truncate(true))
+            .open(path)?
+            .write_all(bytes)
+    }
+
+    fn cut(&self, path: &Path, length: u64) -> io::Result<()> {
+        Os.cut(path, length)
+    }
+
+    fn sync(&self, path: &Path) -> io::Result<()> {
+        Os.sync(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Os.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        Os.remove(path)
+    }
+}
 
 impl Files for Os {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {

@@ -52,8 +52,12 @@ mod driver;
 mod erasing;
 mod error;
 pub mod files;
+#[cfg(feature = "sqlite")]
+mod hub_file;
 mod log;
 mod memory;
+#[cfg(feature = "sqlite")]
+mod place;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod rows;
@@ -70,6 +74,8 @@ pub use committer::{Committer, NoRows, OpenSide, Pending};
 pub use driver::{AskError, AsyncDriver, Driver, DriverError, Handled, Link, Outcome, Question};
 pub use erasing::{EraseError, Plan, PlannedEntry, SidePlan, Wanted};
 pub use error::{StoreError, StoreErrorKind};
+#[cfg(feature = "sqlite")]
+pub use hub_file::HubFile;
 pub use log::Log;
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]

@@ -7,6 +7,7 @@ mod fault;
 mod fence;
 mod gather;
 mod link;
+mod probe;
 mod read;
 mod retain;
 mod row;
@@ -273,6 +274,10 @@ impl Store for PostgresStore {
 
     fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
         self.call(Some(side), |link| verify::side(link, side))
+    }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        self.call(None, probe::write)
     }
 }
 

@@ -104,6 +104,10 @@ macro_rules! forward {
         fn verify(&mut $self, side: &SideId) -> Result<(), StoreError> {
             $store.verify(side)
         }
+
+        fn probe(&mut $self) -> Result<(), StoreError> {
+            $store.probe()
+        }
     };
 }
 

@@ -2,9 +2,11 @@
 
 mod cold;
 mod commit;
+mod connect;
 mod entry;
 mod erase;
 mod fault;
+mod probe;
 mod read;
 mod row;
 mod schema;
@@ -14,16 +16,18 @@ mod verify;
 
 use std::fmt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use accp_session::{Batch, Entry, Stored};
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags};
 
+use crate::place::Place;
 use crate::{
     Erasure, Freed, Kept, Match, Retention, SideId, Store, StoreError, Summary, Transactional,
     Write, WriteRows,
 };
 use accp_context::policies::search::Query;
+use connect::{begin, connect, prepare, settle, take_alone};
 use fault::Fault;
 use search::Index;
 use side::Side;
@@ -47,7 +51,8 @@ use side::Side;
 /// does not look at them.
 ///
 /// Several processes may have one file open. Commits wait for each other for up to
-/// [`PATIENCE`](Self::PATIENCE), and readers never wait.
+/// [`PATIENCE`](Self::PATIENCE), and readers never wait. A hub takes the file for itself
+/// ([`HubFile`](crate::HubFile)), so that no other hub runs its sessions.
 ///
 /// ```
 /// use accp_session::Batch;
@@ -75,14 +80,16 @@ pub struct SqliteStore {
     surveyed: bool,
     /// The words of the side that was searched last.
     index: Option<Index>,
+    /// The file that is open; `None` in memory.
+    place: Option<Place>,
 }
 
 impl SqliteStore {
     /// The time that a commit waits for another process, unless
     /// [`set_patience`](Self::set_patience) changes it.
-    pub const PATIENCE: Duration = Duration::from_secs(5);
+    pub const PATIENCE: Duration = connect::PATIENCE;
 
-    /// Opens a file, or creates it.
+    /// Opens a file, or creates it for its owner alone.
     ///
     /// # Errors
     /// [`Foreign`](crate::StoreErrorKind::Foreign) when the file is another program's; the file is
@@ -97,7 +104,7 @@ impl SqliteStore {
             prepare(&mut conn)?;
             Ok(conn)
         });
-        Self::new(opened, file)
+        Self::new(opened, file, Some(path.as_ref()))
     }
 
     /// Opens a file that no other process has open, and keeps others out until the store is dropped.
@@ -114,7 +121,7 @@ impl SqliteStore {
             prepare(&mut conn)?;
             Ok(conn)
         });
-        Self::new(opened, file)
+        Self::new(opened, file, Some(path.as_ref()))
     }
 
     /// Opens a file for reading, also while another process writes to it. Every commit fails.
@@ -129,7 +136,7 @@ impl SqliteStore {
             schema::check(&conn)?;
             Ok(conn)
         });
-        Self::new(opened, file)
+        Self::new(opened, file, Some(path.as_ref()))
     }
 
     /// Opens a store in memory that behaves like a file but is not durable.
@@ -141,7 +148,7 @@ impl SqliteStore {
                 schema::create(&conn)?;
                 Ok(conn)
             });
-        Self::new(opened, "memory".into())
+        Self::new(opened, "memory".into(), None)
     }
 
     /// Sets how long a commit waits for another process.
@@ -159,16 +166,26 @@ impl SqliteStore {
         self.read(None, verify::file)
     }
 
-    fn new(opened: Result<Connection, Fault>, file: String) -> Result<Self, StoreError> {
-        match opened {
-            Ok(conn) => Ok(Self {
-                conn,
-                file,
-                surveyed: false,
-                index: None,
-            }),
-            Err(fault) => Err(fault.in_file(&file)),
-        }
+    /// Returns the file that is open; `None` in memory.
+    pub(crate) fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
+    fn new(
+        opened: Result<Connection, Fault>,
+        file: String,
+        path: Option<&Path>,
+    ) -> Result<Self, StoreError> {
+        let conn = opened.map_err(|fault| fault.in_file(&file))?;
+        let place = path.map(Place::of).transpose();
+        let place = place.map_err(|error| error.in_store(&file))?;
+        Ok(Self {
+            conn,
+            file,
+            surveyed: false,
+            index: None,
+            place,
+        })
     }
 
     /// Reads in one transaction, so that all reads see the same state.
@@ -315,6 +332,14 @@ impl Store for SqliteStore {
     fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
         self.read(Some(side), |conn| verify::side(conn, side))
     }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        let named = |error: StoreError| error.in_store(&self.file);
+        let place = self.place.as_ref();
+        place.map_or(Ok(()), Place::check).map_err(named)?;
+        probe::write(&mut self.conn).map_err(|fault| fault.in_file(&self.file))?;
+        place.map_or(Ok(()), Place::check_room).map_err(named)
+    }
 }
 
 impl Transactional for SqliteStore {
@@ -371,96 +396,4 @@ fn in_side(error: StoreError, side: Option<&SideId>) -> StoreError {
         Some(side) => error.in_side(side),
         None => error,
     }
-}
-
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
-    let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    settle(&conn)?;
-    Ok(conn)
-}
-
-/// Sets the options of a connection, which the file does not keep.
-fn settle(conn: &Connection) -> Result<(), Fault> {
-    conn.busy_timeout(SqliteStore::PATIENCE)?;
-    conn.set_prepared_statement_cache_capacity(64); // room for every statement of this crate
-    conn.pragma_update(None, "synchronous", "FULL")?;
-    // On Apple systems a plain sync does not reach the disk; elsewhere this does nothing.
-    conn.pragma_update(None, "fullfsync", true)?;
-    // The index of words never reaches the disk.
-    conn.pragma_update(None, "temp_store", "MEMORY")?;
-    // The file may come from an untrusted source.
-    conn.pragma_update(None, "trusted_schema", false)?;
-    conn.pragma_update(None, "cell_size_check", true)?;
-    Ok(())
-}
-
-/// Makes an empty file a store, or checks that the file is a store.
-fn prepare(conn: &mut Connection) -> Result<(), Fault> {
-    let is_new = schema::is_empty(conn)?;
-    if !is_new {
-        schema::check(conn)?;
-    }
-    let mode = use_wal(conn)?;
-    if mode != "wal" {
-        return Err(Fault::NoWal(mode));
-    }
-    if is_new {
-        let transaction = begin(conn)?;
-        // Another process may have created the tables meanwhile.
-        if schema::is_empty(&transaction)? {
-            schema::create(&transaction)?;
-        }
-        schema::check(&transaction)?;
-        transaction.commit()?;
-    }
-    if schema::is_old(conn)? {
-        let transaction = begin(conn)?;
-        // Another process may have done it meanwhile.
-        if schema::is_old(&transaction)? {
-            schema::upgrade(&transaction)?;
-        }
-        transaction.commit()?;
-    }
-    Ok(())
-}
-
-/// Locks the file for this connection alone. Only who has a file to itself can take it out of WAL.
-fn take_alone(conn: &Connection) -> Result<(), Fault> {
-    let mode = conn.query_row("PRAGMA journal_mode = DELETE", (), |row| {
-        row.get::<_, String>(0)
-    });
-    match mode {
-        Ok(mode) if mode == "delete" => {}
-        Ok(_) => return Err(Fault::InUse),
-        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {
-            return Err(Fault::InUse);
-        }
-        Err(error) => return Err(error.into()),
-    }
-    // The lock is taken with the next write, which is the one that brings the file back to WAL.
-    conn.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-    Ok(())
-}
-
-/// Switches the file to WAL, and returns the mode that the file is in then. When two processes
-/// switch it at once, SQLite refuses one of them without waiting.
-fn use_wal(conn: &Connection) -> Result<String, Fault> {
-    let start = Instant::now();
-    loop {
-        let mode = conn.query_row("PRAGMA journal_mode = WAL", (), |row| row.get(0));
-        let is_busy = |error: &rusqlite::Error| {
-            error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
-        };
-        match mode {
-            Err(error) if is_busy(&error) && start.elapsed() < SqliteStore::PATIENCE => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            mode => return Ok(mode?),
-        }
-    }
-}
-
-/// Begins a transaction that writes. It waits for other writers at its start only.
-fn begin(conn: &mut Connection) -> Result<rusqlite::Transaction<'_>, Fault> {
-    Ok(conn.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }

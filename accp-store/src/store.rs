@@ -200,6 +200,20 @@ pub trait Store {
     /// # Errors
     /// Returns the first fault, as [`Corrupt`](crate::StoreErrorKind::Corrupt).
     fn verify(&mut self, side: &SideId) -> Result<(), StoreError>;
+
+    /// Says whether the store is able to do its work now: it really writes, as a commit does, reads what it
+    /// wrote, and checks that what it has open is still what others find. No side changes, and the
+    /// store does not grow, however often it is asked.
+    ///
+    /// By default a store is always able.
+    ///
+    /// # Errors
+    /// What a commit would fail with: [`Full`](crate::StoreErrorKind::Full),
+    /// [`Io`](crate::StoreErrorKind::Io), [`Busy`](crate::StoreErrorKind::Busy).
+    /// [`Gone`](crate::StoreErrorKind::Gone) when the file was removed, moved or replaced.
+    fn probe(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 /// Who has the lease of a side: see [`Store::lease`].

@@ -15,7 +15,7 @@ use crate::choices::Format;
 use crate::conversations::{FormatIn, at, each_conversation, each_restored, formats};
 use crate::input::Input;
 use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{Output, error, note};
+use crate::output::{OWN, Output, error, note};
 use sinks::Sinks;
 use summary::table;
 
@@ -157,7 +157,7 @@ impl Args {
 }
 
 fn write_conversations(args: &Args) -> Outcome {
-    let mut out = Output::to(args.output.as_deref())?;
+    let mut out = Output::to(args.output.as_deref(), OWN)?;
     let side = args.externals.as_deref();
     for path in args.inputs() {
         let write = |name: &str, line, conversation: Conversation| match args.format_out {

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut input = args.input.open()?;
     input.skip_mark()?;
     let name = input.name;
-    let mut out = Output::to(args.output.as_deref())?;
+    let mut out = Output::to(args.output.as_deref(), output::OWN)?;
     let mut externals = args.externals.as_deref().map(Side::create).transpose()?;
     let place = Place::default();
     let reader = Placed {

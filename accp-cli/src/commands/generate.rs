@@ -8,7 +8,7 @@ use accp_registry::export::{Export, Options, ToolForm};
 use super::aacp::structs;
 use super::grammar::export;
 use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::Output;
+use crate::output::{Output, SHARED};
 use crate::registries;
 
 /// Generate Rust types from a registry, as a build script would, or tool definitions for a model
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             accp_build::check(path, &text).map_err(|stale| Failure::Input(stale.to_string()))?;
         }
         path => {
-            let mut out = Output::to(path.as_deref())?;
+            let mut out = Output::to(path.as_deref(), SHARED)?;
             out.write(text.as_bytes())?;
             out.finish()?;
         }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use accp_grammar::{AACP, ACCP, Grammar, Source};
 
 use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::Output;
+use crate::output::{Output, SHARED};
 
 /// The place of the generated grammars in the repository.
 const FOLDER: &str = "grammar";
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             // Both texts are part of this binary, so an error is a mistake in the source.
             let pest = grammar.generate();
             let pest = pest.map_err(|error| Failure::Input(error.to_string()))?;
-            let mut out = Output::to(path.as_deref())?;
+            let mut out = Output::to(path.as_deref(), SHARED)?;
             out.write(pest.as_bytes())?;
             out.finish()?;
         }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use accp_hub::{Config, ListenError, Open, Server, Sessions, Tls};
 use accp_runtime::AgentId;
 use accp_runtime::session::Options;
-use accp_store::{Committer, MemoryStore, PostgresStore, SqliteStore, StoreError};
+use accp_store::{Committer, MemoryStore, PostgresStore};
 
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{Output, note};
@@ -134,8 +134,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let registry = Arc::new(args.registry.load()?);
     let options = Options::new(String::new(), agent, registry);
     let options = options.counting(Arc::new(accp_tokens::Bpe::o200k_base()));
-    let store = (!args.memory).then(|| args.store.clone());
-    let sessions = Sessions::new(&config, move || open(store.as_ref()))?.with_options(options);
+    let sessions = match args.store.clone() {
+        _ if args.memory => Sessions::new(&config, || Ok(Committer::inline(MemoryStore::new()))),
+        Place::File(file) => Sessions::in_file(&config, file),
+        Place::Postgres(url) => {
+            Sessions::new(&config, move || Committer::new(PostgresStore::open(&url)?))
+        }
+    }?;
+    let sessions = sessions.with_options(options);
     let ended = runtime()?.block_on(async {
         let bound = match args.admission.access()? {
             None => Server::bind(config, sessions, Open).await,
@@ -184,14 +190,6 @@ fn with_others(server: Server, has_tokens: bool, public: Option<&str>) -> Server
     server
         .mount("/mcp", accp_mcp::Service::new(agents, settings))
         .mount("/a2a", a2a)
-}
-
-fn open(place: Option<&Place>) -> Result<Committer, StoreError> {
-    match place {
-        None => Ok(Committer::inline(MemoryStore::new())),
-        Some(Place::File(file)) => Committer::new(SqliteStore::open(file)?),
-        Some(Place::Postgres(url)) => Committer::new(PostgresStore::open(url)?),
-    }
 }
 
 /// Reads the file of settings, and puts the options in their place.

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
-use std::process::{Child, ChildStderr, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
 use super::{Run, command};
 
@@ -14,9 +14,12 @@ pub(super) struct Running {
 
 impl Running {
     fn start(args: &[&str], folder: &Path) -> Self {
-        let mut child = command()
-            .args(args)
-            .current_dir(folder)
+        Self::spawn(command().args(args).current_dir(folder))
+    }
+
+    /// Starts a command, whose stderr can be read.
+    pub(super) fn spawn(command: &mut Command) -> Self {
+        let mut child = command
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -25,8 +28,13 @@ impl Running {
         Self { child, errors }
     }
 
+    /// Returns the number of the process.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Returns the next line of stderr.
-    fn line(&mut self) -> String {
+    pub(super) fn line(&mut self) -> String {
         let mut line = String::new();
         self.errors.read_line(&mut line).unwrap();
         line.trim_end().to_owned()
@@ -37,17 +45,17 @@ impl Running {
         let mut all = vec!["serve", "--listen", "127.0.0.1:0"];
         all.extend(args);
         let mut hub = Self::start(&all, folder);
-        let line = hub.line();
-        let url = line
-            .strip_prefix("hub at ")
-            .and_then(|rest| rest.split(',').next());
-        let url = url.ok_or(&line).unwrap().to_owned();
+        let url = hub.url();
         (hub, url)
     }
 
-    /// Returns the id of the process.
-    pub(super) fn id(&self) -> u32 {
-        self.child.id()
+    /// Waits until a hub listens, and returns its address.
+    pub(super) fn url(&mut self) -> String {
+        let line = self.line();
+        let url = line
+            .strip_prefix("hub at ")
+            .and_then(|rest| rest.split(',').next());
+        url.ok_or(&line).unwrap().to_owned()
     }
 
     /// Asks the process to end, and waits for it.

@@ -26,8 +26,11 @@ mod guests;
 mod hub;
 mod import;
 mod learn;
+mod one_hub;
 mod operations;
 mod primer;
+#[cfg(unix)]
+mod private;
 mod registry;
 mod session;
 mod tokens;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use accp_store::files::{Files, Os};
+use accp_store::files::{Files, Private, create_private_folder, private};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -45,7 +45,7 @@ pub struct Compressed {
 
 /// A session below its root.
 #[derive(Debug)]
-pub struct Context<F = Os> {
+pub struct Context<F = Private> {
     root: PathBuf,
     work: PathBuf,
     id: SessionId,
@@ -65,14 +65,14 @@ struct Held {
     _lock: std::fs::File,
 }
 
-impl Context<Os> {
+impl Context<Private> {
     /// Opens a session below a root. One process at a time has a root; the next one waits. Where nothing was kept yet,
-    /// folders are made when the first list leaves.
+    /// folders are made when the first list leaves. Files and folders that are made are for their owner alone.
     ///
     /// # Errors
     /// When the root cannot be read or written, or what stands there is damaged.
     pub fn open(root: impl Into<PathBuf>, id: SessionId) -> Result<Self, ContextError> {
-        Self::open_on(root, id, Os)
+        Self::open_on(root, id, Private)
     }
 
     /// Opens a session that has begun. Nothing is made where none is.
@@ -93,12 +93,12 @@ impl<F: Files> Context<F> {
     /// ```
     /// use accp_ctx::disk::Context;
     /// use accp_ctx::{MessageList, Options, SessionId, Window};
-    /// use accp_store::files::Os;
+    /// use accp_store::files::Private;
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let root = folder.path().join("Memory");
     /// # let counter = accp_tokens::Bpe::o200k_base();
-    /// let mut context = Context::open_on(&root, SessionId::new("trip")?, Os)?;
+    /// let mut context = Context::open_on(&root, SessionId::new("trip")?, Private)?;
     /// assert!(context.session().is_none() && !root.exists());
     ///
     /// let window = Window::of(8_000)?;
@@ -149,7 +149,7 @@ impl<F: Files> Context<F> {
         let new: Vec<_> = above.map(Path::to_owned).collect();
         for folder in [OFFLOADED, CONVERSATIONS, CHECKPOINTS, INTERMEDIATE] {
             let path = self.root.join(folder);
-            std::fs::create_dir_all(&path).map_err(|error| failed(&path, error))?;
+            create_private_folder(&path).map_err(|error| failed(&path, error))?;
         }
         // A folder is there after a power cut only if the one above it was synced.
         for above in new.iter().filter_map(|folder| folder.parent()) {
@@ -162,12 +162,10 @@ impl<F: Files> Context<F> {
             synced.map_err(|error| failed(above, error))?;
         }
         let path = self.root.join(LOCK);
-        let lock = std::fs::File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(|error| failed(&path, error))?;
+        let mut options = std::fs::File::options();
+        options.create(true).truncate(false).write(true);
+        let lock = private(&mut options).open(&path);
+        let lock = lock.map_err(|error| failed(&path, error))?;
         lock.lock().map_err(|error| failed(&path, error))?;
         let is_new = !self.is_there();
         self.held = Some(Held {

@@ -20,6 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use accp_store::files::{create_private, create_private_folder, private};
 use rusqlite::{Connection, OpenFlags};
 
 pub use fault::IndexError;
@@ -168,8 +169,9 @@ fn file(root: &Path) -> PathBuf {
 
 fn connect(file: &Path) -> Result<Connection, Fault> {
     if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder).map_err(|source| in_folder(folder, source))?;
+        create_private_folder(folder).map_err(|source| in_folder(folder, source))?;
     }
+    create_private(file).map_err(|source| in_folder(file, source))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut conn = Connection::open_with_flags(file, flags)?;
     conn.busy_timeout(Index::PATIENCE)?;
@@ -182,7 +184,10 @@ fn connect(file: &Path) -> Result<Connection, Fault> {
 fn replaced(root: &Path) -> Result<Connection, Fault> {
     let file = file(root);
     let name = root.join("cache/index.lock");
-    let lock = File::create(&name).map_err(|source| in_folder(&name, source))?;
+    let mut options = File::options();
+    options.create(true).truncate(false).write(true);
+    let lock = private(&mut options).open(&name);
+    let lock = lock.map_err(|source| in_folder(&name, source))?;
     lock.lock().map_err(|source| in_folder(&name, source))?;
     match connect(&file) {
         Err(fault) if fault.is_torn() => remove(&file)?,

@@ -1,9 +1,11 @@
 //! Faults of the file, before their file and side are known.
 
+use std::io;
 use std::str::Utf8Error;
 
 use rusqlite::{ErrorCode, ffi};
 
+use crate::place::unreachable;
 use crate::table::{Conflict, Damage};
 use crate::{RowsError, StoreError, StoreErrorKind};
 
@@ -31,6 +33,8 @@ pub(super) enum Fault {
     Unscrubbed,
     /// Another process has the file open.
     InUse,
+    /// The file cannot be made.
+    Unmade(io::Error),
 }
 
 impl Fault {
@@ -71,6 +75,7 @@ impl Fault {
             }
             Self::Unscrubbed => error(StoreErrorKind::Busy, UNSCRUBBED),
             Self::InUse => error(StoreErrorKind::Busy, IN_USE),
+            Self::Unmade(source) => unreachable(source).in_store(file),
             Self::NoWal(mode) => error(
                 StoreErrorKind::Io,
                 &format!(

@@ -161,6 +161,13 @@ pub(super) fn upgrade(conn: &Connection) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Writes the version again, which is a write of the first page.
+pub(super) fn touch(conn: &Connection) -> Result<(), Fault> {
+    let version = version(conn)?;
+    conn.pragma_update(None, "user_version", version)?;
+    Ok(())
+}
+
 /// Returns whether the file is empty and has no application id or version of another program.
 pub(super) fn is_empty(conn: &Connection) -> Result<bool, Fault> {
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;

@@ -143,6 +143,33 @@ fn a_row_that_was_changed_is_damage() {
     }
 }
 
+#[test]
+fn a_probe_writes_and_reads_and_the_tables_do_not_grow() {
+    let schema = Schema::new();
+    let mut store = schema.open();
+    for _ in 0..500 {
+        store.probe().unwrap();
+    }
+    let sql = "SELECT count(*), sum(fence)::bigint, pg_relation_size('accp_lease') FROM accp_lease";
+    let row = schema.sql().rows(sql).remove(0);
+    let [rows, sum, bytes] = [0, 1, 2].map(|column| row.get::<_, i64>(column));
+    assert_eq!((rows, sum), (1, 500));
+    assert!(bytes <= 16 * 8192, "{bytes}");
+    assert!(store.list().unwrap().is_empty());
+    let closed = "ALTER TABLE accp_lease ADD CONSTRAINT closed CHECK (fence < 501)";
+    schema.sql().run(closed);
+    assert_eq!(
+        store.probe().unwrap_err().kind(),
+        StoreErrorKind::Corrupt,
+        "it writes"
+    );
+    schema
+        .sql()
+        .run("ALTER TABLE accp_lease DROP CONSTRAINT closed");
+    store.probe().unwrap();
+    store.commit(&[(&launch(), &entry(1))]).unwrap();
+}
+
 /// Every table and index is led by the session, so that an engine can spread sessions.
 #[test]
 fn the_session_leads_every_key() {

@@ -20,7 +20,7 @@ use crate::choices::{Format, Half};
 use crate::conversations::{FormatIn, at, each_conversation, each_document};
 use crate::input::Input;
 use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::Output;
+use crate::output::{OWN, Output};
 use crate::registries::RegistryArgs;
 
 /// The bytes of conversations to measure at a time.
@@ -151,7 +151,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .showing(args.html.as_ref().map(|_| args.show.clone()));
     let tools = args.read_tools()?;
     let dump = args.dump.as_deref();
-    let mut dump = dump.map(|path| Output::to(Some(path))).transpose()?;
+    let mut dump = dump.map(|path| Output::to(Some(path), OWN)).transpose()?;
     let mut corpora = Vec::new();
     for (path, name) in args.files.iter().zip(names) {
         let tools = tools.get(&Some(name.clone())).or_else(|| tools.get(&None));
@@ -182,7 +182,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Err(Failure::Input(none));
     }
     if let Some(path) = &args.html {
-        let mut html = Output::to(Some(path))?;
+        let mut html = Output::to(Some(path), OWN)?;
         html.write(report.to_html().as_bytes())?;
         html.finish()?;
     }

@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .map_err(|error| refused(&name, error))?;
     let said = report::report(args.place.session.as_str(), &window, &done);
     if let Some(path) = &args.report {
-        let mut out = Output::to(Some(path))?;
+        let mut out = Output::to(Some(path), output::OWN)?;
         out.line(&said)?;
         out.finish()?;
     }

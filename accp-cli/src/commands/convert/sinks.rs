@@ -9,7 +9,7 @@ use accp_tokens::Bpe;
 use super::Args;
 use crate::conversations::at;
 use crate::outcome::Failure;
-use crate::output::Output;
+use crate::output::{OWN, Output};
 use crate::side::{Side, beside};
 
 /// The file of the frames, or stdout, and the side file if the user named one.
@@ -29,7 +29,7 @@ impl Sinks {
         let outputs = args.output.iter().chain(&side).cloned();
         distinct(inputs.chain(outputs))?;
         let side = side.map(|path| Side::create(&path)).transpose()?;
-        let frames = Output::to(args.output.as_deref())?;
+        let frames = Output::to(args.output.as_deref(), OWN)?;
         Ok(Self { frames, side })
     }
 

@@ -6,7 +6,7 @@ use accp_registry::Registry;
 use accp_registry::export::{Export, ExportError, Options};
 
 use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::Output;
+use crate::output::{Output, SHARED};
 use crate::registries::RegistryArgs;
 
 /// Write the grammar of a registry's frames, for decoders that constrain a model
@@ -79,7 +79,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     }
     let registry = args.registry.load()?;
     let text = text(args, &registry).map_err(|error| failure(&error))?;
-    let mut out = Output::to(args.output.as_deref())?;
+    let mut out = Output::to(args.output.as_deref(), SHARED)?;
     out.write(text.as_bytes())?;
     out.finish()?;
     Ok(Verdict::Fine)

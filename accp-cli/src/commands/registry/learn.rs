@@ -12,7 +12,7 @@ use clap::builder::PossibleValuesParser;
 use crate::choices::{Format, Half};
 use crate::conversations::{FormatIn, each_conversation};
 use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{Output, note};
+use crate::output::{Output, SHARED, note};
 use report::Report;
 
 /// Learn a registry from recorded conversations and tool schemas
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         counter,
     };
     let learnt = learn(&traces, options).map_err(|error| Failure::Input(error.to_string()))?;
-    let mut out = Output::to(args.output.as_deref())?;
+    let mut out = Output::to(args.output.as_deref(), SHARED)?;
     out.line(format_args!("{:#}", learnt.registry.to_json()))?;
     out.finish()?;
     match args.format {

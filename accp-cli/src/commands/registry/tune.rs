@@ -7,7 +7,7 @@ use accp_tokens::Bpe;
 use clap::builder::PossibleValuesParser;
 
 use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{Output, note};
+use crate::output::{Output, SHARED, note};
 use crate::registries::sound;
 
 /// Choose the codes and abbreviations of a registry anew, for a tokenizer
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let path = args.registry.display();
         Failure::Input(format!("{path}: {error}"))
     })?;
-    let mut out = Output::to(args.output.as_deref())?;
+    let mut out = Output::to(args.output.as_deref(), SHARED)?;
     out.line(format_args!("{:#}", tuned.document))?;
     out.finish()?;
     note(match tuned.changed {

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut opened = args.session.open()?;
     // The values are completed first, so that a complete frame file never refers to missing values.
     if let Some(path) = &args.values {
-        let mut values = Output::to(Some(path))?;
+        let mut values = Output::to(Some(path), output::OWN)?;
         let missing = write_values(&mut opened, &mut values, redactor.as_ref())?;
         values.finish()?;
         if missing > 0 {
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ));
         }
     }
-    let mut out = Output::to(args.output.as_deref())?;
+    let mut out = Output::to(args.output.as_deref(), output::OWN)?;
     let mut faults = 0;
     let registry = Arc::clone(opened.side.registry());
     for entry in Log::new(Arc::clone(&opened.store), &opened.summary.side, 1) {

@@ -220,3 +220,40 @@ fn new_sessions_are_counted_for_each_token() {
     let other = frame("@cook>req:plan{}", "abc102000001", 1, "sid:other");
     assert_eq!(cook.post_frame(&other).status, 200);
 }
+
+#[test]
+fn agents_of_a_session_are_counted_for_all_protocols() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("hub.toml"), "[limits]\nagents = 3\n").unwrap();
+    let (_hub, url) = Running::hub(&["--config", "hub.toml"], folder.path());
+    let client = Client::new(&url, None);
+    let mut told = message("m", "hello");
+    told["configuration"] = json!({ "returnImmediately": true });
+    let post = |agent: &str, mid: &str, session: &str| {
+        let more = format!("sid:{session}");
+        client.post_frame(&frame(&format!("@{agent}>req:plan{{}}"), mid, 1, &more))
+    };
+    assert_eq!(post("a", "abc101000001", "lunch").status, 200);
+    assert_eq!(client.initialize("/mcp/lunch/b").status, 200);
+    let third = client.a2a("/a2a/lunch/c", "SendMessage", &told);
+    assert!(third.body.contains("\"task\""), "{third:?}");
+    let refused = post("d", "abc101000002", "lunch");
+    assert_eq!(refused.status, 400, "{refused:?}");
+    assert!(refused.body.contains("as_many_members"), "{refused:?}");
+    for refused in [
+        client.initialize("/mcp/lunch/e"),
+        client.a2a("/a2a/lunch/f", "SendMessage", &told),
+    ] {
+        assert!(refused.body.contains("as many members"), "{refused:?}");
+    }
+    // Those who are in it go on, and another session has room.
+    assert!(
+        client
+            .initialize("/mcp/lunch/b")
+            .body
+            .contains("serverInfo")
+    );
+    assert_eq!(post("d", "abc101000003", "dinner").status, 200);
+    let state = client.get("/accp/v1/sessions/lunch/state");
+    assert_eq!(state.body.matches("\"number\"").count(), 4, "{state:?}");
+}

@@ -1,0 +1,305 @@
+//! Files with content are for their owner alone, whichever command makes them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::hub::Running;
+use super::{Folder, accp, finish, workspace};
+
+/// Returns `accp` under the umask that most users have.
+fn masked(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", r#"umask 022 && exec "$@""#, "sh"]);
+    command.arg(env!("CARGO_BIN_EXE_accp")).args(args);
+    command.current_dir(folder);
+    command
+}
+
+/// Runs a command that succeeds.
+fn run(folder: &Folder, args: &[&str], input: &str) {
+    let run = finish(&mut masked(folder.0.path(), args), input.as_bytes());
+    assert_eq!(run.code, Some(0), "{args:?}: {}", run.stderr);
+}
+
+/// Returns the modes of all files and folders below a folder.
+fn modes(folder: &Path) -> BTreeMap<String, u32> {
+    let mut all = BTreeMap::new();
+    let mut left = vec![folder.to_owned()];
+    while let Some(next) = left.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            let about = fs::symlink_metadata(&path).unwrap();
+            let name = path.strip_prefix(folder).unwrap().display().to_string();
+            all.insert(name, about.permissions().mode() & 0o777);
+            if about.is_dir() {
+                left.push(path);
+            }
+        }
+    }
+    all
+}
+
+/// Returns what is not for its owner alone, and checks that a command has made each of these files.
+fn open_to_others(folder: &Folder, made: &[&str]) -> Vec<String> {
+    let modes = modes(folder.0.path());
+    for name in made {
+        assert!(modes.contains_key(*name), "{name} of {modes:#?}");
+    }
+    let open = modes.into_iter().filter(|(_, mode)| mode & 0o077 != 0);
+    open.map(|(name, mode)| format!("{name} {mode:o}"))
+        .collect()
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(workspace().join(name)).unwrap()
+}
+
+/// Returns a folder with files that the user keeps to himself, so that only what commands make can be open.
+fn inputs(files: &[(&str, &str)]) -> Folder {
+    let folder = Folder::with(files);
+    for (name, _) in files {
+        fs::set_permissions(folder.path(name), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn the_files_of_a_hub_are_its_owner_s() {
+    let folder = inputs(&[]);
+    let serve = ["serve", "--listen", "127.0.0.1:0"];
+    let mut hub = Running::spawn(&mut masked(folder.0.path(), &serve));
+    let url = hub.url();
+    let frame = "@guest>req:plan{goal:tea}";
+    let sent = accp(&["send", "--hub", &url, frame], "");
+    assert_eq!(sent.code, Some(0), "{}", sent.stderr);
+    let made = ["hub.accp", "hub.accp-wal", "hub.accp-shm", "hub.accp-hub"];
+    assert_eq!(open_to_others(&folder, &made), [""; 0]);
+}
+
+#[test]
+fn a_hub_warns_of_a_file_that_others_can_read() {
+    let folder = inputs(&[]);
+    run(&folder, &["demo", "--store", "hub.accp"], "");
+    let serve = ["serve", "--listen", "127.0.0.1:0"];
+    let quiet = |folder: &Folder| {
+        let mut hub = Running::spawn(&mut masked(folder.0.path(), &serve));
+        let line = hub.line();
+        line.starts_with("hub at ").then_some(()).ok_or(line)
+    };
+    quiet(&folder).unwrap();
+    // The hub was killed, so its other files are still there.
+    for (name, mode) in [("hub.accp", 0o644), ("hub.accp-wal", 0o660)] {
+        let path = folder.path(name);
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let line = quiet(&folder).unwrap_err();
+    assert!(line.contains("WARN"), "{line}");
+    let file = fs::canonicalize(folder.path("hub.accp")).unwrap();
+    let file = file.display();
+    let cure = format!("chmod 600 {file} {file}-wal");
+    assert!(line.ends_with(&cure), "{line}");
+    for name in ["hub.accp", "hub.accp-wal"] {
+        let path = folder.path(name);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    quiet(&folder).unwrap();
+}
+
+#[test]
+fn files_with_what_somebody_said_are_their_owner_s() {
+    let message = json!({ "agent": "a", "intent": "req", "operation": "plan",
+        "payload": { "note": "x".repeat(3_000) } });
+    let bakery = read("examples/bakery.jsonl");
+    let folder = inputs(&[
+        ("bakery.jsonl", &bakery),
+        ("message.jsonl", &format!("{message}\n")),
+        ("frames.accp", "@a>req:plan{goal:tea}\n"),
+    ]);
+    for args in [
+        &["demo", "--store", "team.db"][..],
+        &["session", "import", "bakery.jsonl", "-o", "chats.db"],
+        &[
+            "session",
+            "export",
+            "chats.db",
+            "stock/1",
+            "-o",
+            "export.jsonl",
+            "--values",
+            "values",
+        ],
+        &["convert", "bakery.jsonl", "-o", "out.accp"],
+        &["convert", "--restore", "out.accp", "-o", "back.jsonl"],
+        &[
+            "encode",
+            "message.jsonl",
+            "--externals",
+            "side",
+            "-o",
+            "encoded",
+        ],
+        &["decode", "frames.accp", "-o", "decoded"],
+        &["fix", "frames.accp", "-o", "fixed"],
+        &[
+            "bench",
+            "context",
+            "bakery.jsonl",
+            "--policy",
+            "plain",
+            "--dump",
+            "dump",
+            "--html",
+            "page.html",
+        ],
+    ] {
+        run(&folder, args, "");
+    }
+    let made = [
+        "team.db",
+        "chats.db",
+        "export.jsonl",
+        "values",
+        "out.accp",
+        "out.accp.externals.jsonl",
+        "back.jsonl",
+        "side",
+        "encoded",
+        "decoded",
+        "fixed",
+        "dump",
+        "page.html",
+    ];
+    assert_eq!(open_to_others(&folder, &made), [""; 0]);
+    // A file that was open to others is replaced by one that is not.
+    let path = folder.path("fixed");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    run(&folder, &["fix", "frames.accp", "-o", "fixed"], "");
+    assert_eq!(open_to_others(&folder, &["fixed"]), [""; 0]);
+}
+
+#[test]
+fn the_folders_of_a_context_are_its_owner_s() {
+    let rows = (1..=400).map(|row| format!("row {row}: flight HAT{row}"));
+    let function = json!({ "name": "get_flights", "arguments": "{}" });
+    let list = json!([
+        { "role": "user", "content": "Which gate has flight HAT170?" },
+        { "role": "assistant", "content": null,
+          "tool_calls": [{ "id": "c1", "type": "function", "function": function }] },
+        { "role": "tool", "tool_call_id": "c1", "content": rows.collect::<Vec<_>>().join("\n") },
+    ]);
+    let folder = inputs(&[("list.json", &list.to_string())]);
+    let place = ["--root", "new/Memory", "--session", "trip"];
+    let compress = [
+        "context",
+        "compress",
+        "--window",
+        "4096",
+        "--report",
+        "report",
+        "list.json",
+    ];
+    run(&folder, &[&compress[..], &place].concat(), "");
+    let topic = r#"{"topic":"HAT170"}"#;
+    let call = ["context", "call", "context_recover", topic];
+    run(&folder, &[&call[..], &place].concat(), "");
+    let made = [
+        "new",
+        "new/Memory/cache/cold.accp",
+        "new/Memory/cache/index.db",
+        "new/Memory/cache/.lock",
+        "new/Memory/cache/offloaded",
+        "report",
+    ];
+    assert_eq!(open_to_others(&folder, &made), [""; 0]);
+}
+
+#[test]
+fn the_registry_of_instructions_is_its_owner_s() {
+    let packet =
+        "FETCH|CS|return:AGENT|p:1|aacp:1.1|res:parking_permit|period:2024-08|filter:emp=Ada";
+    let english = "Collect the parking permits of Ada for August 2024";
+    let answer = json!({ "english": english, "dom": "CS", "answer": packet });
+    let folder = inputs(&[("answers.jsonl", &format!("{answer}\n"))]);
+    let encode = [
+        "aacp",
+        "encode",
+        "--english",
+        english,
+        "--registry",
+        "r.aacp",
+        "--dom",
+        "CS",
+        "--return",
+        "Desk",
+        "--llm-recorded",
+        "answers.jsonl",
+    ];
+    run(&folder, &encode, "");
+    assert_eq!(open_to_others(&folder, &["r.aacp"]), [""; 0]);
+}
+
+/// A folder that agents share is open to them, and what a participant keeps beside it is not.
+#[test]
+fn a_shared_folder_stays_shared() {
+    let folder = inputs(&[]);
+    let init = [
+        "collab",
+        "init",
+        "--folder",
+        "round",
+        "--participant",
+        "ada",
+        "--participant",
+        "bob",
+        "--objective",
+        "Choose a store",
+        "--completion",
+        "It is fast",
+        "--primary-deliverable-type",
+        "adr",
+    ];
+    run(&folder, &init, "");
+    let link = [
+        "collab",
+        "link",
+        "--folder",
+        "round",
+        "--participant",
+        "bob",
+        "--store",
+        "bob.accp",
+        "--until-sent",
+    ];
+    run(&folder, &link, "");
+    let open = open_to_others(&folder, &["bob.accp", "round/protocol.json"]);
+    assert!(
+        open.iter().all(|name| name.starts_with("round")),
+        "{open:?}"
+    );
+    assert!(
+        open.contains(&"round/protocol.json 644".to_owned()),
+        "{open:?}"
+    );
+}
+
+#[test]
+fn code_grammars_and_registries_follow_the_umask() {
+    let folder = inputs(&[("bakery.jsonl", &read("examples/bakery.jsonl"))]);
+    for args in [
+        &["generate", "--aacp", "-o", "code.rs"][..],
+        &["grammar", "export", "--format", "lark", "-o", "frames.lark"],
+        &["registry", "learn", "bakery.jsonl", "-o", "registry.json"],
+    ] {
+        run(&folder, args, "");
+    }
+    let open = open_to_others(&folder, &[]);
+    assert_eq!(
+        open,
+        ["code.rs 644", "frames.lark 644", "registry.json 644"]
+    );
+}

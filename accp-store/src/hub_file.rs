@@ -1,0 +1,164 @@
+//! A file of sessions that one hub has for itself.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::OnceLock;
+
+use crate::place::{Place, unreachable};
+use crate::{SqliteStore, StoreError, StoreErrorKind, files};
+
+/// A file of sessions that one hub has, and no other: two hubs on one file would each go on from a state
+/// that the other has left behind.
+///
+/// The hub holds a lock of the system on a file beside the store, `hub.accp-hub` for `hub.accp`, until this is
+/// dropped or the process ends, however it ends. So the next hub can start at once after a kill. The lock file
+/// names its holder, and stays where it is: two hubs could have a lock each if somebody removed it between
+/// them. Programs that read the file, copy it, or run single sides in it need no lock.
+///
+/// ```
+/// use accp_store::{HubFile, Store, StoreErrorKind};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("hub.accp");
+/// let file = HubFile::take(&path, "at 127.0.0.1:7337")?;
+/// let mut store = file.open()?;
+/// assert!(store.list()?.is_empty());
+///
+/// let second = HubFile::take(&path, "at 127.0.0.1:7338").unwrap_err();
+/// assert_eq!(second.kind(), StoreErrorKind::Busy);
+/// assert!(second.to_string().contains("at 127.0.0.1:7337"));
+///
+/// drop(file);
+/// HubFile::take(&path, "at 127.0.0.1:7338")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct HubFile {
+    path: PathBuf,
+    /// The file that was opened first.
+    place: OnceLock<Place>,
+    /// Holds the lock.
+    _lock: File,
+}
+
+/// What the name of the lock file has behind that of the store.
+const END: &str = "-hub";
+
+/// The most bytes of a lock file that are read, to name its holder.
+const MOST: u64 = 200;
+
+impl HubFile {
+    /// Takes a file for this process. The file need not be there yet. `holder` tells people where this hub is:
+    /// a second hub says it, with the number of this process.
+    ///
+    /// # Errors
+    /// [`Busy`](crate::StoreErrorKind::Busy) when another hub has the file; [`Io`](crate::StoreErrorKind::Io)
+    /// when the folder cannot be written, or its file system has no locks.
+    pub fn take(path: impl AsRef<Path>, holder: &str) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let taken = take(path, holder);
+        let lock = taken.map_err(|error| error.in_store(&path.display().to_string()))?;
+        Ok(Self {
+            path: path.to_owned(),
+            place: OnceLock::new(),
+            _lock: lock,
+        })
+    }
+
+    /// Opens the store, as [`SqliteStore::open`] does. It may be opened again after it has failed, but only the
+    /// file of the first time: otherwise a hub would go on with an empty store after somebody has moved its
+    /// file away.
+    ///
+    /// # Errors
+    /// Those of [`SqliteStore::open`]; [`Gone`](crate::StoreErrorKind::Gone) when the file is not at its place
+    /// any more.
+    pub fn open(&self) -> Result<SqliteStore, StoreError> {
+        let gone = |error: StoreError| error.in_store(&self.path.display().to_string());
+        if let Some(place) = self.place.get() {
+            place.check().map_err(gone)?;
+        }
+        let store = SqliteStore::open(&self.path)?;
+        if let Some(now) = store.place() {
+            let first = self.place.get_or_init(|| now.clone());
+            first.check().map_err(gone)?;
+        }
+        Ok(store)
+    }
+}
+
+fn take(path: &Path, holder: &str) -> Result<File, StoreError> {
+    // Two ways to one file have one lock.
+    let target = files::target(path).map_err(unreachable)?;
+    let name = beside(&target, END);
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    let opened = files::private(&mut options).open(&name);
+    let lock = opened.map_err(unreachable)?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let text = format!(
+                "another hub has this file: {}; use that hub, end it, or name another file",
+                said(&lock)
+            );
+            return Err(StoreError::new(StoreErrorKind::Busy, text));
+        }
+        Err(TryLockError::Error(error)) => {
+            let text = format!(
+                "the system does not lock `{}` ({error}), which keeps other hubs from the store: put \
+                 the store on a local disk",
+                name.display()
+            );
+            return Err(StoreError::new(StoreErrorKind::Io, text).caused_by(error));
+        }
+    }
+    write(&lock, holder).map_err(unreachable)?;
+    warn(&target);
+    Ok(lock)
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+/// Warns of files of the store that others on the machine can read.
+fn warn(store: &Path) {
+    let files = ["", "-wal", "-shm"].map(|end| beside(store, end));
+    let open: Vec<_> = files
+        .iter()
+        .filter(|file| files::is_open_to_others(file))
+        .map(|file| file.display().to_string())
+        .collect();
+    if !open.is_empty() {
+        let open = open.join(" ");
+        tracing::warn!(
+            "others on this machine can open {open}, with all sessions and the secrets of their logs: \
+             chmod 600 {open}"
+        );
+    }
+}
+
+/// Names this process in its lock file. The bytes of the last holder are written over before the rest is cut
+/// off, so that a disk that is full takes them.
+fn write(mut lock: &File, holder: &str) -> io::Result<()> {
+    let said = format!("process {} {holder}\n", process::id());
+    lock.rewind()?;
+    lock.write_all(said.as_bytes())?;
+    lock.set_len(said.len() as u64)
+}
+
+/// Returns what a lock file says of its holder.
+fn said(lock: &File) -> String {
+    let mut bytes = Vec::new();
+    let read = lock.take(MOST).read_to_end(&mut bytes);
+    let text = String::from_utf8_lossy(&bytes);
+    match (read, text.lines().next()) {
+        (Ok(_), Some(line)) if !line.is_empty() => line.escape_debug().to_string(),
+        // The holder has not written yet, or the system lets nobody else read a locked file.
+        _ => "another process".to_owned(),
+    }
+}

@@ -1,0 +1,26 @@
+//! A write and a read that change no side, to see whether the database can be used.
+
+use super::commit::BEGIN;
+use super::fault::Fault;
+use super::link::{Link, Step};
+use super::read::first;
+
+/// Counts in a row of `accp_lease` that is nobody's: no name of a side has U+0001 alone.
+const WRITE: &str = r"INSERT INTO accp_lease AS l (session, agent, fence) VALUES (E'\x01', E'\x01', 1)
+    ON CONFLICT (session, agent) DO UPDATE SET fence = l.fence + 1 RETURNING fence";
+const READ: &str = r"SELECT fence FROM accp_lease WHERE session = E'\x01' AND agent = E'\x01'";
+
+/// Writes a row and reads it in a transaction that commits.
+pub(super) fn write(link: &mut Link) -> Result<(), Fault> {
+    let rows = link.flight(&[
+        Step::Plain(BEGIN),
+        Step::Query(WRITE, Vec::new()),
+        Step::Query(READ, Vec::new()),
+        Step::Plain("COMMIT"),
+    ])?;
+    let number = |step| first(&rows, step).map(|row| row.try_get::<_, i64>(0));
+    match (number(1).transpose()?, number(2).transpose()?) {
+        (Some(written), Some(read)) if written == read => Ok(()),
+        _ => Err(Fault::Corrupt("a row that was written is not read".into())),
+    }
+}

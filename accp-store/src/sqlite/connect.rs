@@ -1,0 +1,110 @@
+//! The connection to the file: how it is opened and set up, and how transactions begin.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::fault::Fault;
+use super::schema;
+use crate::files;
+
+/// The time that a commit waits for another process.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Opens a file. One that is made is for its owner alone, and SQLite gives the files beside it the same mode.
+pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
+    // SQLite takes this name for no file.
+    if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) && path != ":memory:" {
+        files::create_private(path).map_err(Fault::Unmade)?;
+    }
+    let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    settle(&conn)?;
+    Ok(conn)
+}
+
+/// Sets the options of a connection, which the file does not keep.
+pub(super) fn settle(conn: &Connection) -> Result<(), Fault> {
+    conn.busy_timeout(PATIENCE)?;
+    conn.set_prepared_statement_cache_capacity(64); // room for every statement of this crate
+    conn.pragma_update(None, "synchronous", "FULL")?;
+    // On Apple systems a plain sync does not reach the disk; elsewhere this does nothing.
+    conn.pragma_update(None, "fullfsync", true)?;
+    // The index of words never reaches the disk.
+    conn.pragma_update(None, "temp_store", "MEMORY")?;
+    // The file may come from an untrusted source.
+    conn.pragma_update(None, "trusted_schema", false)?;
+    conn.pragma_update(None, "cell_size_check", true)?;
+    Ok(())
+}
+
+/// Makes an empty file a store, or checks that the file is a store.
+pub(super) fn prepare(conn: &mut Connection) -> Result<(), Fault> {
+    let is_new = schema::is_empty(conn)?;
+    if !is_new {
+        schema::check(conn)?;
+    }
+    let mode = use_wal(conn)?;
+    if mode != "wal" {
+        return Err(Fault::NoWal(mode));
+    }
+    if is_new {
+        let transaction = begin(conn)?;
+        // Another process may have created the tables meanwhile.
+        if schema::is_empty(&transaction)? {
+            schema::create(&transaction)?;
+        }
+        schema::check(&transaction)?;
+        transaction.commit()?;
+    }
+    if schema::is_old(conn)? {
+        let transaction = begin(conn)?;
+        // Another process may have done it meanwhile.
+        if schema::is_old(&transaction)? {
+            schema::upgrade(&transaction)?;
+        }
+        transaction.commit()?;
+    }
+    Ok(())
+}
+
+/// Locks the file for this connection alone. Only who has a file to itself can take it out of WAL.
+pub(super) fn take_alone(conn: &Connection) -> Result<(), Fault> {
+    let mode = conn.query_row("PRAGMA journal_mode = DELETE", (), |row| {
+        row.get::<_, String>(0)
+    });
+    match mode {
+        Ok(mode) if mode == "delete" => {}
+        Ok(_) => return Err(Fault::InUse),
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {
+            return Err(Fault::InUse);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    // The lock is taken with the next write, which is the one that brings the file back to WAL.
+    conn.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    Ok(())
+}
+
+/// Switches the file to WAL, and returns the mode that the file is in then. When two processes
+/// switch it at once, SQLite refuses one of them without waiting.
+fn use_wal(conn: &Connection) -> Result<String, Fault> {
+    let start = Instant::now();
+    loop {
+        let mode = conn.query_row("PRAGMA journal_mode = WAL", (), |row| row.get(0));
+        let is_busy = |error: &rusqlite::Error| {
+            error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+        };
+        match mode {
+            Err(error) if is_busy(&error) && start.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            mode => return Ok(mode?),
+        }
+    }
+}
+
+/// Begins a transaction that writes. It waits for other writers at its start only.
+pub(super) fn begin(conn: &mut Connection) -> Result<rusqlite::Transaction<'_>, Fault> {
+    Ok(conn.transaction_with_behavior(TransactionBehavior::Immediate)?)
+}

@@ -1,0 +1,170 @@
+//! A store says whether it is able, and probing does not change it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use accp_session::Batch;
+use accp_store::{MemoryStore, SqliteStore, Store, StoreErrorKind};
+use tempfile::TempDir;
+
+/// A store with data in a folder of its own.
+fn filled() -> (TempDir, PathBuf, SqliteStore) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sessions.accp");
+    let mut store = SqliteStore::open(&path).unwrap();
+    common::fill(&mut store).unwrap();
+    (folder, path, store)
+}
+
+/// Returns what a probe says is wrong, without the name of the file.
+fn told(store: &mut SqliteStore, path: &Path) -> String {
+    let error = store.probe().unwrap_err();
+    let text = error.to_string();
+    let text = text.replace(&path.display().to_string(), "FILE");
+    format!("{:?}: {text}", error.kind())
+}
+
+fn sizes(path: &Path) -> [u64; 2] {
+    ["", "-wal"].map(|end| {
+        let name = format!("{}{end}", path.display());
+        fs::metadata(name).unwrap().len()
+    })
+}
+
+/// A small disk in memory, which is gone with this value.
+struct Disk(TempDir);
+
+impl Disk {
+    /// Returns nothing where the system does not let this process mount.
+    fn mount(bytes: &str) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let size = format!("size={bytes}");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &size, "accp-test"]);
+        let mounted = mount.arg(folder.path()).output();
+        match mounted {
+            Ok(done) if done.status.success() => Some(Self(folder)),
+            done => {
+                println!("skipped, because no disk can be mounted here: {done:?}");
+                None
+            }
+        }
+    }
+
+    /// Writes a file until the disk is full, and returns its path.
+    fn fill(&self) -> PathBuf {
+        let path = self.0.path().join("filler");
+        let full = fs::write(&path, vec![7; 8 << 20]).unwrap_err();
+        assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+        path
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let done = Command::new("umount").arg("-l").arg(self.0.path()).status();
+        if !std::thread::panicking() {
+            assert!(done.unwrap().success());
+        }
+    }
+}
+
+#[test]
+fn a_probe_changes_nothing_and_the_files_do_not_grow() {
+    let (_folder, path, mut store) = filled();
+    let before = common::dump(&mut store).unwrap();
+    for _ in 0..10 {
+        store.probe().unwrap();
+    }
+    let first = sizes(&path);
+    for _ in 0..1_000 {
+        store.probe().unwrap();
+    }
+    assert_eq!(sizes(&path), first);
+    assert_eq!(common::dump(&mut store).unwrap(), before);
+    store.check_file().unwrap();
+    MemoryStore::new().probe().unwrap();
+    SqliteStore::open_in_memory().unwrap().probe().unwrap();
+    // A pointer to a store asks the store itself.
+    fs::remove_file(&path).unwrap();
+    let mut boxed: Box<dyn Store> = Box::new(store);
+    assert_eq!(boxed.probe().unwrap_err().kind(), StoreErrorKind::Gone);
+}
+
+#[test]
+fn a_probe_finds_a_file_that_was_removed_or_replaced() {
+    let (folder, path, mut store) = filled();
+    let away = folder.path().join("away.accp");
+    fs::rename(&path, &away).unwrap();
+    insta::assert_snapshot!(told(&mut store, &path), @"Gone: FILE: the file was removed or moved away while it was open, so that no other process finds what is committed now: put the file back, or a copy from a backup, then open the store anew");
+    fs::copy(&away, &path).unwrap();
+    insta::assert_snapshot!(told(&mut store, &path), @"Gone: FILE: another file took its place while it was open, so that no other process finds what is committed now: put the file back, or a copy from a backup, then open the store anew");
+    fs::rename(&away, &path).unwrap();
+    store.probe().unwrap();
+}
+
+#[test]
+fn a_probe_really_writes() {
+    let (_folder, path, mut store) = filled();
+    let mut reader = SqliteStore::open_read_only(&path).unwrap();
+    insta::assert_snapshot!(told(&mut reader, &path), @"Io: FILE: attempt to write a readonly database: check that the folder exists and is writable, and that the store was not opened read-only");
+    store.set_patience(std::time::Duration::ZERO).unwrap();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(store.probe().unwrap_err().kind(), StoreErrorKind::Busy);
+    other.execute_batch("COMMIT").unwrap();
+    store.probe().unwrap();
+    // A reader that keeps the write-ahead log from beginning anew is no fault.
+    other
+        .execute_batch("BEGIN; SELECT * FROM sqlite_schema")
+        .unwrap();
+    store.probe().unwrap();
+    store.probe().unwrap();
+}
+
+#[test]
+fn a_probe_finds_a_full_disk() {
+    let Some(disk) = Disk::mount("2m") else {
+        return;
+    };
+    let path = disk.0.path().join("sessions.accp");
+    let mut store = SqliteStore::open(&path).unwrap();
+    common::fill(&mut store).unwrap();
+    store.probe().unwrap();
+    let filler = disk.fill();
+    insta::assert_snapshot!(told(&mut store, &path), @"Full: FILE: the disk has no room for 65536 bytes: free space");
+    fs::remove_file(filler).unwrap();
+    store.probe().unwrap();
+    common::lapse(&mut store).unwrap();
+}
+
+/// The write-ahead log is as long as it ever was, so it takes commits on a full disk, until the pages are to
+/// go to the file.
+#[test]
+fn a_probe_finds_a_disk_that_takes_commits_only_for_a_while() {
+    let Some(disk) = Disk::mount("4m") else {
+        return;
+    };
+    let path = disk.0.path().join("sessions.accp");
+    let mut store = SqliteStore::open(&path).unwrap();
+    let batch = |key: &str| Batch {
+        cold: vec![common::cold(key, key.repeat(40_000).as_bytes())],
+        ..Batch::default()
+    };
+    store.commit(&[(&common::launch(), &batch("k1"))]).unwrap();
+    store.probe().unwrap();
+    let filled = fs::metadata(disk.fill()).unwrap().len() as usize;
+    store.commit(&[(&common::launch(), &batch("k2"))]).unwrap();
+    // The file cannot grow, although there is room for something else.
+    fs::write(disk.0.path().join("filler"), vec![7; filled - (70 << 10)]).unwrap();
+    let error = store.probe().unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Full, "{error}");
+    assert!(error.to_string().contains("is full"), "{error}");
+    // What was committed is there.
+    assert_eq!(store.cold_keys(&common::launch()).unwrap(), ["k1", "k2"]);
+}
