@@ -63,8 +63,11 @@ impl accp_client::Agents for Agents {
     async fn agent(&self, who: &Principal) -> Result<Agent, accp_client::Error> {
         let sessions = &self.app.sessions;
         let hub = sessions.get(who.session(), false, who.counted_as()).await;
-        hub.map_err(|refused| denied(who.session(), refused))?
-            .agent(who.agent())
+        let hub = hub.map_err(|refused| denied(who.session(), refused))?;
+        let agent = hub.agent(who.agent())?;
+        // An agent that is not let in says why.
+        agent.joined().await?;
+        Ok(agent)
     }
 
     /// A session that has not begun has the registry of the hub. It does not begin by this.

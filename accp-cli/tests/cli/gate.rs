@@ -28,6 +28,7 @@ fn write_tokens(folder: &Path, tokens: &[(&str, &str, &str)]) {
 
 const DEV: (&str, &str, &str) = ("secret-of-dev", "dev", "lunch");
 const COOK: (&str, &str, &str) = ("secret-of-cook", "cook", "lunch");
+const GUEST: (&str, &str, &str) = ("secret-of-guest", "guest", "lunch");
 const EVE: (&str, &str, &str) = ("secret-of-eve", "eve", "eves");
 
 fn frame(head: &str, mid: &str, seq: u64, more: &str) -> String {
@@ -114,8 +115,9 @@ fn mcp_and_a2a_speak_for_the_agent_of_the_token_alone() {
     );
 }
 
-/// Opens one request on each route that can stay open, with this token, and waits until it is.
-fn open_all(hub: &Client) -> Vec<(&'static str, Open)> {
+/// Opens one request on each route that can stay open, and waits until it is. A client of A2A has an agent of
+/// its own, because an agent has one place at a time.
+fn open_all(hub: &Client, guest: &Client) -> Vec<(&'static str, Open)> {
     let mut open = Vec::new();
     let frames = "/accp/v1/sessions/lunch/frames?follow=true";
     for (what, accept) in [
@@ -162,9 +164,9 @@ fn open_all(hub: &Client) -> Vec<(&'static str, Open)> {
     let call = json!({
         "jsonrpc": "2.0", "id": 7, "method": "SendStreamingMessage", "params": message("m1", "hello"),
     });
-    let mut streamed = hub.open(
+    let mut streamed = guest.open(
         "POST",
-        "/a2a/lunch/dev",
+        "/a2a/lunch/guest",
         &json_,
         call.to_string().as_bytes(),
     );
@@ -173,9 +175,9 @@ fn open_all(hub: &Client) -> Vec<(&'static str, Open)> {
     let call = json!({
         "jsonrpc": "2.0", "id": 7, "method": "SendMessage", "params": message("m2", "hello"),
     });
-    let sent = hub.open(
+    let sent = guest.open(
         "POST",
-        "/a2a/lunch/dev",
+        "/a2a/lunch/guest",
         &json_,
         call.to_string().as_bytes(),
     );
@@ -186,18 +188,15 @@ fn open_all(hub: &Client) -> Vec<(&'static str, Open)> {
 #[test]
 fn a_withdrawn_token_ends_what_is_open_on_every_route() {
     let folder = tempfile::tempdir().unwrap();
-    write_tokens(folder.path(), &[DEV, COOK]);
+    write_tokens(folder.path(), &[DEV, GUEST, COOK]);
     let (_hub, url) = Running::hub(&["--tokens", "tokens.toml"], folder.path());
-    let (dev, cook) = (
-        Client::new(&url, Some(DEV.0)),
-        Client::new(&url, Some(COOK.0)),
-    );
+    let [dev, guest, cook] = [DEV, GUEST, COOK].map(|token| Client::new(&url, Some(token.0)));
     let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     assert_eq!(dev.post_frame(&plan).status, 200);
     let frames = "/accp/v1/sessions/lunch/frames?follow=true";
     let mut stays = cook.open("GET", frames, &[], b"");
     stays.until("plan");
-    let open = open_all(&dev);
+    let open = open_all(&dev, &guest);
 
     write_tokens(folder.path(), &[COOK]);
     for (what, open) in open {
