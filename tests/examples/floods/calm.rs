@@ -1,7 +1,7 @@
 //! Two agents that go on asking and answering, whatever else happens.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use accp_client::{Agent, Error};
 use accp_runtime::AgentId;
@@ -16,6 +16,8 @@ use crate::raw::PATIENCE;
 pub(crate) struct Calm {
     session: &'static str,
     answered: watch::Receiver<Result<u64, String>>,
+    /// How long each answer took.
+    times: Arc<Mutex<Vec<Duration>>>,
     asking: JoinHandle<()>,
     /// The one that answers.
     _worker: Agent,
@@ -35,11 +37,17 @@ impl Calm {
         let planner = connect("planner").await?;
         let (answers, answered) = watch::channel(Ok(0));
         let answers = Arc::new(answers);
+        let times = Arc::<Mutex<Vec<Duration>>>::default();
+        let took = Arc::clone(&times);
         let asking = tokio::spawn(async move {
             let mut count = 0;
             loop {
                 count += 1;
+                let asks = Instant::now();
                 let asked = ask(&planner, count).await;
+                took.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(asks.elapsed());
                 let has_failed = asked.is_err();
                 drop(answers.send_replace(asked.map(|()| count)));
                 if has_failed {
@@ -50,6 +58,7 @@ impl Calm {
         Ok(Self {
             session,
             answered,
+            times,
             asking,
             _worker: worker,
         })
@@ -61,6 +70,14 @@ impl Calm {
             .borrow()
             .clone()
             .map_err(|why| format!("{}: {why}", self.session))
+    }
+
+    /// Returns how long the answers took since the last call, the fastest first.
+    pub(crate) fn times(&self) -> Vec<Duration> {
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut times = std::mem::take(&mut *times);
+        times.sort_unstable();
+        times
     }
 
     /// Waits until so many more questions were answered.

@@ -21,20 +21,26 @@
 //! the hub bound no sizes, with `--plant times` no times, with `--plant rest` no session leaves the memory,
 //! and the run has to fail. `--only` runs the floods with this word in their name. `--rounds` is how often
 //! a flood may come, 10 if nothing is said; with fewer than four nobody asks whether the memory grows.
+//!
+//! `--together 180` lets all floods come at one hub at one time, again and again for so many seconds. The memory
+//! has to be flat, the files may have so much for each entry, and 99 of 100 answers have to be there within a
+//! second.
 
 mod calm;
 mod http;
 mod member;
 mod memory;
+mod others;
 #[path = "../hub/process.rs"]
 #[allow(dead_code, reason = "floods kill nothing")]
 mod process;
 mod raw;
 mod socket;
+mod together;
 
 use std::fmt::Display;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -97,14 +103,14 @@ struct Flood {
     most: u64,
     /// The sessions remember nothing of it, so the hub needs no more memory for it the next time.
     is_forgotten: bool,
-    run: Box<dyn Fn(SocketAddr, u64) -> Run>,
+    run: Box<dyn Fn(SocketAddr, u64) -> Run + Send + Sync>,
 }
 
 fn flood<F>(
     name: &'static str,
     times: u64,
     most: u64,
-    run: impl Fn(SocketAddr, u64) -> F + 'static,
+    run: impl Fn(SocketAddr, u64) -> F + Send + Sync + 'static,
 ) -> Flood
 where
     F: Future<Output = Result<String, String>> + Send + 'static,
@@ -123,7 +129,7 @@ fn frames<F>(
     name: &'static str,
     times: u64,
     most: u64,
-    run: impl Fn(SocketAddr, u64) -> F + 'static,
+    run: impl Fn(SocketAddr, u64) -> F + Send + Sync + 'static,
 ) -> Flood
 where
     F: Future<Output = Result<String, String>> + Send + 'static,
@@ -157,6 +163,15 @@ fn floods() -> Vec<Flood> {
             64,
             member::unfinished,
         ),
+        frames("models that begin and end", 2000, 64, others::models),
+        frames("calls of models", 2000, 64, others::calls),
+        flood(
+            "requests for models that are refused",
+            5000,
+            64,
+            others::refused,
+        ),
+        frames("messages of A2A", 2000, 64, others::messages),
         frames("values that never come", 5000, 64, member::values),
         frames("pings of the draft", 20_000, 64, member::pings),
     ]
@@ -183,6 +198,8 @@ struct Args {
     settings: &'static str,
     only: String,
     rounds: usize,
+    /// The seconds for which all floods come together.
+    together: Option<u64>,
 }
 
 impl Args {
@@ -193,6 +210,7 @@ impl Args {
             settings: SETTINGS,
             only: String::new(),
             rounds: ROUNDS,
+            together: None,
         };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
@@ -204,6 +222,7 @@ impl Args {
                 "--plant" if value == "sizes" => args.settings = SIZES,
                 "--plant" if value == "times" => args.settings = TIMES,
                 "--plant" if value == "rest" => args.settings = REST,
+                "--together" => args.together = Some(number(&word, &value)?),
                 "--only" => args.only = value,
                 _ => return Err(format!("unknown: {word} {value}")),
             }
@@ -223,6 +242,9 @@ fn run(args: &Args) -> Result<String, String> {
         .build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(async {
+        if let Some(seconds) = args.together {
+            return together::run(args, seconds).await;
+        }
         let mut answers = 0;
         for flood in floods() {
             if flood.name.contains(&args.only) {
@@ -234,12 +256,10 @@ fn run(args: &Args) -> Result<String, String> {
     })
 }
 
-/// Floods a hub until its memory has stopped growing. Returns how many questions were answered.
-async fn one(args: &Args, flood: &Flood) -> Result<u64, String> {
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let config = folder.path().join("hub.toml");
+/// Starts a hub on this file. Returns its address, too.
+fn start(args: &Args, store: &Path) -> Result<(Process, SocketAddr), String> {
+    let config = store.with_extension("toml");
     std::fs::write(&config, args.settings).map_err(|error| error.to_string())?;
-    let store = folder.path().join("hub.accp");
     let hub = Process::start(&Start {
         accp: args.accp.clone(),
         store: Some(store.display().to_string()),
@@ -247,7 +267,14 @@ async fn one(args: &Args, flood: &Flood) -> Result<u64, String> {
         variables: vec![POOLS],
     })?;
     let address = hub.address().parse();
-    let address: SocketAddr = address.map_err(|error| format!("{}: {error}", hub.address()))?;
+    let address = address.map_err(|error| format!("{}: {error}", hub.address()))?;
+    Ok((hub, address))
+}
+
+/// Floods a hub until its memory has stopped growing. Returns how many questions were answered.
+async fn one(args: &Args, flood: &Flood) -> Result<u64, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let (hub, address) = start(args, &folder.path().join("hub.accp"))?;
     let url = format!("http://{address}");
     // One pair in the session that is flooded, and one beside it.
     let mut pairs = [
