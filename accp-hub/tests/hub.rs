@@ -320,3 +320,17 @@ async fn http_03_refuses_another_media_type() {
     );
     hub.stop().await;
 }
+
+/// A library that has a hub in a file is protected as the command is.
+#[test]
+fn two_hubs_do_not_have_one_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("hub.accp");
+    let config = accp_hub::Config::default();
+    let first = accp_hub::Sessions::in_file(&config, &file).expect("the file");
+    let second = accp_hub::Sessions::in_file(&config, &file).expect_err("the first has it");
+    assert_eq!(second.kind(), accp_store::StoreErrorKind::Busy);
+    assert!(second.to_string().contains("at 127.0.0.1:7337"), "{second}");
+    drop(first);
+    accp_hub::Sessions::in_file(&config, &file).expect("the file");
+}

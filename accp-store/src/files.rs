@@ -76,9 +76,13 @@ pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 /// # Errors
 /// Those of the system.
 pub fn create_private(path: &Path) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
     let made = private(OpenOptions::new().write(true).create_new(true)).open(target(path)?);
     match made {
-        // To open a file that is there would be a mistake: to close it ends all locks of SQLite on it.
+        // Another process was quicker. To open its file would be a mistake: to close it again ends all locks that
+        // SQLite has on it in this process.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made.map(drop),
     }

@@ -264,19 +264,20 @@ fn a_shared_folder_stays_shared() {
         "adr",
     ];
     run(&folder, &init, "");
-    let link = [
-        "collab",
-        "link",
-        "--folder",
-        "round",
+    let link = ["collab", "link", "--folder", "round"];
+    let ada = ["--participant", "ada", "--store", "ada.accp"];
+    let ada = [&link[..], &ada].concat();
+    // The owner of the proposal is the host: the other waits for it.
+    let _ada = Running::spawn(&mut masked(folder.0.path(), &ada));
+    let bob = [
         "--participant",
         "bob",
         "--store",
         "bob.accp",
         "--until-sent",
     ];
-    run(&folder, &link, "");
-    let open = open_to_others(&folder, &["bob.accp", "round/protocol.json"]);
+    run(&folder, &[&link[..], &bob].concat(), "");
+    let open = open_to_others(&folder, &["ada.accp", "bob.accp", "round/protocol.json"]);
     assert!(
         open.iter().all(|name| name.starts_with("round")),
         "{open:?}"
