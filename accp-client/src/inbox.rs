@@ -109,7 +109,9 @@ impl Inbox {
 
     /// Notes that positions hold nothing to handle. Only what lengthens a range is kept.
     pub(crate) fn pass(&mut self, first: u64, last: u64) {
-        let ends = self.ranges.binary_search_by_key(&(first - 1), |range| range.1);
+        let ends = self
+            .ranges
+            .binary_search_by_key(&(first - 1), |range| range.1);
         if first <= self.through + 1 || ends.is_ok() {
             self.add_all(first..=last);
         }
@@ -120,7 +122,9 @@ impl Inbox {
     pub(crate) fn trim(&mut self, may_go: impl Fn(RangeInclusive<u64>) -> bool) {
         while self.ranges.len() > RANGES {
             let ends = std::iter::once(self.through).chain(self.ranges.iter().map(|range| range.1));
-            let gaps = ends.zip(&self.ranges).map(|(end, next)| end + 1..=next.0 - 1);
+            let gaps = ends
+                .zip(&self.ranges)
+                .map(|(end, next)| end + 1..=next.0 - 1);
             let Some(gap) = gaps.into_iter().find(|gap| may_go(gap.clone())) else {
                 return;
             };
@@ -248,7 +252,17 @@ mod tests {
         inbox.add(13);
         inbox.add(18);
         assert_eq!(inbox.to_string(), "19?20");
-        for wrong in ["", "x", "12;", "12;13", "12;15-14", "12;15,16", "1?", "+1", "12;18446744073709551615"] {
+        for wrong in [
+            "",
+            "x",
+            "12;",
+            "12;13",
+            "12;15-14",
+            "12;15,16",
+            "1?",
+            "+1",
+            "12;18446744073709551615",
+        ] {
             assert_eq!(wrong.parse::<Inbox>(), Err(NoInbox), "{wrong}");
         }
     }

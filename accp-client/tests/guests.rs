@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_client::{Agent, Cx, Error, Hub};
-use accp_runtime::profiles::{ChatDone, ChatReq, ScheduleDone, ScheduleReq};
+use accp_client::{Agent, Cx, Error, Hub, Link};
+use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Time};
-use accp_runtime::{AgentId, Message, Registry};
+use accp_runtime::{AgentId, Message, Registry, Value};
 use accp_store::{AsyncDriver, Committer, MemoryStore, SideId};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -47,11 +47,15 @@ fn task(name: impl Into<String>) -> ScheduleReq<'static> {
 
 /// Tells which tasks an agent gets, and whether a handler may have had them before. It answers those that
 /// `answers` names, and never ends with the others.
-fn listen(agent: &Agent, answers: &'static [&'static str]) -> mpsc::UnboundedReceiver<(String, bool)> {
+fn listen(
+    agent: &Agent,
+    answers: &'static [&'static str],
+) -> mpsc::UnboundedReceiver<(String, bool)> {
     let (told, heard) = mpsc::unbounded_channel();
     agent.serve(move |task: ScheduleReq, cx: Cx| {
         let again = cx.inbound().redelivered();
-        told.send((task.task.to_string(), again)).expect("the test listens");
+        told.send((task.task.to_string(), again))
+            .expect("the test listens");
         async move {
             if answers.contains(&&*task.task) {
                 return cx.reply(ScheduleDone::new(task.task)).await;
@@ -67,13 +71,13 @@ async fn a_value_of_a_megabyte_is_here_without_any_timer() {
     let hub = hub_on(&store()).await;
     let agent = |name| hub.agent(name).expect("an agent");
     let (guest, cook) = (agent("guest"), agent("cook"));
-    cook.serve(|said: ChatReq, cx| async move {
-        cx.reply(ChatDone::new(said.content.to_uppercase())).await
+    cook.serve(|asked: ScheduleReq, cx| async move {
+        cx.reply(ScheduleDone::new(asked.task.to_uppercase())).await
     });
     let began = Instant::now();
     let long = "rye and spelt, ".repeat(70_000);
-    let done: ChatDone = guest.ask(ChatReq::new(long.clone())).await.expect("an answer");
-    assert_eq!(done.content, long.to_uppercase());
+    let done: ScheduleDone = guest.ask(task(long.clone())).await.expect("an answer");
+    assert_eq!(done.task, long.to_uppercase());
     assert_eq!(began.elapsed(), Duration::ZERO);
 }
 
@@ -122,7 +126,10 @@ async fn what_was_not_answered_comes_again_and_what_came_meanwhile_comes_once() 
     assert_eq!(heard.recv().await, Some(("tea".to_owned(), false)));
     let (member, inbox) = inboxes(&committer).await.pop().expect("an inbox");
     assert_eq!(member.number(), 102);
-    assert!(!inbox.contains(';'), "all is handled up to the end: {inbox}");
+    assert!(
+        !inbox.contains(';'),
+        "all is handled up to the end: {inbox}"
+    );
 }
 
 /// An agent that was in the session by POST gets the questions that it has not answered, and what comes.
@@ -138,11 +145,15 @@ async fn an_agent_that_has_posted_before_gets_the_questions_that_are_open() {
     planner.send(task("early")).await.expect("it is sent");
     post("@dev>sync:note{n:1}[mid:a00000000001,seq:1]").await;
     planner.send(task("bread")).await.expect("it is sent");
-    planner.send(ScheduleDone::new("all")).await.expect("it is sent");
+    planner
+        .send(ScheduleDone::new("all"))
+        .await
+        .expect("it is sent");
     planner.send(task("soup")).await.expect("it is sent");
     let bread = planner.frames(1);
     let bread = find(bread, "task:bread").await;
-    let answer = format!("@dev>done:schedule{{task:bread|schema:TA}}[mid:a00000000002,seq:2,cid:{bread}]");
+    let answer =
+        format!("@dev>done:schedule{{task:bread|schema:TA}}[mid:a00000000002,seq:2,cid:{bread}]");
     post(&answer).await;
     let dev = hub.agent("dev").expect("an agent");
     let mut heard = listen(&dev, &["soup", "wine"]);
@@ -151,34 +162,48 @@ async fn an_agent_that_has_posted_before_gets_the_questions_that_are_open() {
     assert_eq!(heard.recv().await, Some(("wine".to_owned(), false)));
 }
 
-/// Returns the id of the first frame with this text in it.
-async fn find(mut log: accp_client::Frames, text: &str) -> String {
+/// Returns the first frame with this in it.
+async fn find_text(mut log: accp_client::Frames, text: &str) -> String {
     loop {
         let entry = log.next().await.expect("a log").expect("an entry");
         if entry.text.contains(text) {
-            return entry.mid.to_string();
+            return entry.text.to_string();
         }
     }
 }
 
-/// Lets frames go between a member on this store and the hub until nothing happens.
-async fn exchange(hub: &Hub, driver: &mut AsyncDriver<Vec<accp_runtime::session::Transmit>>) {
-    let mut link = hub.link("dev").await.expect("a link");
+/// Returns the id of the first frame with this in it.
+async fn find(log: accp_client::Frames, text: &str) -> String {
+    let frame = find_text(log, text).await;
+    let id = frame
+        .split("[mid:")
+        .nth(1)
+        .and_then(|rest| rest.split(',').next());
+    id.expect("an id").to_owned()
+}
+
+/// Lets frames go between a member on this store and the hub until the member has the whole log.
+async fn exchange(
+    hub: &Hub,
+    link: &mut Link,
+    driver: &mut AsyncDriver<Vec<accp_runtime::session::Transmit>>,
+) {
     loop {
         driver.carry_out(NOW).await.expect("a store");
         let sends = std::mem::take(driver.link_mut());
         for frame in sends {
             assert!(link.send(frame.text).await);
         }
-        // The hub has seen all of it.
-        hub.look(|_| ()).await.expect("a hub");
-        hub.look(|_| ()).await.expect("a hub");
-        let mut is_over = true;
         while let Some(text) = link.try_recv() {
-            is_over = false;
-            driver.receive(MemberId::HOST, text.as_bytes(), NOW).expect("a session");
+            driver
+                .receive(MemberId::HOST, text.as_bytes(), NOW)
+                .expect("a session");
         }
-        if is_over && driver.session().is_quiet() {
+        let end = hub
+            .look(accp_runtime::session::Session::position)
+            .await
+            .expect("a hub");
+        if driver.session().position() == end {
             return;
         }
         tokio::task::yield_now().await;
@@ -194,20 +219,28 @@ async fn a_side_of_an_earlier_version_becomes_an_inbox() {
     let mut driver = AsyncDriver::open_member(&committer, Vec::new(), options("dev"), NOW)
         .await
         .expect("a side");
-    exchange(&hub, &mut driver).await;
+    let mut link = hub.link("dev").await.expect("a link");
+    exchange(&hub, &mut link, &mut driver).await;
     for name in ["bread", "soup", "cake", "rice"] {
         planner.send(task(name)).await.expect("it is sent");
     }
-    exchange(&hub, &mut driver).await;
+    exchange(&hub, &mut link, &mut driver).await;
+    driver.carry_out(NOW).await.expect("a store");
     let log = driver.entries(1, 100).await.expect("a store");
     let due: Vec<_> = log.iter().filter(|entry| entry.is_due()).collect();
     assert_eq!(due.len(), 4);
     for entry in [due[0], due[2]] {
         let session = driver.session_mut().expect("a session");
-        session.handled(entry.position, &[], NOW).expect("it is due");
+        session
+            .handled(entry.position, &[], NOW)
+            .expect("it is due");
     }
+    // The hub has not got this frame.
+    let tea = task("x".repeat(5000));
+    let tea = accp_runtime::session::Outbound::owned(tea);
+    driver.send(&tea, NOW).expect("it is sent");
     driver.carry_out(NOW).await.expect("a store");
-    drop(driver);
+    drop((driver, link));
     planner.send(task("wine")).await.expect("it is sent");
     let dev = hub.agent("dev").expect("an agent");
     let mut heard = listen(&dev, &[]);
@@ -215,7 +248,20 @@ async fn a_side_of_an_earlier_version_becomes_an_inbox() {
         assert_eq!(heard.recv().await, Some((name.to_owned(), true)));
     }
     dev.send(task("tea")).await.expect("it is sent");
-    let sides = committer.ask(|store| store.sides("lunch")).await.expect("a store");
+    let frame = find_text(dev.frames(1), "@dev>req:schedule{asgn:dev|task:$cold.").await;
+    let key = frame
+        .split("$")
+        .nth(1)
+        .and_then(|rest| rest.split('|').next());
+    let value = dev
+        .expand(key.expect("a reference"))
+        .await
+        .expect("a value");
+    assert_eq!(value.as_str(), Some(&*"x".repeat(5000)));
+    let sides = committer
+        .ask(|store| store.sides("lunch"))
+        .await
+        .expect("a store");
     assert!(sides.iter().all(|side| side.host), "{sides:?}");
 }
 
@@ -226,7 +272,10 @@ async fn a_link_and_an_agent_of_one_name_end_each_other() {
     dev.joined().await.expect("it has joined");
     let mut link = hub.link("dev").await.expect("a link");
     let error = dev.send(task("bread")).await.unwrap_err();
-    assert!(matches!(&error, Error::Ended(why) if why.contains("link")), "{error}");
+    assert!(
+        matches!(&error, Error::Ended(why) if why.contains("link")),
+        "{error}"
+    );
     let dev = hub.agent("dev").expect("an agent");
     assert_eq!(link.recv().await, None);
     dev.send(task("soup")).await.expect("it is sent");
@@ -237,11 +286,16 @@ async fn a_link_and_an_agent_of_one_name_end_each_other() {
 async fn an_agent_without_handlers_keeps_nothing_of_what_comes() {
     let committer = store();
     let hub = hub_on(&committer).await;
-    let (dev, idle) = (hub.agent("dev").expect("an agent"), hub.agent("idle").expect("an agent"));
+    let (dev, idle) = (
+        hub.agent("dev").expect("an agent"),
+        hub.agent("idle").expect("an agent"),
+    );
     idle.joined().await.expect("it has joined");
     let before = inboxes(&committer).await;
     for number in 0..300 {
-        dev.send(task(format!("task_{number}"))).await.expect("it is sent");
+        dev.send(task(format!("task_{number}")))
+            .await
+            .expect("it is sent");
     }
     assert_eq!(inboxes(&committer).await, before);
     // And yet a handler gets all of it.
@@ -256,17 +310,28 @@ async fn a_frame_that_the_hub_refuses_says_why_and_is_not_there() {
     let hub = hub_on(&store()).await;
     let dev = hub.agent("dev").expect("an agent");
     let change = Message::new("dev", "sync", "state").expect("a message");
-    let change = change.with("version", 7).with("full", false).with("oven", "hot");
+    let delta = Value::Map([("oven", "hot".into())].into_iter().collect());
+    let change = change.with("version", 7).with("delta", delta);
     let change = accp_runtime::session::Outbound::owned_message(change);
     let refused = dev.send_with(change.clone()).await.unwrap_err();
-    assert!(matches!(&refused, Error::Refused(why) if why.version == Some(0)), "{refused:?}");
+    assert!(
+        matches!(&refused, Error::Refused(why) if why.version == Some(0)),
+        "{refused:?}"
+    );
     let refused = dev.ask_with::<()>(change).frame().await.unwrap_err();
     assert!(matches!(refused, Error::Refused(_)), "{refused:?}");
     dev.send(task("bread")).await.expect("it is sent");
-    let last = dev.look(accp_runtime::session::Session::position).await.expect("a hub");
+    let last = dev
+        .look(accp_runtime::session::Session::position)
+        .await
+        .expect("a hub");
     let mut log = dev.frames(last - 1);
     let entry = log.next().await.expect("a log").expect("an entry");
-    assert!(entry.text.starts_with("@hub>"), "the entry before is no frame: {}", entry.text);
+    assert!(
+        entry.text.starts_with("@hub>"),
+        "the entry before is no frame: {}",
+        entry.text
+    );
 }
 
 /// Whoever gives up cancels the chain, and the handler hears of it.

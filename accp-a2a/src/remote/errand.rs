@@ -279,9 +279,7 @@ impl Course<'_> {
             let sent = self.agent.send_with(frame.in_chain(self.chain.clone()));
             match sent.await {
                 // A piece that the session does not take must not cost the answer.
-                Err(
-                    error @ (accp_client::Error::Input(_) | accp_client::Error::Refused(_)),
-                ) => {
+                Err(error @ (accp_client::Error::Input(_) | accp_client::Error::Refused(_))) => {
                     tracing::debug!(%error, "a piece of a remote agent was left out");
                 }
                 sent => sent?,

@@ -82,7 +82,9 @@ impl Model {
             .map(|frame| frame["params"]["task"].as_str().unwrap())
             .collect();
         assert_eq!(came, tasks);
-        let ids = frames.iter().map(|frame| frame["id"].as_str().unwrap().to_owned());
+        let ids = frames
+            .iter()
+            .map(|frame| frame["id"].as_str().unwrap().to_owned());
         ids.collect()
     }
 
@@ -134,7 +136,12 @@ struct Weight {
 fn weigh(hub: &Running, folder: &Path) -> Weight {
     let status = std::fs::read_to_string(format!("/proc/{}/status", hub.id())).unwrap();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kilobytes: u64 = resident.unwrap().trim().trim_end_matches(" kB").parse().unwrap();
+    let kilobytes: u64 = resident
+        .unwrap()
+        .trim()
+        .trim_end_matches(" kB")
+        .parse()
+        .unwrap();
     let files = std::fs::read_dir(folder).unwrap();
     let sizes = files.map(|file| file.unwrap().metadata().unwrap().len());
     Weight {
@@ -161,7 +168,8 @@ fn crowd(enters: impl Fn(&str, usize)) -> [Weight; 2] {
 }
 
 fn posts(url: &str, number: usize) {
-    let frame = format!("@agent{number}>req:chat{{content:Lunch?|schema:CH}}[mid:{number:012x},seq:1]");
+    let frame =
+        format!("@agent{number}>req:chat{{content:Lunch?|schema:CH}}[mid:{number:012x},seq:1]");
     let post = http().post(format!("{url}/accp/v1/frames?session=main"));
     let answer = post.content_type("application/accp").send(&frame).unwrap();
     assert_eq!(answer.status(), 200, "{}", read(answer));
@@ -178,7 +186,9 @@ fn sends_a_message(url: &str, number: usize) {
     let params = json!({ "message": message, "configuration": { "returnImmediately": true } });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params });
     let post = http().post(format!("{url}/a2a/main/agent{number}"));
-    let post = post.content_type("application/json").header("A2A-Version", "1.0");
+    let post = post
+        .content_type("application/json")
+        .header("A2A-Version", "1.0");
     let said = read(post.send(call.to_string()).unwrap());
     assert!(said.contains("TASK_STATE_"), "{said}");
 }
@@ -203,7 +213,10 @@ fn an_agent_costs_the_same_however_it_comes() {
             assert!(came.files < allowed, "{way}: {came:?}, POST: {posted:?}");
         }
         // Pages of memory and of files come in lots.
-        assert!(came[1].memory < 3 * came[0].memory + 4 * KIB * KIB, "{way}: {came:?}");
+        assert!(
+            came[1].memory < 3 * came[0].memory + 4 * KIB * KIB,
+            "{way}: {came:?}"
+        );
         assert!(came[1].files < 3 * came[0].files, "{way}: {came:?}");
     }
 }

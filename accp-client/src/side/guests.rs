@@ -107,11 +107,15 @@ impl Side {
         end: u64,
     ) -> Result<Inbox, Error> {
         let session = self.driver.session();
-        let party = session.state().members().find(|(other, _)| *other == member);
+        let party = session
+            .state()
+            .members()
+            .find(|(other, _)| *other == member);
         let joined = party.map_or(0, |(_, party)| party.joined);
         if let Some(inbox) = session.inbox_of(member) {
             return inbox.parse().map_err(|_| {
-                let text = format!("the store has an inbox of {agent} that cannot be read: {inbox}");
+                let text =
+                    format!("the store has an inbox of {agent} that cannot be read: {inbox}");
                 Error::Ended(text)
             });
         }
@@ -143,7 +147,9 @@ impl Side {
         let (sides, committer) = (std::mem::take(&mut self.leaving), &self.committer);
         if let (false, Some(committer)) = (sides.is_empty(), committer) {
             let deleted = committer.ask(move |store| {
-                sides.iter().try_for_each(|side| store.delete(side).map(drop))
+                sides
+                    .iter()
+                    .try_for_each(|side| store.delete(side).map(drop))
             });
             deleted.await.map_err(DriverError::from)?;
         }
@@ -152,7 +158,9 @@ impl Side {
 
     /// Ends the guests of a member for this reason.
     pub(super) fn end_guests_of(&mut self, member: MemberId, why: &str) {
-        let ended = self.guests.extract_if(.., |_, guest| guest.member == member);
+        let ended = self
+            .guests
+            .extract_if(.., |_, guest| guest.member == member);
         for (number, mut guest) in ended.collect::<Vec<_>>() {
             guest.work.end(|| Error::Ended(why.to_owned()));
             self.ended.insert(number, why.to_owned());
@@ -176,7 +184,9 @@ impl Side {
             if has_values {
                 guest.unblock();
             }
-            guest.work.follow(&mut guest.speaker(driver, durable), &[])?;
+            guest
+                .work
+                .follow(&mut guest.speaker(driver, durable), &[])?;
             has_inputs |= guest.advance(driver, fresh, end).await?;
             has_inputs |= guest.mark_late(driver, durable)?;
             has_inputs |= guest.work.send_early(&mut guest.speaker(driver, durable))?;

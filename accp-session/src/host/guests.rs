@@ -161,9 +161,8 @@ impl Host {
         let text = frame.text(&mid, number, None);
         let scanned = Scanned::new(&text, self.side.options.limits)?;
         let (gate, rules) = (&self.gate, &self.rules);
-        let refused = |refusal: Refusal| {
-            SendError::Denied(Box::new(refusal.about(Some(mid.clone()))))
-        };
+        let refused =
+            |refusal: Refusal| SendError::Denied(Box::new(refusal.about(Some(mid.clone()))));
         match gate.first_checks(&self.side, rules, member, &scanned, now) {
             Ok(_) => {}
             Err(Ruling::Refuse(refusal)) => return Err(refused(refusal)),

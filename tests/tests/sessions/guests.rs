@@ -6,7 +6,7 @@ use std::time::Duration;
 use accp_runtime::session::{
     Inbound, MemberId, Mid, Outbound, Rules, Scope, SendError, Session, StateError, Time,
 };
-use accp_runtime::{AgentId, Decimal, ErrorCode, Intent, Message};
+use accp_runtime::{AgentId, Decimal, ErrorCode, Intent, IntoOwned as _, Message, Value};
 use accp_session::{EntryKind, Output};
 use accp_testkit::Shared;
 use proptest::prelude::*;
@@ -76,7 +76,10 @@ fn a_host_that_starts_again_waits_for_no_guest() {
     // A link of the agent begins as any other.
     let hello = crate::sides::hello("dev", 0);
     let heard = hub.hears(dev.number(), &hello, NOW);
-    assert!(heard.sends[0].starts_with("@hub>sync:registry{"), "{heard:?}");
+    assert!(
+        heard.sends[0].starts_with("@hub>sync:registry{"),
+        "{heard:?}"
+    );
 }
 
 #[test]
@@ -86,18 +89,31 @@ fn a_refused_frame_leaves_nothing_behind_not_even_its_values() {
     hub.carries_out(NOW);
     let long = "rye and spelt, ".repeat(400);
     let state = Message::new("dev", "sync", "state").unwrap();
-    let state = state.with("version", 7).with("full", false).with("note", long);
+    let delta = [("note", long.as_str().into())].into_iter().collect();
+    let state = state
+        .with("version", 7)
+        .with("delta", Value::Map(delta))
+        .into_owned();
     let refused = says(&mut hub, dev, &state).unwrap_err();
     let SendError::Denied(error) = &refused else {
         panic!("{refused:?}");
     };
-    let held = StateError::Version { held: 0, offered: 7 };
-    assert_eq!((error.code, error.version), (held.code(), Some(0)), "{error:?}");
+    let held = StateError::Version {
+        held: 0,
+        offered: 7,
+    };
+    assert_eq!(
+        (error.code, error.version),
+        (held.code(), Some(0)),
+        "{error:?}"
+    );
     assert!(hub.session_mut().poll().is_none_or(|output| {
         matches!(output, Output::Batch(batch) if !batch.is_durable() && batch.sends.is_empty())
     }));
     // So is a reply, and the mark with it.
-    let mark = hub.session_mut().handled_as(dev, "9", Some(&Outbound::message(&state)), NOW);
+    let mark = hub
+        .session_mut()
+        .handled_as(dev, "9", Some(&Outbound::message(&state)), NOW);
     assert_eq!(mark, Err(refused));
     assert_eq!(hub.session().inbox_of(dev), None);
     // The next frame has the id that the refused one would have had.
@@ -122,8 +138,14 @@ fn a_long_value_is_there_with_its_frame() {
         let bytes = batch.cold[0].bytes.clone().unwrap();
         assert_eq!(bytes.len(), long.len());
         let texts: Vec<_> = batch.entries.iter().map(|entry| &*entry.text).collect();
-        assert!(texts[0].starts_with("@hub>sync:put{keys:[[k100_1,"), "{texts:?}");
-        assert!(texts[1].starts_with("@dev>req:plan{text:$cold.k100_1}["), "{texts:?}");
+        assert!(
+            texts[0].starts_with("@hub>sync:put{keys:[[k100_1,"),
+            "{texts:?}"
+        );
+        assert!(
+            texts[1].starts_with("@dev>req:plan{text:$cold.k100_1}["),
+            "{texts:?}"
+        );
         let sequence = batch.entries[1].sequence;
         assert_eq!(sequence, if scope == Scope::Shared { 2 } else { 1 });
         let inbound = hub.session_mut().inbound_for(qa, &batch.entries[1], false);
@@ -168,14 +190,19 @@ fn the_token_of_a_frame_in_work_fires_when_its_chain_is_cancelled() {
     // Its reply is left out, and the mark stays.
     let reply = plan("qa", 2);
     let reply = Outbound::message(&reply).answering(&in_work[0]).unwrap();
-    hub.session_mut().handled_as(qa, "all", Some(&reply), NOW).unwrap();
+    hub.session_mut()
+        .handled_as(qa, "all", Some(&reply), NOW)
+        .unwrap();
     hub.carries_out(NOW);
     assert_eq!(hub.session().inbox_of(qa), Some("all"));
     assert_eq!(hub.frames().len(), 2);
     assert_eq!(says(&mut hub, dev, &plan("dev", 3)).map(drop), Ok(()));
     let late = plan("dev", 4);
     let late = Outbound::message(&late).in_chain(mid.to_string());
-    assert_eq!(hub.session_mut().send_as(dev, &late, NOW), Err(SendError::Cancelled));
+    assert_eq!(
+        hub.session_mut().send_as(dev, &late, NOW),
+        Err(SendError::Cancelled)
+    );
 }
 
 /// Whoever asks for a transaction again gets a copy of the answer.
@@ -185,21 +212,31 @@ fn the_copy_of_an_answer_is_for_the_guest_that_asked_again() {
     let (shop, bank) = (enters(&mut hub, "dev"), enters(&mut hub, "qa"));
     let amount = Decimal::parse("12.5").unwrap();
     let pay = Message::new("dev", "req", "transaction").unwrap();
-    let pay = pay.with("transaction_id", "t1").with("amount", amount).under("TX");
+    let pay = pay
+        .with("transaction_id", "t1")
+        .with("amount", amount)
+        .under("TX");
     says(&mut hub, shop, &pay).unwrap();
     hub.carries_out(NOW);
     let asked = inbox(&mut hub, bank).pop().unwrap();
     let paid = Message::new("qa", "done", "transaction").unwrap();
     let paid = paid.with("transaction_id", "t1").under("TX");
     let paid = Outbound::message(&paid).answering(&asked).unwrap();
-    hub.session_mut().handled_as(bank, "1", Some(&paid), NOW).unwrap();
+    hub.session_mut()
+        .handled_as(bank, "1", Some(&paid), NOW)
+        .unwrap();
     hub.carries_out(NOW);
     let again = says(&mut hub, shop, &pay).unwrap();
     hub.carries_out(NOW);
     assert_eq!(inbox(&mut hub, bank).len(), 1);
     let heard = inbox(&mut hub, shop);
     let copy = heard.last().unwrap();
-    assert_eq!(copy.answers(&again, &again), Some(Intent::DONE), "{}", copy.text());
+    assert_eq!(
+        copy.answers(&again, &again),
+        Some(Intent::DONE),
+        "{}",
+        copy.text()
+    );
     let log = hub.log();
     assert_eq!(log.last().unwrap().kind, EntryKind::Repeat);
 }
@@ -243,7 +280,9 @@ fn a_guest_goes_on_when_the_turn_of_another_is_over() {
     let ends = desk.session().next_timeout().unwrap();
     desk.carries_out(ends);
     let outbound = plan("ops", 1);
-    let sent = desk.session_mut().send_as(ops, &Outbound::message(&outbound), ends);
+    let sent = desk
+        .session_mut()
+        .send_as(ops, &Outbound::message(&outbound), ends);
     assert!(sent.is_ok(), "{sent:?}");
 }
 
@@ -276,7 +315,10 @@ fn handles(hub: &mut Side, guest: MemberId, agent: &'static str) {
     let kept = hub.session().inbox_of(guest).unwrap_or_default();
     let mut handled = positions(kept);
     let next = inbox(hub, guest).into_iter();
-    let Some(next) = next.into_iter().find(|next| !handled.contains(&next.position())) else {
+    let Some(next) = next
+        .into_iter()
+        .find(|next| !handled.contains(&next.position()))
+    else {
         return;
     };
     handled.insert(next.position());
@@ -285,7 +327,9 @@ fn handles(hub: &mut Side, guest: MemberId, agent: &'static str) {
     let done = Outbound::message(&done).answering(&next).unwrap();
     let reply = next.text().contains(">req:").then_some(&done);
     let session = hub.session_mut();
-    session.handled_as(guest, &text.join(","), reply, NOW).unwrap();
+    session
+        .handled_as(guest, &text.join(","), reply, NOW)
+        .unwrap();
 }
 
 proptest! {
@@ -347,7 +391,10 @@ fn a_member_has_no_guests() {
     let mut session = Session::member(options("dev"), Time::default());
     let agent = AgentId::new("qa").unwrap();
     let refused = session.join_guest(&agent, NOW).unwrap_err();
-    assert_eq!(refused.to_string(), "only the host of a session can let a guest in; this side is a member");
+    assert_eq!(
+        refused.to_string(),
+        "only the host of a session can let a guest in; this side is a member"
+    );
     let sent = session.send_as(member(101), &Outbound::message(&plan("qa", 1)), NOW);
     assert_eq!(sent, Err(SendError::NotJoined));
 }
