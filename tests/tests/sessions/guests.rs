@@ -6,7 +6,7 @@ use std::time::Duration;
 use accp_runtime::session::{
     Inbound, MemberId, Mid, Outbound, Rules, Scope, SendError, Session, StateError, Time,
 };
-use accp_runtime::{AgentId, Decimal, ErrorCode, Intent, IntoOwned as _, Message, Value};
+use accp_runtime::{AgentId, Decimal, ErrorCode, Intent, Message, Value};
 use accp_session::{EntryKind, Output};
 use accp_testkit::Shared;
 use proptest::prelude::*;
@@ -220,7 +220,7 @@ fn the_copy_of_an_answer_is_for_the_guest_that_asked_again() {
     hub.carries_out(NOW);
     let asked = inbox(&mut hub, bank).pop().unwrap();
     let paid = Message::new("qa", "done", "transaction").unwrap();
-    let paid = paid.with("transaction_id", "t1").under("TX");
+    let paid = paid.with("transaction_id", "t1").with("status", "done").under("TX");
     let paid = Outbound::message(&paid).answering(&asked).unwrap();
     hub.session_mut()
         .handled_as(bank, "1", Some(&paid), NOW)
