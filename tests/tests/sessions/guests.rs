@@ -220,7 +220,10 @@ fn the_copy_of_an_answer_is_for_the_guest_that_asked_again() {
     hub.carries_out(NOW);
     let asked = inbox(&mut hub, bank).pop().unwrap();
     let paid = Message::new("qa", "done", "transaction").unwrap();
-    let paid = paid.with("transaction_id", "t1").with("status", "done").under("TX");
+    let paid = paid
+        .with("transaction_id", "t1")
+        .with("status", "settled")
+        .under("TX");
     let paid = Outbound::message(&paid).answering(&asked).unwrap();
     hub.session_mut()
         .handled_as(bank, "1", Some(&paid), NOW)
