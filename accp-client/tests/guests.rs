@@ -8,7 +8,7 @@ use accp_client::{Agent, Cx, Error, Hub, Link};
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Time};
 use accp_runtime::{AgentId, Message, Registry, Value};
-use accp_store::{AsyncDriver, Committer, MemoryStore, SideId};
+use accp_store::{AsyncDriver, Committer, MemoryStore, Plan, SideId, Wanted};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -332,6 +332,29 @@ async fn a_frame_that_the_hub_refuses_says_why_and_is_not_there() {
         "the entry before is no frame: {}",
         entry.text
     );
+}
+
+/// The values of an agent are kept under keys of the hub, and go with its frames.
+#[tokio::test]
+async fn erasing_what_an_agent_has_said_erases_its_values() {
+    let committer = store();
+    let hub = hub_on(&committer).await;
+    let agent = |name| hub.agent(name).expect("an agent");
+    let (dev, planner) = (agent("dev"), agent("planner"));
+    dev.send(task("x".repeat(5000))).await.expect("it is sent");
+    planner.send(task("y".repeat(5000))).await.expect("it is sent");
+    let wanted = Wanted {
+        from: Some("dev".to_owned()),
+        ..Wanted::default()
+    };
+    let kept = committer.ask(move |store| {
+        let plan = Plan::make(store, "lunch", &wanted, &options("hub"), &Rules::default());
+        plan.expect("a plan").carry_out(store)?;
+        let side = SideId::new("lunch", "hub");
+        let keys = ["k100_1", "k100_2"].map(|key| store.cold(&side, key));
+        Ok(keys.map(|kept| kept.expect("a store").map(|kept| kept.expired)))
+    });
+    assert_eq!(kept.await.expect("a store"), [Some(true), Some(false)]);
 }
 
 /// Whoever gives up cancels the chain, and the handler hears of it.
