@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_client::{Agent, Cx, Error, Hub};
-use accp_runtime::profiles::{ChatDone, ChatReq, ScheduleDone, ScheduleReq};
+use accp_client::{Agent, Cx, Error, Hub, Link};
+use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Time};
-use accp_runtime::{AgentId, Message, Registry};
-use accp_store::{AsyncDriver, Committer, MemoryStore, SideId};
+use accp_runtime::{AgentId, Message, Registry, Value};
+use accp_store::{AsyncDriver, Committer, MemoryStore, Plan, SideId, Wanted};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -71,16 +71,13 @@ async fn a_value_of_a_megabyte_is_here_without_any_timer() {
     let hub = hub_on(&store()).await;
     let agent = |name| hub.agent(name).expect("an agent");
     let (guest, cook) = (agent("guest"), agent("cook"));
-    cook.serve(|said: ChatReq, cx| async move {
-        cx.reply(ChatDone::new(said.content.to_uppercase())).await
+    cook.serve(|asked: ScheduleReq, cx| async move {
+        cx.reply(ScheduleDone::new(asked.task.to_uppercase())).await
     });
     let began = Instant::now();
     let long = "rye and spelt, ".repeat(70_000);
-    let done: ChatDone = guest
-        .ask(ChatReq::new(long.clone()))
-        .await
-        .expect("an answer");
-    assert_eq!(done.content, long.to_uppercase());
+    let done: ScheduleDone = guest.ask(task(long.clone())).await.expect("an answer");
+    assert_eq!(done.task, long.to_uppercase());
     assert_eq!(began.elapsed(), Duration::ZERO);
 }
 
@@ -165,36 +162,48 @@ async fn an_agent_that_has_posted_before_gets_the_questions_that_are_open() {
     assert_eq!(heard.recv().await, Some(("wine".to_owned(), false)));
 }
 
-/// Returns the id of the first frame with this text in it.
-async fn find(mut log: accp_client::Frames, text: &str) -> String {
+/// Returns the first frame with this in it.
+async fn find_text(mut log: accp_client::Frames, text: &str) -> String {
     loop {
         let entry = log.next().await.expect("a log").expect("an entry");
         if entry.text.contains(text) {
-            return entry.mid.to_string();
+            return entry.text.to_string();
         }
     }
 }
 
-/// Lets frames go between a member on this store and the hub until nothing happens.
-async fn exchange(hub: &Hub, driver: &mut AsyncDriver<Vec<accp_runtime::session::Transmit>>) {
-    let mut link = hub.link("dev").await.expect("a link");
+/// Returns the id of the first frame with this in it.
+async fn find(log: accp_client::Frames, text: &str) -> String {
+    let frame = find_text(log, text).await;
+    let id = frame
+        .split("[mid:")
+        .nth(1)
+        .and_then(|rest| rest.split(',').next());
+    id.expect("an id").to_owned()
+}
+
+/// Lets frames go between a member on this store and the hub until the member has the whole log.
+async fn exchange(
+    hub: &Hub,
+    link: &mut Link,
+    driver: &mut AsyncDriver<Vec<accp_runtime::session::Transmit>>,
+) {
     loop {
         driver.carry_out(NOW).await.expect("a store");
         let sends = std::mem::take(driver.link_mut());
         for frame in sends {
             assert!(link.send(frame.text).await);
         }
-        // The hub has seen all of it.
-        hub.look(|_| ()).await.expect("a hub");
-        hub.look(|_| ()).await.expect("a hub");
-        let mut is_over = true;
         while let Some(text) = link.try_recv() {
-            is_over = false;
             driver
                 .receive(MemberId::HOST, text.as_bytes(), NOW)
                 .expect("a session");
         }
-        if is_over && driver.session().is_quiet() {
+        let end = hub
+            .look(accp_runtime::session::Session::position)
+            .await
+            .expect("a hub");
+        if driver.session().position() == end {
             return;
         }
         tokio::task::yield_now().await;
@@ -210,11 +219,13 @@ async fn a_side_of_an_earlier_version_becomes_an_inbox() {
     let mut driver = AsyncDriver::open_member(&committer, Vec::new(), options("dev"), NOW)
         .await
         .expect("a side");
-    exchange(&hub, &mut driver).await;
+    let mut link = hub.link("dev").await.expect("a link");
+    exchange(&hub, &mut link, &mut driver).await;
     for name in ["bread", "soup", "cake", "rice"] {
         planner.send(task(name)).await.expect("it is sent");
     }
-    exchange(&hub, &mut driver).await;
+    exchange(&hub, &mut link, &mut driver).await;
+    driver.carry_out(NOW).await.expect("a store");
     let log = driver.entries(1, 100).await.expect("a store");
     let due: Vec<_> = log.iter().filter(|entry| entry.is_due()).collect();
     assert_eq!(due.len(), 4);
@@ -224,8 +235,12 @@ async fn a_side_of_an_earlier_version_becomes_an_inbox() {
             .handled(entry.position, &[], NOW)
             .expect("it is due");
     }
+    // The hub has not got this frame.
+    let tea = task("x".repeat(5000));
+    let tea = accp_runtime::session::Outbound::owned(tea);
+    driver.send(&tea, NOW).expect("it is sent");
     driver.carry_out(NOW).await.expect("a store");
-    drop(driver);
+    drop((driver, link));
     planner.send(task("wine")).await.expect("it is sent");
     let dev = hub.agent("dev").expect("an agent");
     let mut heard = listen(&dev, &[]);
@@ -233,6 +248,16 @@ async fn a_side_of_an_earlier_version_becomes_an_inbox() {
         assert_eq!(heard.recv().await, Some((name.to_owned(), true)));
     }
     dev.send(task("tea")).await.expect("it is sent");
+    let frame = find_text(dev.frames(1), "@dev>req:schedule{asgn:dev|task:$cold.").await;
+    let key = frame
+        .split("$")
+        .nth(1)
+        .and_then(|rest| rest.split('|').next());
+    let value = dev
+        .expand(key.expect("a reference"))
+        .await
+        .expect("a value");
+    assert_eq!(value.as_str(), Some(&*"x".repeat(5000)));
     let sides = committer
         .ask(|store| store.sides("lunch"))
         .await
@@ -285,10 +310,8 @@ async fn a_frame_that_the_hub_refuses_says_why_and_is_not_there() {
     let hub = hub_on(&store()).await;
     let dev = hub.agent("dev").expect("an agent");
     let change = Message::new("dev", "sync", "state").expect("a message");
-    let change = change
-        .with("version", 7)
-        .with("full", false)
-        .with("oven", "hot");
+    let delta = Value::Map([("oven", "hot".into())].into_iter().collect());
+    let change = change.with("version", 7).with("delta", delta);
     let change = accp_runtime::session::Outbound::owned_message(change);
     let refused = dev.send_with(change.clone()).await.unwrap_err();
     assert!(
@@ -309,6 +332,29 @@ async fn a_frame_that_the_hub_refuses_says_why_and_is_not_there() {
         "the entry before is no frame: {}",
         entry.text
     );
+}
+
+/// The values of an agent are kept under keys of the hub, and go with its frames.
+#[tokio::test]
+async fn erasing_what_an_agent_has_said_erases_its_values() {
+    let committer = store();
+    let hub = hub_on(&committer).await;
+    let agent = |name| hub.agent(name).expect("an agent");
+    let (dev, planner) = (agent("dev"), agent("planner"));
+    dev.send(task("x".repeat(5000))).await.expect("it is sent");
+    planner.send(task("y".repeat(5000))).await.expect("it is sent");
+    let wanted = Wanted {
+        from: Some("dev".to_owned()),
+        ..Wanted::default()
+    };
+    let kept = committer.ask(move |store| {
+        let plan = Plan::make(store, "lunch", &wanted, &options("hub"), &Rules::default());
+        plan.expect("a plan").carry_out(store)?;
+        let side = SideId::new("lunch", "hub");
+        let keys = ["k100_1", "k100_2"].map(|key| store.cold(&side, key));
+        Ok(keys.map(|kept| kept.expect("a store").map(|kept| kept.expired)))
+    });
+    assert_eq!(kept.await.expect("a store"), [Some(true), Some(false)]);
 }
 
 /// Whoever gives up cancels the chain, and the handler hears of it.

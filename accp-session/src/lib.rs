@@ -9,6 +9,9 @@
 //! the entries that the host relays. The [`State`] of a side is a fold of the log and of nothing
 //! else, so replicas cannot disagree.
 //!
+//! A *guest* is a member whose agent lives in the process of the host. It has no side: it reads the log of
+//! the host, and sends through the session of the host ([`Session::join_guest`]).
+//!
 //! # The contract
 //!
 //! A [`Session`] has no clock, no socket, no disk and no random source. The program that drives it

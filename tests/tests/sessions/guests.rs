@@ -6,7 +6,7 @@ use std::time::Duration;
 use accp_runtime::session::{
     Inbound, MemberId, Mid, Outbound, Rules, Scope, SendError, Session, StateError, Time,
 };
-use accp_runtime::{AgentId, Decimal, ErrorCode, Intent, Message};
+use accp_runtime::{AgentId, Decimal, ErrorCode, Intent, Message, Value};
 use accp_session::{EntryKind, Output};
 use accp_testkit::Shared;
 use proptest::prelude::*;
@@ -89,10 +89,11 @@ fn a_refused_frame_leaves_nothing_behind_not_even_its_values() {
     hub.carries_out(NOW);
     let long = "rye and spelt, ".repeat(400);
     let state = Message::new("dev", "sync", "state").unwrap();
+    let delta = [("note", long.as_str().into())].into_iter().collect();
     let state = state
         .with("version", 7)
-        .with("full", false)
-        .with("note", long);
+        .with("delta", Value::Map(delta))
+        .into_owned();
     let refused = says(&mut hub, dev, &state).unwrap_err();
     let SendError::Denied(error) = &refused else {
         panic!("{refused:?}");
@@ -219,7 +220,10 @@ fn the_copy_of_an_answer_is_for_the_guest_that_asked_again() {
     hub.carries_out(NOW);
     let asked = inbox(&mut hub, bank).pop().unwrap();
     let paid = Message::new("qa", "done", "transaction").unwrap();
-    let paid = paid.with("transaction_id", "t1").under("TX");
+    let paid = paid
+        .with("transaction_id", "t1")
+        .with("status", "settled")
+        .under("TX");
     let paid = Outbound::message(&paid).answering(&asked).unwrap();
     hub.session_mut()
         .handled_as(bank, "1", Some(&paid), NOW)
