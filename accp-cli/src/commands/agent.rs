@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     super::serve::runtime()?.block_on(async {
         let hub = &args.hub;
         let mut connect = Agent::connect(&hub.hub, &hub.session, &args.name);
-        if let Some(token) = &hub.token {
+        if let Some(token) = hub.token()? {
             connect = connect.token(token);
         }
         let agent = connect

@@ -14,8 +14,14 @@ pub(super) struct Running {
 
 impl Running {
     fn start(args: &[&str], folder: &Path) -> Self {
+        Self::start_with(args, folder, &[])
+    }
+
+    /// Starts a process with these variables in its environment.
+    pub(super) fn start_with(args: &[&str], folder: &Path, variables: &[(&str, &str)]) -> Self {
         let mut child = command()
             .args(args)
+            .envs(variables.iter().copied())
             .current_dir(folder)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -25,8 +31,13 @@ impl Running {
         Self { child, errors }
     }
 
+    /// Returns the number of the process.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Returns the next line of stderr.
-    fn line(&mut self) -> String {
+    pub(super) fn line(&mut self) -> String {
         let mut line = String::new();
         self.errors.read_line(&mut line).unwrap();
         line.trim_end().to_owned()
@@ -68,7 +79,7 @@ impl Drop for Running {
     }
 }
 
-fn run(args: &[&str]) -> Run {
+pub(super) fn run(args: &[&str]) -> Run {
     super::accp(args, "")
 }
 
@@ -185,7 +196,7 @@ fn a_hub_with_tokens_tells_agents_apart() {
     let sent = run(&["send", "--hub", &url, frame]);
     assert_eq!(sent.code, Some(2));
     assert!(
-        sent.stderr.contains("--token or ACCP_TOKEN"),
+        sent.stderr.contains("--token-file or ACCP_TOKEN"),
         "{}",
         sent.stderr
     );
