@@ -3,6 +3,8 @@
 
 mod aacp;
 mod aacp_fallback;
+#[cfg(unix)]
+mod agent;
 mod bench;
 mod check;
 mod collab;
