@@ -39,7 +39,7 @@ pub(crate) struct HubArgs {
     /// The token to show to the hub. Other users see it in the list of processes: prefer --token-file
     #[arg(long, value_name = "TOKEN", conflicts_with = "token_file")]
     token: Option<String>,
-    /// The file whose first line is the token to show to the hub [default: the token in ACCP_TOKEN]
+    /// The file whose first line is the token to show to the hub [default: the token in `ACCP_TOKEN`]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 }

@@ -23,7 +23,7 @@ use crate::words::twin;
 /// chat). If it prints nothing, the request counts as handled. If it fails, the answer is `fail:error`
 /// with its exit status. What it writes to stderr goes to the stderr of this command. When the request is
 /// cancelled, and when the agent ends, the command and all that it has started get SIGTERM, and later
-/// SIGKILL. It does not see ACCP_TOKEN.
+/// SIGKILL. It does not see `ACCP_TOKEN`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp agent cook -- echo 'Soup of the day: pumpkin'
