@@ -1,6 +1,8 @@
 //! A hub that runs elsewhere, over HTTP.
 
-use std::io::{BufRead as _, BufReader};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use accp_runtime::profiles::ErrorFail;
@@ -9,6 +11,7 @@ use ureq::http::Response;
 use ureq::{Agent, Body};
 
 use crate::outcome::Failure;
+use crate::output::note;
 use crate::words::printable;
 
 /// The times a frame goes out, when others take the numbers that it tries.
@@ -34,20 +37,79 @@ pub(crate) struct HubArgs {
         default_value = "main"
     )]
     pub(crate) session: String,
-    /// The token to show to the hub
-    #[arg(long, value_name = "TOKEN", env = "ACCP_TOKEN", hide_env_values = true)]
-    pub(crate) token: Option<String>,
+    /// The token to show to the hub. Other users see it in the list of processes: prefer --token-file
+    #[arg(long, value_name = "TOKEN", conflicts_with = "token_file")]
+    token: Option<String>,
+    /// The file whose first line is the token to show to the hub [default: the token in `ACCP_TOKEN`]
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+}
+
+/// The most bytes of a file with a token.
+const TOKEN: u64 = 64 << 10;
+
+impl HubArgs {
+    /// Returns the token to show to the hub, if there is one. Warns if others can read it.
+    pub(crate) fn token(&self) -> Result<Option<String>, Failure> {
+        let (token, from) = if let Some(token) = &self.token {
+            note(
+                "warning: other users of this machine see --token in the list of processes; use --token-file FILE or \
+                 ACCP_TOKEN",
+            );
+            (token.clone(), "--token".to_owned())
+        } else if let Some(file) = &self.token_file {
+            (in_file(file)?, file.display().to_string())
+        } else {
+            match std::env::var("ACCP_TOKEN") {
+                Ok(token) if !token.is_empty() => (token, "ACCP_TOKEN".to_owned()),
+                Ok(_) | Err(std::env::VarError::NotPresent) => return Ok(None),
+                Err(error) => return Err(Failure::Misuse(format!("ACCP_TOKEN: {error}"))),
+            }
+        };
+        let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+        if !is_token {
+            return Err(Failure::Input(format!(
+                "{from}: expected a token of visible ASCII characters, without spaces"
+            )));
+        }
+        Ok(Some(token))
+    }
+}
+
+/// Returns the first line of a file, and warns if others can read it.
+fn in_file(path: &Path) -> Result<String, Failure> {
+    let file = File::open(path).map_err(Failure::at(path))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = file
+            .metadata()
+            .map_err(Failure::at(path))?
+            .permissions()
+            .mode();
+        if mode & 0o044 != 0 {
+            let path = path.display();
+            note(format_args!(
+                "warning: other users of this machine can read {path}; run chmod 600 {path}"
+            ));
+        }
+    }
+    let mut line = String::new();
+    let mut file = BufReader::new(file.take(TOKEN));
+    file.read_line(&mut line).map_err(Failure::at(path))?;
+    Ok(line.trim_end().to_owned())
 }
 
 /// A hub, as a client of HTTP sees it.
 pub(crate) struct Hub<'a> {
     args: &'a HubArgs,
+    token: Option<String>,
     http: Agent,
     base: String,
 }
 
 impl<'a> Hub<'a> {
-    pub(crate) fn new(args: &'a HubArgs) -> Self {
+    pub(crate) fn new(args: &'a HubArgs) -> Result<Self, Failure> {
         let base = args.hub.trim_end_matches('/');
         // The same address serves WebSockets, so people may name it so.
         let base = match base.strip_prefix("ws") {
@@ -60,11 +122,12 @@ impl<'a> Hub<'a> {
             .http_status_as_error(false)
             .timeout_connect(Some(Duration::from_secs(20)))
             .build();
-        Self {
+        Ok(Self {
             args,
+            token: args.token()?,
             http: config.into(),
             base,
-        }
+        })
     }
 
     /// Sends a frame, under the number that the hub expects, and waits for the answer to it for so many
@@ -78,7 +141,7 @@ impl<'a> Hub<'a> {
                 .map_err(|error| Failure::Input(error.to_string()))?;
             let url = format!("{}/accp/v1/frames?session={}", self.base, self.args.session);
             let mut request = self.http.post(&url).content_type("application/accp");
-            if let Some(token) = &self.args.token {
+            if let Some(token) = &self.token {
                 request = request.header("authorization", format!("Bearer {token}"));
             }
             if let Some(wait) = wait {
@@ -114,7 +177,7 @@ impl<'a> Hub<'a> {
             self.base
         );
         let mut request = self.http.get(&url);
-        if let Some(token) = &self.args.token {
+        if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
         let mut answer = request.call().map_err(|error| self.unreachable(&error))?;
@@ -133,7 +196,7 @@ impl<'a> Hub<'a> {
         let session = &self.args.session;
         let url = format!("{}/accp/v1/sessions/{session}/erase", self.base);
         let mut request = self.http.post(&url).content_type("application/json");
-        if let Some(token) = &self.args.token {
+        if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
         let mut answer = request
@@ -212,7 +275,7 @@ fn refused(answer: &Response<Body>, said: &str) -> Failure {
     };
     let text = printable(&text).into_owned();
     match status.as_u16() {
-        401 => Failure::Misuse(format!("{text}; --token or ACCP_TOKEN gives one")),
+        401 => Failure::Misuse(format!("{text}; --token-file or ACCP_TOKEN gives one")),
         _ => Failure::Input(text),
     }
 }

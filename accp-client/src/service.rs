@@ -68,6 +68,7 @@ impl Agent {
     /// use accp_client::Hub;
     /// use accp_runtime::profiles::{ChatDone, ChatReq};
     /// use accp_store::MemoryStore;
+    /// use std::time::Duration;
     /// use tower::{ServiceBuilder, service_fn};
     ///
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
@@ -76,7 +77,7 @@ impl Agent {
     /// let cooks = service_fn(|asked: ChatReq<'static>| async move {
     ///     Ok::<_, std::io::Error>(ChatDone::new(asked.content.to_uppercase()))
     /// });
-    /// cook.serve_service(ServiceBuilder::new().concurrency_limit(4).service(cooks));
+    /// cook.serve_service(ServiceBuilder::new().timeout(Duration::from_secs(5)).service(cooks));
     /// let done: ChatDone = guest.ask(ChatReq::new("soup")).await?;
     /// assert_eq!(done.content, "SOUP");
     /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())

@@ -1,5 +1,5 @@
 //! The code of `#[derive(AccpFrame)]` for structs and enums at run time. The refusals are in
-//! `compile_fail.rs`.
+//! `accp-runtime/tests/compile_fail.rs`.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,13 +1,15 @@
 //! `accp agent`: an agent that is a command of the shell.
 
-use std::process::Stdio;
+mod group;
+mod program;
+
+use std::sync::Arc;
 
 use accp_client::{Agent, Cx};
 use accp_runtime::session::Outbound;
 use accp_runtime::{Frame, Message, Registry};
-use tokio::io::AsyncWriteExt as _;
-use tokio::process::Command;
 
+use self::program::{Program, ProgramArgs};
 use crate::hub::HubArgs;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::note;
@@ -19,7 +21,9 @@ use crate::words::twin;
 /// For each request the command runs once, with the frame on its stdin and in `ACCP_FRAME`. What it
 /// prints is the answer: a frame, or a text, which becomes a `done` of the same operation (`content` of a
 /// chat). If it prints nothing, the request counts as handled. If it fails, the answer is `fail:error`
-/// with the last line of its stderr.
+/// with its exit status. What it writes to stderr goes to the stderr of this command. When the request is
+/// cancelled, and when the agent ends, the command and all that it has started get SIGTERM, and later
+/// SIGKILL. It does not see `ACCP_TOKEN`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp agent cook -- echo 'Soup of the day: pumpkin'
@@ -31,6 +35,8 @@ pub(crate) struct Args {
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
     #[command(flatten)]
+    program: ProgramArgs,
+    #[command(flatten)]
     hub: HubArgs,
     #[command(flatten)]
     registry: RegistryArgs,
@@ -38,11 +44,11 @@ pub(crate) struct Args {
 
 /// Runs the command, until it is interrupted.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let registry = std::sync::Arc::new(args.registry.load()?);
+    let registry = Arc::new(args.registry.load()?);
     super::serve::runtime()?.block_on(async {
         let hub = &args.hub;
         let mut connect = Agent::connect(&hub.hub, &hub.session, &args.name);
-        if let Some(token) = &hub.token {
+        if let Some(token) = hub.token()? {
             connect = connect.token(token);
         }
         let agent = connect
@@ -52,14 +58,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "{} is in session {} at {}",
             args.name, hub.session, hub.hub
         ));
-        let (name, command) = (args.name.clone(), args.command.clone());
+        let program = Arc::new(Program::new(&args.command, &args.program));
+        let (name, runs) = (args.name.clone(), Arc::clone(&program));
         agent.serve_others(move |cx| {
-            let (name, command) = (name.clone(), command.clone());
-            let registry = std::sync::Arc::clone(&registry);
-            async move { answer(&name, &command, &registry, cx).await }
+            let (name, program) = (name.clone(), Arc::clone(&runs));
+            let registry = Arc::clone(&registry);
+            async move { answer(&name, &program, &registry, cx).await }
         });
         let mut log = agent.frames(u64::MAX);
-        tokio::select! {
+        let outcome = tokio::select! {
             ended = log.next() => {
                 let text = ended.err().map_or_else(
                     || agent_end(&agent),
@@ -68,7 +75,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 Err(Failure::Misuse(text))
             }
             () = super::serve::interrupted() => Ok(Verdict::Fine),
-        }
+        };
+        program.end().await;
+        outcome
     })
 }
 
@@ -80,7 +89,7 @@ type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 async fn answer(
     name: &str,
-    command: &[String],
+    program: &Program,
     registry: &Registry,
     cx: Cx,
 ) -> Result<(), AnyError> {
@@ -92,7 +101,9 @@ async fn answer(
     note(format_args!("{}", twin(&text, registry)));
     let operation = asked.operation.to_string();
     let is_chat = asked.schema.as_deref() == Some("CH") || operation == "chat";
-    let said = run_once(command, &text).await?;
+    let Some(said) = program.run(&text, cx.inbound().cancel_token()).await? else {
+        return Ok(());
+    };
     let said = said.trim_end();
     if said.is_empty() {
         return Ok(());
@@ -117,30 +128,4 @@ fn is_for(name: &str, asked: &Message<'_>) -> bool {
         .get("assignee")
         .map(accp_runtime::Value::to_json);
     assignee.is_none_or(|assignee| assignee.as_str().is_none_or(|assignee| assignee == name))
-}
-
-async fn run_once(command: &[String], frame: &str) -> Result<String, AnyError> {
-    let [program, arguments @ ..] = command else {
-        return Ok(String::new());
-    };
-    let mut child = Command::new(program)
-        .args(arguments)
-        .env("ACCP_FRAME", frame)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(|error| format!("{program}: {error}"))?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // A command that does not read its stdin is fine.
-        let _ = stdin.write_all(format!("{frame}\n").as_bytes()).await;
-    }
-    let ended = child.wait_with_output().await?;
-    if ended.status.success() {
-        return Ok(String::from_utf8(ended.stdout)?);
-    }
-    let errors = String::from_utf8_lossy(&ended.stderr);
-    let last = errors.trim_end().lines().last().unwrap_or_default();
-    Err(format!("{program} ended with {}: {last}", ended.status).into())
 }

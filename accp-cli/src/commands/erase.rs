@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         "from": wanted.from, "positions": positions.collect::<Vec<_>>(), "keys": wanted.keys,
         "lapse": wanted.lapses, "dry_run": args.data.dry_run,
     });
-    let said = Hub::new(&args.hub).erase(&body.to_string())?;
+    let said = Hub::new(&args.hub)?.erase(&body.to_string())?;
     let told = serde_json::from_str(&said);
     let told = told.map_err(|error| Failure::Input(format!("the hub answers no JSON: {error}")))?;
     args.data.tell(&told)

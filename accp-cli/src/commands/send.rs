@@ -46,7 +46,7 @@ pub(crate) struct AskArgs {
 
 /// Runs `accp send`.
 pub(crate) fn send(args: &SendArgs) -> Outcome {
-    match Hub::new(&args.hub).post(&args.frame, None)? {
+    match Hub::new(&args.hub)?.post(&args.frame, None)? {
         Some(answer) => Output::print(format!("{}\n", printable(&answer)).as_bytes())?,
         None => note("the hub says nothing: the frame has expired, or its chain was cancelled"),
     }
@@ -55,7 +55,7 @@ pub(crate) fn send(args: &SendArgs) -> Outcome {
 
 /// Runs `accp ask`.
 pub(crate) fn ask(args: &AskArgs) -> Outcome {
-    let Some(said) = Hub::new(&args.hub).post(&args.frame, Some(args.timeout))? else {
+    let Some(said) = Hub::new(&args.hub)?.post(&args.frame, Some(args.timeout))? else {
         note("the hub says nothing: the frame has expired, or its chain was cancelled");
         return Ok(Verdict::AtFault);
     };

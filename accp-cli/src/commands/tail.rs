@@ -28,7 +28,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    Hub::new(&args.hub).frames(args.after, !args.no_follow, |frame| {
+    Hub::new(&args.hub)?.frames(args.after, !args.no_follow, |frame| {
         let mut out = Output::stdout();
         if args.words {
             out.line(twin(frame, Registry::shared()))?;

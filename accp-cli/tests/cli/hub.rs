@@ -14,7 +14,13 @@ pub(super) struct Running {
 
 impl Running {
     fn start(args: &[&str], folder: &Path) -> Self {
-        Self::spawn(command().args(args).current_dir(folder))
+        Self::start_with(args, folder, &[])
+    }
+
+    /// Starts a process with these variables in its environment.
+    pub(super) fn start_with(args: &[&str], folder: &Path, variables: &[(&str, &str)]) -> Self {
+        let variables = variables.iter().copied();
+        Self::spawn(command().args(args).envs(variables).current_dir(folder))
     }
 
     /// Starts a command, whose stderr can be read.
@@ -81,7 +87,7 @@ impl Drop for Running {
     }
 }
 
-fn run(args: &[&str]) -> Run {
+pub(super) fn run(args: &[&str]) -> Run {
     super::accp(args, "")
 }
 
@@ -198,7 +204,7 @@ fn a_hub_with_tokens_tells_agents_apart() {
     let sent = run(&["send", "--hub", &url, frame]);
     assert_eq!(sent.code, Some(2));
     assert!(
-        sent.stderr.contains("--token or ACCP_TOKEN"),
+        sent.stderr.contains("--token-file or ACCP_TOKEN"),
         "{}",
         sent.stderr
     );

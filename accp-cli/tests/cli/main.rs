@@ -3,6 +3,8 @@
 
 mod aacp;
 mod aacp_fallback;
+#[cfg(unix)]
+mod agent;
 mod bench;
 mod check;
 mod collab;
@@ -11,6 +13,7 @@ mod context;
 mod context_drift;
 mod context_tools;
 mod convert;
+mod credentials;
 mod demo;
 mod encode_decode;
 mod erasure;
@@ -68,7 +71,13 @@ impl Run {
 /// Returns `accp` as a process, without colours and terminal.
 fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_accp"));
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+    for name in [
+        "NO_COLOR",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+        "COLUMNS",
+        "ACCP_TOKEN",
+    ] {
         command.env_remove(name);
     }
     command

@@ -37,6 +37,8 @@ const LISTS: &str = "accp-cli/src/commands/context";
 
 const BUDGETS: [Budget; 5] = [
     Budget {
+        // 340 more than before `accp agent` bounded what its command prints and ended all that it had started, and
+        // tokens came from files.
         of: "the command",
         counts: |file| {
             let apart = [PACKETS, FOLDERS, LISTS];
@@ -44,7 +46,7 @@ const BUDGETS: [Budget; 5] = [
             file.starts_with("accp-cli/src/") && !is_apart
         },
         goal: 8_700,
-        until_then: 9_680,
+        until_then: 10_020,
     },
     Budget {
         // 130 more than before it had a bridge and a profile, told each failure to programs too, and went on

@@ -50,29 +50,35 @@ pub(crate) fn top() -> PathBuf {
     tests.parent().unwrap_or(tests).to_owned()
 }
 
+/// Returns cargo's description of the workspace and of all its dependencies, with all features.
+///
+/// # Errors
+/// Returns cargo's own error.
+pub(crate) fn metadata() -> Result<Value, String> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args([
+            "metadata",
+            "--format-version=1",
+            "--all-features",
+            "--locked",
+        ])
+        .current_dir(top())
+        .output()
+        .map_err(|error| format!("cargo: {error}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
+}
+
 impl Workspace {
-    /// Asks cargo, without network access.
+    /// Asks cargo.
     ///
     /// # Errors
     /// Returns cargo's own error, or the name of a field that cargo's answer lacks.
     pub(crate) fn read() -> Result<Self, String> {
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let output = Command::new(cargo)
-            .args([
-                "metadata",
-                "--format-version=1",
-                "--all-features",
-                "--locked",
-            ])
-            .current_dir(top())
-            .output()
-            .map_err(|error| format!("cargo: {error}"))?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-        }
-        let metadata: Value =
-            serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
-        Self::parse(&metadata).ok_or_else(|| "cargo metadata lacks a field".into())
+        Self::parse(&metadata()?).ok_or_else(|| "cargo metadata lacks a field".into())
     }
 
     fn parse(metadata: &Value) -> Option<Self> {

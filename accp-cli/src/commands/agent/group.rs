@@ -1,0 +1,90 @@
+//! A process group: a command, and the processes that it has started.
+
+use std::io;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use tokio::process::{Child, Command};
+
+/// The time between two looks whether a group is gone.
+#[cfg(unix)]
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A command in a process group of its own. Dropped before its [`exit`](Self::exit), the group is killed.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) child: Child,
+    #[cfg(unix)]
+    id: Option<rustix::process::Pid>,
+}
+
+impl Group {
+    /// Starts a command as the first process of a new group.
+    pub(super) fn spawn(command: &mut Command) -> io::Result<Self> {
+        #[cfg(unix)]
+        command.process_group(0);
+        let child = command.kill_on_drop(true).spawn()?;
+        Ok(Self {
+            #[cfg(unix)]
+            id: child
+                .id()
+                .and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())),
+            child,
+        })
+    }
+
+    /// Waits until the command has ended by itself. What it has left behind in its group goes on.
+    pub(super) async fn exit(&mut self) -> io::Result<ExitStatus> {
+        let status = self.child.wait().await?;
+        #[cfg(unix)]
+        {
+            self.id = None;
+        }
+        Ok(status)
+    }
+
+    /// Ends the group: asks each process by SIGTERM, and kills those that are there after the grace time.
+    #[cfg(unix)]
+    pub(super) async fn end(mut self, grace: Duration) {
+        self.signal(rustix::process::Signal::TERM);
+        let gone = async {
+            // The group is there until its first process has been waited for.
+            let _ = self.child.wait().await;
+            while self.is_there() {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        // Whatever is left after the grace time is killed by the drop.
+        let _ = tokio::time::timeout(grace, gone).await;
+    }
+
+    /// Kills the command: there are no groups here.
+    #[cfg(not(unix))]
+    pub(super) async fn end(mut self, _grace: Duration) {
+        // A command that has ended already needs no end.
+        let _ = self.child.kill().await;
+    }
+
+    #[cfg(unix)]
+    fn is_there(&self) -> bool {
+        self.id
+            .is_some_and(|id| rustix::process::test_kill_process_group(id).is_ok())
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: rustix::process::Signal) {
+        if let Some(id) = self.id {
+            // A group that is gone already needs no signal.
+            let _ = rustix::process::kill_process_group(id, signal);
+        }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Group {
+    fn drop(&mut self) {
+        if self.is_there() {
+            self.signal(rustix::process::Signal::KILL);
+        }
+    }
+}

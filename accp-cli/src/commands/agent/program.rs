@@ -1,0 +1,195 @@
+//! The command that answers for an agent: a process group for each request.
+
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use accp_runtime::session::CancelToken;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::Command;
+use tokio::sync::RwLock;
+
+use super::group::Group;
+use crate::output::note;
+
+/// Variables of the environment that may hold a secret of ours: a token, and the password in the URL of a store.
+const SECRETS: [&str; 2] = ["ACCP_TOKEN", "ACCP_STORE"];
+
+/// The bytes at the end of stderr in which the last line is looked for.
+const LAST: usize = 1024;
+
+/// The options that say how the command runs.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct ProgramArgs {
+    /// The most bytes that the command may print for one request; one that prints more is ended
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
+    max_output: u64,
+    /// Answer with the last line of its stderr when the command fails: every agent of the session reads it
+    #[arg(long)]
+    send_stderr: bool,
+    /// The time between SIGTERM and SIGKILL when the command is ended
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    grace: u64,
+}
+
+/// What an agent runs for each request.
+pub(super) struct Program {
+    command: Vec<String>,
+    args: ProgramArgs,
+    /// Fires when the agent ends.
+    stop: CancelToken,
+    /// Each run reads it. The end of the agent writes it: that waits for all runs, and lets none begin.
+    runs: RwLock<()>,
+}
+
+/// A reason why a request gets the answer `fail:error`.
+type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+impl Program {
+    pub(super) fn new(command: &[String], args: &ProgramArgs) -> Self {
+        Self {
+            command: command.to_vec(),
+            args: args.clone(),
+            stop: CancelToken::new(),
+            runs: RwLock::new(()),
+        }
+    }
+
+    /// Runs the command for a frame. Returns what it prints, or `None` if the request was cancelled before its end.
+    ///
+    /// When the agent ends, this never returns: a request without an answer is there for the next agent of this name.
+    ///
+    /// # Errors
+    /// Returns an error for every agent of the session, if the command cannot be run, fails, or prints too much.
+    pub(super) async fn run(
+        &self,
+        frame: &str,
+        cancelled: &CancelToken,
+    ) -> Result<Option<String>, AnyError> {
+        let run = self.runs.read().await;
+        let mut group = self.start(frame)?;
+        let ended = tokio::select! {
+            ended = self.follow(&mut group, frame) => ended,
+            () = cancelled.cancelled() => {
+                group.end(self.grace()).await;
+                return Ok(None);
+            }
+            () = self.stop.cancelled() => {
+                group.end(self.grace()).await;
+                drop(run);
+                return std::future::pending().await;
+            }
+        };
+        match ended {
+            Ok(text) => Ok(Some(text)),
+            Err(error) => {
+                group.end(self.grace()).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends every run, and returns when all have ended.
+    pub(super) async fn end(&self) {
+        self.stop.cancel();
+        drop(self.runs.write().await);
+    }
+
+    fn grace(&self) -> Duration {
+        Duration::from_secs(self.args.grace)
+    }
+
+    fn start(&self, frame: &str) -> Result<Group, AnyError> {
+        let Some((program, arguments)) = self.command.split_first() else {
+            return Err("there is no command".into());
+        };
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .env("ACCP_FRAME", frame)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        for secret in SECRETS {
+            command.env_remove(secret);
+        }
+        if self.args.send_stderr {
+            command.stderr(Stdio::piped());
+        }
+        Group::spawn(&mut command).map_err(|error| {
+            // The operator reads which command it is, and not the session.
+            note(format_args!("error: {program}: {error}"));
+            format!("the command cannot be run: {error}").into()
+        })
+    }
+
+    /// Follows a command to its end, and returns what it prints if it succeeds.
+    async fn follow(&self, group: &mut Group, frame: &str) -> Result<String, AnyError> {
+        let child = &mut group.child;
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let write = async {
+            if let Some(mut stdin) = stdin {
+                // A command that does not read its stdin is fine.
+                let _ = stdin.write_all(format!("{frame}\n").as_bytes()).await;
+            }
+            Ok(())
+        };
+        let read = async {
+            match stdout {
+                Some(stdout) => self.read(stdout).await,
+                None => Ok(Vec::new()),
+            }
+        };
+        let tell = async {
+            match stderr {
+                Some(stderr) => Ok(relay(stderr).await?),
+                None => Ok(String::new()),
+            }
+        };
+        let ((), printed, last) = tokio::try_join!(write, read, tell)?;
+        let status = group.exit().await?;
+        if !status.success() {
+            return Err(failure(status, &last).into());
+        }
+        String::from_utf8(printed)
+            .map_err(|error| format!("what the command prints: {error}").into())
+    }
+
+    async fn read(&self, stdout: impl AsyncRead + Unpin) -> Result<Vec<u8>, AnyError> {
+        let most = self.args.max_output;
+        let mut printed = Vec::new();
+        let mut stdout = stdout.take(most.saturating_add(1));
+        stdout.read_to_end(&mut printed).await?;
+        if printed.len() as u64 > most {
+            note(format_args!(
+                "error: the command prints more than {most} bytes; --max-output allows more"
+            ));
+            return Err(format!("the command prints more than {most} bytes").into());
+        }
+        Ok(printed)
+    }
+}
+
+/// Says how a command has failed.
+fn failure(status: ExitStatus, last: &str) -> String {
+    let last = last.trim_end().lines().last().unwrap_or_default();
+    let colon = if last.is_empty() { "" } else { ": " };
+    format!("the command ended with {status}{colon}{last}")
+}
+
+/// Copies the stderr of a command to ours as it comes, and returns the end of it.
+async fn relay(mut stderr: impl AsyncRead + Unpin) -> io::Result<String> {
+    let mut ours = tokio::io::stderr();
+    let (mut piece, mut last) = ([0; LAST], Vec::new());
+    loop {
+        let count = stderr.read(&mut piece).await?;
+        let Some(piece) = piece.get(..count).filter(|piece| !piece.is_empty()) else {
+            return Ok(String::from_utf8_lossy(&last).into_owned());
+        };
+        // If stderr is closed, the command goes on.
+        let _ = ours.write_all(piece).await;
+        let _ = ours.flush().await;
+        last.extend_from_slice(piece);
+        last.drain(..last.len().saturating_sub(LAST));
+    }
+}

@@ -1,0 +1,197 @@
+//! `accp agent`: how it runs its command, and how it ends it.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use super::hub::{Running, run};
+
+const QUESTION: &str = "@guest>req:chat{content:Lunch?|schema:CH}";
+
+/// A hub in memory, and an agent that answers by a script of the shell.
+struct Kitchen {
+    _hub: Running,
+    url: String,
+    cook: Running,
+    folder: tempfile::TempDir,
+}
+
+impl Kitchen {
+    fn open(options: &[&str], script: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let made = Command::new("mkfifo")
+            .arg(folder.path().join("alive"))
+            .status();
+        assert!(made.unwrap().success());
+        let (hub, url) = Running::hub(&["--memory"], folder.path());
+        let cook = cook(&url, folder.path(), options, script);
+        Self {
+            _hub: hub,
+            url,
+            cook,
+            folder,
+        }
+    }
+
+    fn ask(&self) -> String {
+        let asked = run(&["ask", "--hub", &self.url, QUESTION]);
+        assert!(asked.stderr.is_empty(), "{}", asked.stderr);
+        asked.stdout
+    }
+
+    fn send(&self, frame: &str) {
+        let sent = run(&["send", "--hub", &self.url, frame]);
+        assert_eq!(sent.code, Some(0), "{}", sent.stderr);
+    }
+
+    fn alive(&self) -> Alive {
+        alive(self.folder.path())
+    }
+}
+
+/// Starts the agent, with a token in its environment.
+fn cook(url: &str, folder: &Path, options: &[&str], script: &str) -> Running {
+    let mut args = vec!["agent", "cook", "--hub", url];
+    args.extend(options);
+    args.extend(["--", "sh", "-c", script]);
+    let mut cook = Running::start_with(&args, folder, &[("ACCP_TOKEN", "s3cret")]);
+    let line = cook.line();
+    assert_eq!(line, format!("cook is in session main at {url}"));
+    cook
+}
+
+/// What the processes of a command write to `alive`, until the last of them has ended, or for a minute.
+struct Alive {
+    cat: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+/// Waits until the command runs, and returns what it goes on to say there.
+fn alive(folder: &Path) -> Alive {
+    let cat = Command::new("timeout")
+        .args(["60", "cat", "alive"])
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut cat = cat.unwrap();
+    let mut lines = BufReader::new(cat.stdout.take().unwrap());
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    let alive = Alive { cat, lines };
+    assert_eq!(line, "begun\n", "the command has not begun");
+    alive
+}
+
+impl Alive {
+    /// Returns what is written until nobody is left who could write.
+    fn rest(mut self) -> String {
+        let mut rest = String::new();
+        self.lines.read_to_string(&mut rest).unwrap();
+        let ended = self.cat.wait().unwrap();
+        assert!(ended.success(), "the command has not ended: {rest}");
+        rest
+    }
+}
+
+/// A command with a child that only SIGKILL ends. `survived` says that nobody has ended the child.
+const STUBBORN: &str = "
+    exec 3>alive
+    trap 'echo asked >&3; exit 1' TERM
+    (trap '' TERM; sleep 20; echo survived >&3) &
+    echo begun >&3
+    wait";
+
+#[test]
+fn a_command_that_prints_without_end_is_ended() {
+    let script =
+        "exec 3>alive; echo begun >&3; head -c 300000000 /dev/zero | tr '\\0' x; echo survived >&3";
+    let kitchen = Kitchen::open(&["--max-output", "65536"], script);
+    let said = std::thread::scope(|scope| {
+        let said = scope.spawn(|| kitchen.ask());
+        assert_eq!(kitchen.alive().rest(), "");
+        said.join().unwrap()
+    });
+    let fail = "@cook>fail:error{code:E9999|msg:the_command_prints_more_than_65536_bytes|";
+    assert!(said.starts_with(fail), "{said}");
+    let status = fs::read_to_string(format!("/proc/{}/status", kitchen.cook.id()));
+    if let Ok(status) = status {
+        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kibibytes = most.and_then(|most| most.split_whitespace().next()?.parse().ok());
+        assert!(kibibytes < Some(200_000_u64), "{kibibytes:?} KiB");
+    }
+}
+
+#[test]
+fn an_answer_of_just_the_limit_is_one() {
+    let kitchen = Kitchen::open(&["--max-output", "4"], "printf soup");
+    let said = kitchen.ask();
+    assert!(said.starts_with("@cook>done:chat{content:soup|"), "{said}");
+}
+
+#[test]
+fn a_command_does_not_see_the_token() {
+    let kitchen = Kitchen::open(&[], "echo \"${ACCP_TOKEN-none} is the token\"");
+    let said = kitchen.ask();
+    assert!(
+        said.starts_with("@cook>done:chat{content:none_is_the_token|"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_agent_that_ends_takes_its_command_along() {
+    let kitchen = Kitchen::open(&["--grace", "1"], STUBBORN);
+    kitchen.send(QUESTION);
+    let first = kitchen.alive();
+    let (url, folder) = (kitchen.url, kitchen.folder);
+    let (code, _) = kitchen.cook.stop();
+    assert_eq!(code, Some(0));
+    assert_eq!(first.rest(), "asked\n");
+    // The request has no answer, so the next agent of this name gets it.
+    let _cook = cook(&url, folder.path(), &[], "exec 3>alive; echo begun >&3");
+    assert_eq!(alive(folder.path()).rest(), "");
+}
+
+#[test]
+fn a_cancelled_request_ends_its_command() {
+    let kitchen = Kitchen::open(&["--grace", "0"], STUBBORN);
+    kitchen.send(&QUESTION.replace("schema:CH}", "schema:CH}[mid:abc101000001]"));
+    let alive = kitchen.alive();
+    kitchen.send("@guest>cancel:task{}[cid:abc101000001]");
+    assert!(!alive.rest().contains("survived"));
+}
+
+#[test]
+fn only_the_operator_reads_stderr() {
+    let script = "echo first >&2; echo 'db.example: no route' >&2; exit 3";
+    let mut kitchen = Kitchen::open(&[], script);
+    let said = kitchen.ask();
+    let fail = "@cook>fail:error{code:E9999|msg:the_command_ended_with_exit_status\\:_3|";
+    assert!(said.starts_with(fail), "{said}");
+    let told: Vec<_> = (0..3).map(|_| kitchen.cook.line()).collect();
+    assert_eq!(told[1..], ["first", "db.example: no route"], "{told:?}");
+
+    let mut kitchen = Kitchen::open(&["--send-stderr"], script);
+    let said = kitchen.ask();
+    assert!(
+        said.contains("exit_status\\:_3\\:_db.example\\:_no_route"),
+        "{said}"
+    );
+    let told: Vec<_> = (0..3).map(|_| kitchen.cook.line()).collect();
+    assert_eq!(told[1..], ["first", "db.example: no route"], "{told:?}");
+}
+
+#[test]
+fn a_command_that_cannot_run_is_named_to_the_operator_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let args = ["agent", "cook", "--hub", &url, "--", "/no/such/command"];
+    let mut cook = Running::start_with(&args, folder.path(), &[]);
+    assert!(cook.line().starts_with("cook is in session main"));
+    let asked = run(&["ask", "--hub", &url, QUESTION]);
+    assert!(asked.stdout.contains("fail:error"), "{}", asked.stdout);
+    assert!(!asked.stdout.contains("/no/"), "{}", asked.stdout);
+    let told: Vec<_> = (0..2).map(|_| cook.line()).collect();
+    assert!(told[1].contains("/no/such/command"), "{told:?}");
+}
