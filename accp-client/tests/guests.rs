@@ -342,7 +342,10 @@ async fn erasing_what_an_agent_has_said_erases_its_values() {
     let agent = |name| hub.agent(name).expect("an agent");
     let (dev, planner) = (agent("dev"), agent("planner"));
     dev.send(task("x".repeat(5000))).await.expect("it is sent");
-    planner.send(task("y".repeat(5000))).await.expect("it is sent");
+    planner
+        .send(task("y".repeat(5000)))
+        .await
+        .expect("it is sent");
     let wanted = Wanted {
         from: Some("dev".to_owned()),
         ..Wanted::default()

@@ -364,3 +364,49 @@ fn what_others_write_is_escaped_in_the_log() {
     assert!(!said.contains(is_odd), "{said:?}");
     assert!(said.lines().all(|line| !line.starts_with("FAKE")), "{said}");
 }
+
+/// Asks until `/readyz` has this status.
+fn until_ready_is(client: &Client, status: u16) -> String {
+    for _ in 0..100_000 {
+        let ready = client.get("/readyz");
+        if ready.status == status {
+            return ready.body;
+        }
+    }
+    panic!("/readyz does not answer {status}");
+}
+
+#[test]
+fn a_hub_that_cannot_keep_frames_is_not_ready_and_takes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let (hub, url) = Running::hub(&["hub.accp"], folder.path());
+    let client = Client::new(&url, None);
+    let plan = |mid: &str, seq| client.post_frame(&frame("@dev>req:plan{}", mid, seq, "sid:lunch"));
+    assert_eq!(plan("abc101000001", 1).status, 200);
+    until_ready_is(&client, 200);
+    // Somebody moves the file away, and back.
+    let [here, there] = ["hub.accp", "moved"].map(|name| folder.path().join(name));
+    fs::rename(&here, &there).unwrap();
+    let why = until_ready_is(&client, 503);
+    assert!(why.contains("a_store_that_can_be_written"), "{why}");
+    for refused in [
+        plan("abc101000002", 2),
+        client.initialize("/mcp/lunch/cook"),
+        client.a2a("/a2a/lunch/guest", "SendMessage", &message("m1", "hello")),
+        client.ask(
+            "PUT",
+            "/accp/v1/sessions/lunch/values/k101_1?agent=dev",
+            &[],
+            "x",
+        ),
+    ] {
+        assert_eq!(refused.status, 503, "{refused:?}");
+        assert_eq!(refused.header("retry-after"), Some("1"), "{refused:?}");
+    }
+    fs::rename(&there, &here).unwrap();
+    until_ready_is(&client, 200);
+    assert_eq!(plan("abc101000002", 2).status, 200);
+    let (_, said) = hub.stop();
+    assert_eq!(said.matches("the store is not able").count(), 1, "{said}");
+    assert!(said.contains("the store is able again"), "{said}");
+}

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use accp_hub::{Access, AnyOf, Config, Denied, Jwt, Tokens};
 use common::{Running, frame};
+use futures_util::StreamExt as _;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use signer::{Ed, Es, base64, hmac, join, now};
@@ -399,5 +400,62 @@ async fn a_key_that_is_taken_out_ends_its_tokens_and_sockets() {
         said.contains("E3003") || status == StatusCode::OK,
         "it has its key still: {said}"
     );
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_that_expires_ends_what_is_open() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ours = Es::new("ours");
+    let keys = written(folder.path(), &json!({"keys": [ours.public()]}));
+    let jwt = Jwt::read(keys).expect("keys");
+    let hub = Running::with_access(
+        Config::default(),
+        jwt.with_issuer(ISSUER).with_audience("accp"),
+    )
+    .await;
+    let post = async |token: &str, mid: &str, seq: u64| {
+        let plan = frame("@dev>req:plan{}", mid, seq, "sid:lunch");
+        let request = hub.http.post(hub.url("/accp/v1/frames")).bearer_auth(token);
+        let request = request.header("content-type", "application/accp");
+        let answer = request.body(plan).send().await.expect("an answer");
+        (answer.status(), answer.text().await.expect("text"))
+    };
+    // Of the 30 seconds by which clocks may differ, three are left.
+    let brief = ours.sign(&with("exp", json!(now() - 27)));
+    let (status, said) = post(&brief, "a00000000001", 1).await;
+    assert_eq!(status, StatusCode::OK, "{said}");
+    let mut socket = hub.socket_of("?session=lunch&agent=dev", &brief).await;
+    socket
+        .say("@dev>sync:registry{v:1|hash:abc123}[mid:a00000000007,seq:0]")
+        .await;
+    let url = hub.url("/accp/v1/sessions/lunch/frames?follow=true");
+    let followed = hub
+        .http
+        .get(url)
+        .bearer_auth(&brief)
+        .send()
+        .await
+        .expect("an answer");
+    assert_eq!(followed.status(), StatusCode::OK);
+    let (mut body, mut text) = (followed.bytes_stream(), String::new());
+    let broke = loop {
+        match body.next().await {
+            Some(Ok(piece)) => text += &String::from_utf8_lossy(&piece),
+            Some(Err(_)) => break true,
+            None => break false,
+        }
+    };
+    assert!(broke && text.contains("has_not_expired"), "{text}");
+    let mut last = String::new();
+    while let Some(said) = socket.hear().await {
+        last = said;
+    }
+    assert!(
+        last.starts_with("close 1008 E5001") && last.contains("exp"),
+        "{last}"
+    );
+    let (status, _) = post(&brief, "a00000000002", 2).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
     hub.stop().await;
 }
