@@ -250,7 +250,7 @@ async fn a_side_of_an_earlier_version_becomes_an_inbox() {
     dev.send(task("tea")).await.expect("it is sent");
     let frame = find_text(dev.frames(1), "@dev>req:schedule{asgn:dev|task:$cold.").await;
     let key = frame
-        .split("$")
+        .split('$')
         .nth(1)
         .and_then(|rest| rest.split('|').next());
     let value = dev
@@ -342,7 +342,10 @@ async fn erasing_what_an_agent_has_said_erases_its_values() {
     let agent = |name| hub.agent(name).expect("an agent");
     let (dev, planner) = (agent("dev"), agent("planner"));
     dev.send(task("x".repeat(5000))).await.expect("it is sent");
-    planner.send(task("y".repeat(5000))).await.expect("it is sent");
+    planner
+        .send(task("y".repeat(5000)))
+        .await
+        .expect("it is sent");
     let wanted = Wanted {
         from: Some("dev".to_owned()),
         ..Wanted::default()
