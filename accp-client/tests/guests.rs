@@ -250,7 +250,7 @@ async fn a_side_of_an_earlier_version_becomes_an_inbox() {
     dev.send(task("tea")).await.expect("it is sent");
     let frame = find_text(dev.frames(1), "@dev>req:schedule{asgn:dev|task:$cold.").await;
     let key = frame
-        .split("$")
+        .split('$')
         .nth(1)
         .and_then(|rest| rest.split('|').next());
     let value = dev

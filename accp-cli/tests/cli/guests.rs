@@ -31,7 +31,7 @@ impl Model {
         let answer = model.post(&call);
         assert_eq!(answer.status(), 200);
         let session = answer.headers()["mcp-session-id"].to_str().unwrap();
-        model.session = session.to_owned();
+        session.clone_into(&mut model.session);
         read(answer);
         let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         read(model.post(&told));
@@ -50,14 +50,14 @@ impl Model {
     }
 
     /// Calls a tool, and returns its result as JSON.
-    fn calls(&self, tool: &str, args: Json) -> Json {
+    fn calls(&self, tool: &str, args: &Json) -> Json {
         let params = json!({ "name": tool, "arguments": args });
         let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params });
         let said = read(self.post(&call));
         let answers = said.lines().filter_map(|line| line.strip_prefix("data:"));
         let mut answers = answers.filter_map(|data| serde_json::from_str::<Json>(data.trim()).ok());
         let answer = answers.find(|answer| answer["id"] == 2);
-        let result = answer.unwrap_or_else(|| panic!("{said}"))["result"].clone();
+        let result = answer.ok_or(&said).unwrap()["result"].clone();
         assert_ne!(result["isError"], true, "{tool}: {result}");
         result["structuredContent"].clone()
     }
@@ -65,14 +65,14 @@ impl Model {
     fn sends(&self, task: &str) {
         let params = json!({ "assignee": "dev", "task": task });
         let frame = json!({ "intent": "req", "operation": "schedule", "params": params });
-        self.calls("accp_send", frame);
+        self.calls("accp_send", &frame);
     }
 
     /// Waits until these tasks have come, in their order and each once, and returns the ids of the frames.
     fn gets(&self, tasks: &[&str]) -> Vec<String> {
         let mut frames: Vec<Json> = Vec::new();
         while frames.len() < tasks.len() {
-            let more = self.calls("accp_receive", json!({ "timeout": 30 }));
+            let more = self.calls("accp_receive", &json!({ "timeout": 30 }));
             let more = more["frames"].as_array().unwrap();
             assert!(!more.is_empty(), "only {frames:?}");
             frames.extend(more.iter().cloned());
@@ -91,7 +91,7 @@ impl Model {
     fn replies(&self, id: &str, task: &str) {
         let params = json!({ "task": task, "status": "complete" });
         let done = json!({ "id": id, "intent": "done", "operation": "schedule", "params": params });
-        self.calls("accp_reply", done);
+        self.calls("accp_reply", &done);
     }
 }
 
@@ -167,6 +167,9 @@ fn crowd(enters: impl Fn(&str, usize)) -> [Weight; 2] {
     })
 }
 
+/// Lets an agent with this number in at a hub.
+type Enters = fn(&str, usize);
+
 fn posts(url: &str, number: usize) {
     let frame =
         format!("@agent{number}>req:chat{{content:Lunch?|schema:CH}}[mid:{number:012x},seq:1]");
@@ -210,7 +213,7 @@ fn an_agent_costs_the_same_however_it_comes() {
     let posted = crowd(posts);
     assert!(posted[1].memory < 400 * 16 * KIB, "{posted:?}");
     assert!(posted[1].files < 400 * 16 * KIB, "{posted:?}");
-    let ways: [(&str, fn(&str, usize), u64); 3] = [
+    let ways: [(&str, Enters, u64); 3] = [
         ("MCP without a session", asks_for_tools, 8 * KIB),
         ("MCP", opens_a_model, 96 * KIB),
         ("A2A", sends_a_message, 16 * KIB),

@@ -121,9 +121,9 @@ impl Guest {
         }
         let registry = driver.session().options().registry.clone();
         let (member, offered) = (self.member, self.offered());
-        let (in_work, inbox) = (self.work.in_work.clone(), &mut self.inbox);
+        let (begun, inbox) = (self.work.begun.clone(), &mut self.inbox);
         self.work.mark_late(&registry, durable, |inbound, answers| {
-            let marked = marked(inbox, inbound.position(), offered, &in_work);
+            let marked = marked(inbox, inbound.position(), offered, &begun);
             let answer = answers.into_iter().next();
             let answer = answer.map(|answer| answer.answering(inbound)).transpose();
             let answer = answer.map_err(|error| InputError::Send(error.into()))?;
@@ -138,7 +138,7 @@ impl Guest {
 
     /// Marks a frame that somebody gets who asked. Returns false if the session keeps nothing now.
     fn mark(&mut self, driver: &mut Driver, at: u64) -> Result<bool, DriverError> {
-        let marked = marked(&self.inbox, at, self.offered(), &self.work.in_work);
+        let marked = marked(&self.inbox, at, self.offered(), &self.work.begun);
         let session = driver.session_mut()?;
         let text = marked.to_string();
         let is_kept = session.handled_as(self.member, &text, None, now()).is_ok();
@@ -237,7 +237,7 @@ impl Guest {
             return Ok(false);
         }
         let is_held = self.held.iter().any(|held| held.position() == at);
-        if is_held || self.inbox.contains(at) || self.work.in_work.contains(&at) {
+        if is_held || self.inbox.contains(at) || self.work.begun.contains(&at) {
             self.next = if hands { at + 1 } else { self.next };
             return Ok(false);
         }
@@ -324,9 +324,9 @@ impl Guest {
 
 /// Returns an inbox with one more position. Of the frames that no handler takes, the oldest go if there are too
 /// many gaps.
-fn marked(inbox: &Inbox, at: u64, offered: u64, in_work: &BTreeSet<u64>) -> Inbox {
+fn marked(inbox: &Inbox, at: u64, offered: u64, begun: &BTreeSet<u64>) -> Inbox {
     let mut marked = inbox.clone();
     marked.add(at);
-    marked.trim(|gap| *gap.end() < offered && in_work.range(gap).next().is_none());
+    marked.trim(|gap| *gap.end() < offered && begun.range(gap).next().is_none());
     marked
 }

@@ -158,12 +158,14 @@ impl Side {
 
     /// Ends the guests of a member for this reason.
     pub(super) fn end_guests_of(&mut self, member: MemberId, why: &str) {
-        let ended = self
-            .guests
-            .extract_if(.., |_, guest| guest.member == member);
-        for (number, mut guest) in ended.collect::<Vec<_>>() {
-            guest.work.end(|| Error::Ended(why.to_owned()));
-            self.ended.insert(number, why.to_owned());
+        let guests = self.guests.iter();
+        let numbers = guests.filter(|(_, guest)| guest.member == member);
+        let numbers: Vec<u64> = numbers.map(|(number, _)| *number).collect();
+        for number in numbers {
+            if let Some(mut guest) = self.guests.remove(&number) {
+                guest.work.end(|| Error::Ended(why.to_owned()));
+                self.ended.insert(number, why.to_owned());
+            }
         }
     }
 

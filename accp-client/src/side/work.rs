@@ -30,7 +30,7 @@ pub(super) struct Work {
     /// True once a handler was registered.
     pub(super) listens: bool,
     /// The positions of frames that handlers have.
-    pub(super) in_work: BTreeSet<u64>,
+    pub(super) begun: BTreeSet<u64>,
     pub(super) questions: Vec<Asked>,
     /// Frames that wait until the session takes them.
     pub(super) early: VecDeque<Command>,
@@ -53,7 +53,7 @@ impl Work {
             own,
             handlers: Handlers::new(),
             listens: false,
-            in_work: BTreeSet::new(),
+            begun: BTreeSet::new(),
             questions: Vec::new(),
             early: VecDeque::new(),
             late: VecDeque::new(),
@@ -72,7 +72,7 @@ impl Work {
 
     /// Returns how many more handlers may begin.
     pub(super) fn room(&self) -> usize {
-        HANDLERS.saturating_sub(self.in_work.len())
+        HANDLERS.saturating_sub(self.begun.len())
     }
 
     /// Returns when somebody gives up to wait.
@@ -147,7 +147,7 @@ impl Work {
                     let result = handling.await;
                     ticket.ends(result.unwrap_or_else(|_| Err(PANICKED.into())));
                 });
-                self.in_work.insert(whole.position());
+                self.begun.insert(whole.position());
                 return Taken::Started;
             }
             // The frame says that it has the type of the handler, and has not.
@@ -157,7 +157,7 @@ impl Work {
                 done: None,
             }),
         }
-        self.in_work.insert(whole.position());
+        self.begun.insert(whole.position());
         Taken::Refused
     }
 
@@ -210,7 +210,7 @@ impl Work {
                 handled => drop(input(handled)?),
             }
         }
-        self.in_work.remove(&inbound.position());
+        self.begun.remove(&inbound.position());
         match (refused, marked.done) {
             (None, Some(done)) => durable.push(done),
             (Some(error), Some(done)) => drop(done.send(Err(error))),
