@@ -134,6 +134,7 @@ impl Asker {
             asker: self.clone(),
             session: session.into(),
             agent: agent.map(Arc::from),
+            key: format!("{session}/{}", agent.unwrap_or_default()).into(),
         })
     }
 
@@ -218,6 +219,9 @@ pub(crate) struct Caller {
     asker: Asker,
     session: Arc<str>,
     agent: Option<Arc<str>>,
+    /// The name under which is counted what the caller sends. An agent of a session has one for all
+    /// protocols.
+    key: Arc<str>,
 }
 
 impl Caller {
@@ -251,24 +255,18 @@ impl Caller {
 
     /// Counts frames and bytes that the caller sends.
     pub(crate) fn takes(&self, frames: u32, bytes: usize) -> Result<(), Refused> {
-        let key = self.key();
+        let key = &*self.key;
         let app = &self.asker.app;
         let is_fine =
-            app.frames.allows(&key, f64::from(frames)) && app.bytes.allows(&key, bytes as f64);
+            app.frames.allows(key, f64::from(frames)) && app.bytes.allows(key, bytes as f64);
         is_fine.then_some(()).ok_or_else(Refused::too_many)
     }
 
     /// Counts a frame, and waits as long as the caller has sent too many.
     pub(crate) async fn waits(&self, bytes: usize) {
-        let key = self.key();
-        self.asker.app.frames.wait(&key, 1.0).await;
-        self.asker.app.bytes.wait(&key, bytes as f64).await;
-    }
-
-    /// An agent of a session has one count for all protocols.
-    fn key(&self) -> String {
-        let agent = self.agent.as_deref().unwrap_or_default();
-        format!("{}/{agent}", self.session)
+        let key = &*self.key;
+        self.asker.app.frames.wait(key, 1.0).await;
+        self.asker.app.bytes.wait(key, bytes as f64).await;
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn top() -> PathBuf {
 ///
 /// # Errors
 /// Returns cargo's own error.
-pub(crate) fn metadata() -> Result<Value, String> {
+fn metadata() -> Result<Value, String> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args([
