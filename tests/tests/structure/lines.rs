@@ -38,7 +38,7 @@ const LISTS: &str = "accp-cli/src/commands/context";
 const BUDGETS: [Budget; 5] = [
     Budget {
         // 340 more than before `accp agent` bounded what its command prints and ended all that it had started, and
-        // tokens came from files.
+        // tokens came from files, and 40 more than before the log escaped what others write.
         of: "the command",
         counts: |file| {
             let apart = [PACKETS, FOLDERS, LISTS];
@@ -46,7 +46,7 @@ const BUDGETS: [Budget; 5] = [
             file.starts_with("accp-cli/src/") && !is_apart
         },
         goal: 8_700,
-        until_then: 10_020,
+        until_then: 10_060,
     },
     Budget {
         // 130 more than before it had a bridge and a profile, told each failure to programs too, and went on
@@ -70,11 +70,11 @@ const BUDGETS: [Budget; 5] = [
         until_then: 0,
     },
     Budget {
-        // 480 more than before agents could live in the process of their host.
+        // 510 more than before agents could live in the process of their host, and who looks at a session wrote nothing.
         of: "sessions and their context",
         counts: is_of_sessions,
         goal: 10_000,
-        until_then: 20_860,
+        until_then: 20_890,
     },
 ];
 
