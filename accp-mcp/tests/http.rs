@@ -115,13 +115,19 @@ async fn a_client_without_sessions_keeps_what_it_has_open() {
 
 #[tokio::test]
 async fn requests_of_other_hosts_origins_and_paths_are_refused() {
-    let (at, _) = serve().await;
+    let (at, opened) = serve().await;
     let http = http();
-    let ask = |path: &str| {
+    let call = |path: &str, body: String| {
         http.post(format!("{at}{path}"))
             .header("accept", "application/json, text/event-stream")
             .header("content-type", "application/json")
-            .body(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)
+            .body(body)
+    };
+    let ask = |path: &str| {
+        call(
+            path,
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_owned(),
+        )
     };
     let host = ask("/lunch/dev")
         .header("host", "evil.example")
@@ -135,11 +141,42 @@ async fn requests_of_other_hosts_origins_and_paths_are_refused() {
         .await
         .unwrap();
     assert_eq!(origin.status(), 403);
-    for path in ["/dinner/dev", "/lunch/", "/lunch/no%20name"] {
+    for path in [
+        "",
+        "/",
+        "/lunch",
+        "/lunch/",
+        "/lunch/dev/more",
+        "/lunch/%ff",
+    ] {
         let unknown = ask(path).send().await.unwrap();
         assert_eq!(unknown.status(), 404, "{path}");
         let text = unknown.text().await.unwrap();
-        assert!(text.starts_with("expected a"), "{text}");
+        assert!(text.starts_with("expected "), "{text}");
+    }
+    // What is no call of a client that has begun opens no agent.
+    for path in ["/dinner/dev", "/lunch/no%20name", "/lunch/dev"] {
+        let early = ask(path).send().await.unwrap();
+        assert!(early.status().is_client_error(), "{path}: {early:?}");
+    }
+    assert_eq!(opened.load(Ordering::Relaxed), 0);
+    // A client that begins hears why there is no agent.
+    let begin = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "0" },
+        },
+    });
+    for (path, why) in [
+        ("/dinner/dev", "no such session"),
+        ("/lunch/no%20name", "no name"),
+    ] {
+        let refused = call(path, begin.to_string()).send().await.unwrap();
+        let text = refused.text().await.unwrap();
+        assert!(
+            text.contains("\"error\"") && text.contains(why),
+            "{path}: {text}"
+        );
     }
 }
 

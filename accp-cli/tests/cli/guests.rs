@@ -182,7 +182,7 @@ fn opens_a_model(url: &str, number: usize) {
     Model::opens(url, &format!("agent{number}"));
 }
 
-/// The agent opens, and its client has no session of MCP.
+/// The client has no session of MCP, so it is refused, and no agent opens.
 fn asks_for_tools(url: &str, number: usize) {
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
     let post = http().post(format!("{url}/mcp/main/agent{number}"));
@@ -213,8 +213,11 @@ fn an_agent_costs_the_same_however_it_comes() {
     let posted = crowd(posts);
     assert!(posted[1].memory < 400 * 16 * KIB, "{posted:?}");
     assert!(posted[1].files < 400 * 16 * KIB, "{posted:?}");
-    let ways: [(&str, Enters, u64); 3] = [
-        ("MCP without a session", asks_for_tools, 8 * KIB),
+    let refused = crowd(asks_for_tools);
+    assert_eq!(refused.map(|weight| weight.files), [0, 0], "{refused:?}");
+    let grows = refused[1].memory.saturating_sub(refused[0].memory);
+    assert!(grows < 200 * 4 * KIB, "{refused:?}");
+    let ways: [(&str, Enters, u64); 2] = [
         ("MCP", opens_a_model, 96 * KIB),
         ("A2A", sends_a_message, 16 * KIB),
     ];
