@@ -74,7 +74,7 @@ pub(crate) struct Side {
     /// The number of the last value that this side has put.
     pub last_put: u64,
     /// The epoch of this side, until it is committed with the first id.
-    epoch: Option<u32>,
+    pub epoch: Option<u32>,
     /// Positions of frames that wait to be handled.
     due: BTreeSet<u64>,
     /// Cancel tokens, by the chain of their frame and the chain of its cause.
@@ -113,12 +113,6 @@ impl Side {
         };
         side.batch.get().epoch = Some(side.mids.epoch()).filter(|new| *new > epoch);
         side
-    }
-
-    /// Commits the epoch of this side with its first id and not before, so that who only looks at a session
-    /// writes nothing.
-    pub(crate) fn hold_epoch(&mut self) {
-        self.epoch = self.batch.get().epoch.take();
     }
 
     /// Returns the number of this side.

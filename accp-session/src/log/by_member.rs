@@ -9,9 +9,15 @@ use crate::MemberId;
 /// A map by member that takes as little room as it needs. Most sessions have two or three members,
 /// and a tree makes room for eleven.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ByMember<T>(Vec<(MemberId, T)>);
+pub(crate) struct ByMember<T>(Box<[(MemberId, T)]>);
 
 impl<T> ByMember<T> {
+    fn change(&mut self, change: impl FnOnce(&mut Vec<(MemberId, T)>)) {
+        let mut all = std::mem::take(&mut self.0).into_vec();
+        change(&mut all);
+        self.0 = all.into_boxed_slice();
+    }
+
     fn find(&self, member: MemberId) -> Result<usize, usize> {
         self.0.binary_search_by_key(&member, |(member, _)| *member)
     }
@@ -27,8 +33,11 @@ impl<T> ByMember<T> {
 
     pub(crate) fn or_insert_with(&mut self, member: MemberId, new: impl FnOnce() -> T) -> &mut T {
         let index = self.find(member).unwrap_or_else(|index| {
-            self.0.reserve_exact(1);
-            self.0.insert(index, (member, new()));
+            let value = new();
+            self.change(|all| {
+                all.reserve_exact(1);
+                all.insert(index, (member, value));
+            });
             index
         });
         &mut self.0[index].1
@@ -37,10 +46,10 @@ impl<T> ByMember<T> {
     pub(crate) fn insert(&mut self, member: MemberId, value: T) {
         match self.find(member) {
             Ok(index) => self.0[index].1 = value,
-            Err(index) => {
-                self.0.reserve_exact(1);
-                self.0.insert(index, (member, value));
-            }
+            Err(index) => self.change(|all| {
+                all.reserve_exact(1);
+                all.insert(index, (member, value));
+            }),
         }
     }
 
@@ -50,7 +59,7 @@ impl<T> ByMember<T> {
 
     pub(crate) fn remove(&mut self, member: MemberId) {
         if let Ok(index) = self.find(member) {
-            self.0.remove(index);
+            self.change(|all| drop(all.remove(index)));
         }
     }
 
@@ -65,7 +74,7 @@ impl<T> ByMember<T> {
 
 impl<T> Default for ByMember<T> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self(Box::default())
     }
 }
 
@@ -80,6 +89,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for ByMember<T> {
         let map = BTreeMap::deserialize(deserializer)?;
         let mut all = Vec::with_capacity(map.len());
         all.extend(map);
-        Ok(Self(all))
+        Ok(Self(all.into_boxed_slice()))
     }
 }

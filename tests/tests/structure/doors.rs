@@ -2,8 +2,9 @@
 
 use super::workspace::{self, Sources};
 
-/// The only files of the hub that find out who asks.
-const GATE: [&str; 6] = [
+/// The only files of the hub that find out who asks, and the one that shows readers who has sent a frame.
+const GATE: [&str; 7] = [
+    "entry.rs",
     "gate.rs",
     "layers.rs",
     "access.rs",
