@@ -3,8 +3,9 @@
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use accp_runtime::session::Session;
+use accp_runtime::session::{ReadError, Session};
 use accp_runtime::{AgentId, Registry, Value};
 use accp_store::{Committer, Match, SideId};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -13,6 +14,9 @@ use tokio::sync::{oneshot, watch};
 use crate::command::Command;
 use crate::error::{Done, Error};
 use crate::frames::Log;
+
+/// The time for which a reader waits for the bytes of a value.
+const SUPPLY: Duration = Duration::from_secs(30);
 
 /// The number of the handles of a side itself. Each guest of a host has another one.
 pub(crate) const SIDE: u64 = 0;
@@ -117,7 +121,13 @@ impl Handle {
 
     pub(crate) async fn expand(&self, reference: &str) -> Result<Value<'static>, Error> {
         let key = reference.strip_prefix('$').unwrap_or(reference).to_owned();
-        self.call(|done| Command::Read { key, done }).await
+        let reads = self.call(|done| Command::Read {
+            key: key.clone(),
+            done,
+        });
+        // Somebody may have announced the value and never send it.
+        let read = tokio::time::timeout(SUPPLY, reads).await;
+        read.unwrap_or(Err(Error::Reference(key, ReadError::Unavailable)))
     }
 
     pub(crate) async fn search(&self, words: &str, limit: usize) -> Result<Vec<Match>, Error> {

@@ -105,6 +105,9 @@ pub struct Limits {
     /// Seconds in which a frame in a body has to be there as a whole: 30. A slower one is refused
     /// with 408. Between two frames of a stream there may be 300 seconds.
     pub body_seconds: u64,
+    /// Seconds in which a client has to take something of what it is sent: 30. The connection breaks
+    /// otherwise.
+    pub write_seconds: u64,
     /// Connections at a time: 20,000. Others wait to be accepted.
     pub connections: usize,
     /// Sessions in memory at a time: 20,000. The frame that would open another one is refused with 503.
@@ -182,6 +185,7 @@ impl Default for Limits {
             headers: 16 * 1024,
             header_seconds: 10,
             body_seconds: 30,
+            write_seconds: 30,
             connections: 20_000,
             sessions: 20_000,
             frames_per_second: 1_000,

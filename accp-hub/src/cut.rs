@@ -3,12 +3,17 @@
 
 use std::io;
 use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use axum::body::{Body, Bytes, HttpBody as _};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{Stream, StreamExt as _, stream};
+use hyper::body::{Frame, SizeHint};
 use serde_json::json;
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
 
 use crate::access::Denied;
 use crate::answer::{ACCP, Refused};
@@ -40,18 +45,26 @@ pub(crate) fn response(
     (kind, Body::from_stream(stopping(pieces))).into_response()
 }
 
-/// Lets a response stop when the right of the asker is over.
-pub(crate) fn at_the_end_of(asker: Asker, app: &Shared, response: Response) -> Response {
-    if response.body().size_hint().exact().is_some() {
-        return response;
-    }
+/// Lets a response stop when the right of the asker is over. The request counts as open until its answer has
+/// gone out, also where all of it is there.
+pub(crate) fn at_the_end_of(asker: Asker, app: &Shared, cut: &Cut, response: Response) -> Response {
     let (parts, body) = response.into_parts();
-    let kind = kind(&parts.headers);
-    let app = std::sync::Arc::clone(app);
-    let over: Over = Box::pin(asker.over());
-    let pieces = stream::unfold(
-        (body.into_data_stream(), over),
-        move |(mut body, mut over)| {
+    let body = if body.size_hint().exact().is_some() {
+        Body::new(Held {
+            body,
+            rest: Bytes::new(),
+            over: Some(Box::pin(asker.clone().over())),
+            watched: None,
+            asker,
+            cut: cut.clone(),
+        })
+    } else {
+        let kind = kind(&parts.headers);
+        let app = std::sync::Arc::clone(app);
+        let watched = Watched::start(asker.clone(), cut);
+        let over: Over = Box::pin(asker.over());
+        let state = (body.into_data_stream(), over, watched);
+        let pieces = stream::unfold(state, move |(mut body, mut over, watched)| {
             let app = std::sync::Arc::clone(&app);
             async move {
                 let piece = tokio::select! {
@@ -62,14 +75,104 @@ pub(crate) fn at_the_end_of(asker: Asker, app: &Shared, response: Response) -> R
                     }
                     piece = body.next() => piece?.map_err(|_| Bytes::new()),
                 };
-                Some((piece, (body, over)))
+                Some((piece, (body, over, watched)))
             }
-        },
-    );
-    Response::from_parts(parts, Body::from_stream(stopping(pieces)))
+        });
+        Body::from_stream(stopping(pieces))
+    };
+    Response::from_parts(parts, body)
 }
 
 type Over = Pin<Box<dyn Future<Output = Denied> + Send>>;
+
+/// The end of a connection, whatever its peer does.
+pub(crate) type Cut = std::sync::Arc<Notify>;
+
+/// Breaks the connection of a body whose right is over, if the peer takes nothing of it: then nobody asks
+/// the body for more. It ends with the body.
+struct Watched(AbortHandle);
+
+/// The time in which a peer can take why its answer stops.
+const GOODBYE: Duration = Duration::from_millis(700);
+
+impl Watched {
+    fn start(asker: Asker, cut: &Cut) -> Self {
+        let cut = Cut::clone(cut);
+        let watch = tokio::spawn(async move {
+            asker.over().await;
+            tokio::time::sleep(GOODBYE).await;
+            cut.notify_one();
+        });
+        Self(watch.abort_handle())
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// The bytes of a body of known length that go out at a time.
+const PIECE: usize = 64 * 1024;
+
+/// A body of known length. What is large goes out in pieces, so that the body lives until most of it has
+/// gone.
+struct Held {
+    body: Body,
+    rest: Bytes,
+    /// `None` once the right is over.
+    over: Option<Over>,
+    /// Set once the body is more than a piece.
+    watched: Option<Watched>,
+    asker: Asker,
+    cut: Cut,
+}
+
+impl HttpBody for Held {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let over = self.over.as_mut().map(|over| over.as_mut().poll(context));
+        if over.is_none_or(|over| over.is_ready()) {
+            self.over = None;
+            let error = io::Error::other("the answer was cut off");
+            return Poll::Ready(Some(Err(axum::Error::new(error))));
+        }
+        if self.rest.is_empty() {
+            let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+                Some(Ok(frame)) => frame,
+                other => return Poll::Ready(other),
+            };
+            match frame.into_data() {
+                Ok(data) => self.rest = data,
+                Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+            }
+        }
+        let length = self.rest.len().min(PIECE);
+        let piece = self.rest.split_to(length);
+        if !self.rest.is_empty() && self.watched.is_none() {
+            self.watched = Some(Watched::start(self.asker.clone(), &self.cut));
+        }
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let rest = self.rest.len() as u64;
+        match self.body.size_hint().exact() {
+            Some(body) => SizeHint::with_exact(rest + body),
+            None => SizeHint::default(),
+        }
+    }
+}
 
 /// Ends a body after an error, with the bytes that say why.
 fn stopping(

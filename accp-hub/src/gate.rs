@@ -40,6 +40,10 @@ pub(crate) struct Asker {
 
 impl Asker {
     pub(crate) async fn of(app: &Shared, headers: &HeaderMap) -> Result<Self, Refused> {
+        // A proxy may look at another one than the hub.
+        if headers.get_all(header::AUTHORIZATION).iter().count() > 1 {
+            return Err(Refused::invalid("one header `Authorization`"));
+        }
         let token = bearer(headers).map(Arc::from);
         let seen = *app.revision.borrow();
         let identity = app.access.identify(token.as_deref()).await?;
@@ -183,8 +187,11 @@ impl Asker {
         frame: &Frame<'_>,
         envelope: &Envelope<'_>,
     ) -> Result<Caller, Refused> {
-        let session = named.session.as_deref().or(envelope.session_id.as_deref());
-        let session = session.ok_or_else(|| {
+        let (by_url, by_frame) = (named.session.as_deref(), envelope.session_id.as_deref());
+        if by_url.is_some() && by_frame.is_some_and(|sid| by_url != Some(sid)) {
+            return Err(Refused::invalid("one session, in `?session=` and in `sid`"));
+        }
+        let session = by_url.or(by_frame).ok_or_else(|| {
             Refused::invalid("the session: `sid` in the metadata, or `?session=` in the URL")
         })?;
         let is_same = |agent: &String| *agent == frame.agent;
@@ -227,6 +234,13 @@ pub(crate) struct Caller {
 impl Caller {
     pub(crate) fn session(&self) -> &str {
         &self.session
+    }
+
+    /// Returns the caller without the room of its request among those that are open.
+    pub(crate) fn beyond_its_request(&self) -> Self {
+        let mut caller = self.clone();
+        caller.asker._open = None;
+        caller
     }
 
     /// Returns the agent as which the caller speaks.

@@ -1,5 +1,6 @@
 //! Tokens that somebody else has signed (JSON Web Tokens, RFC 7519).
 
+mod claims;
 mod keys;
 mod verify;
 
@@ -13,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::access::{Access, Denied, Identified, Identity};
 use crate::reread::{AccessFileError, Reread};
+use claims::Claims;
 use keys::Keys;
 
 /// Bytes of a token. A longer one is refused unread.
@@ -120,19 +122,19 @@ impl Jwt {
             validation.set_audience(&[audience]);
             validation.required_spec_claims.insert("aud".to_owned());
         }
-        let token = decode::<Map<String, Value>>(token, &key.key, &validation);
+        let token = decode::<Claims>(token, &key.key, &validation);
         let token = token.map_err(|error| {
             let why = denied(error.kind());
             tracing::debug!(%why, "a token is refused");
             why
         })?;
         // The library takes an array that has the issuer in it, too (RFC 7519, section 4.1.1: one string).
-        let issuer = token.claims.get("iss").and_then(Value::as_str);
+        let issuer = token.claims.0.get("iss").and_then(Value::as_str);
         if self.issuer.is_some() && issuer != self.issuer.as_deref() {
             return Err(denied(&ErrorKind::InvalidIssuer));
         }
-        let identity = self.identity(&token.claims)?;
-        let expires = token.claims.get("exp").and_then(Value::as_f64);
+        let identity = self.identity(&token.claims.0)?;
+        let expires = token.claims.0.get("exp").and_then(Value::as_f64);
         let ends = expires.and_then(|at| Duration::try_from_secs_f64(at).ok());
         let ends = ends
             .and_then(|at| UNIX_EPOCH.checked_add(at.saturating_add(Duration::from_secs(LEEWAY))));

@@ -20,6 +20,7 @@ use tokio::time::sleep;
 use crate::access::Denied;
 use crate::answer::Refused;
 use crate::app::{App, Shared};
+use crate::cut::Cut;
 use crate::gate::{Asker, Caller, Named};
 use crate::metrics::add;
 use crate::pieces::Pieces;
@@ -41,12 +42,13 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
         Err(denied) => return refused(denied),
     };
     request.extensions_mut().insert(asker.clone());
+    let connection = request.extensions().get::<Cut>().cloned();
     let response = tokio::select! {
         biased;
         denied = asker.clone().over() => return refused(denied.into()),
         response = next.run(request) => response,
     };
-    cut::at_the_end_of(asker, &app, response)
+    cut::at_the_end_of(asker, &app, &connection.unwrap_or_default(), response)
 }
 
 /// Lets callers into the session of the path, and hands requests on if another hub runs it.
@@ -173,7 +175,8 @@ async fn taken(
     *request.headers_mut() = parts.headers;
     let principal = Principal::new(caller.session(), caller.speaker()?);
     let mut extensions = Extensions::new();
-    extensions.insert(principal.metered(Arc::new(caller.clone())));
+    // A service may keep it for longer than the request.
+    extensions.insert(principal.metered(Arc::new(caller.beyond_its_request())));
     *request.extensions_mut() = extensions;
     Ok(request)
 }

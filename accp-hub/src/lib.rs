@@ -61,6 +61,7 @@ mod jwt;
 mod layers;
 mod listen;
 mod metrics;
+mod patient;
 mod peers;
 mod pieces;
 mod post;

@@ -30,8 +30,10 @@ use crate::answer::Refused;
 use crate::app::{App, Room, Shared, over};
 use crate::certificates;
 use crate::config::Config;
+use crate::cut::Cut;
 use crate::layers;
 use crate::metrics::{Metrics, Up};
+use crate::patient::Patient;
 use crate::peers::Forward;
 use crate::rates::{Open, Rate};
 use crate::routes;
@@ -83,6 +85,10 @@ impl accp_client::Agents for Agents {
 }
 
 fn denied(session: &str, refused: Refused) -> accp_client::Error {
+    if refused.status.is_server_error() || refused.again.is_some() {
+        // Not the caller is at fault, or not for long.
+        return accp_client::Error::Ended(format!("{session}: expected {}", refused.expected));
+    }
     accp_client::Error::Denied(session.to_owned(), refused.expected)
 }
 
@@ -269,6 +275,8 @@ impl Server {
                 }
             };
             let _ = stream.set_nodelay(true);
+            let patience = Duration::from_secs(app.config.limits.write_seconds.max(1));
+            let stream = Patient::new(stream, patience);
             let (http, routes, app) = (http.clone(), routes.clone(), Arc::clone(&app));
             let tls = tls.clone();
             tokio::spawn(async move {
@@ -371,8 +379,10 @@ async fn serve<S>(http: &http1::Builder, app: &App, routes: Router, stream: S, r
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let cut = Cut::default();
     let service = service_fn(|mut request: Request<Incoming>| {
         request.extensions_mut().insert(Arc::clone(&room));
+        request.extensions_mut().insert(Cut::clone(&cut));
         routes.clone().call(request)
     });
     let connection = http.serve_connection(TokioIo::new(stream), service);
@@ -380,6 +390,8 @@ where
     let mut ends = app.ends.clone();
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
+        // What the peer does not take would keep the connection open.
+        () = cut.notified() => return,
         () = over(&mut ends) => {
             connection.as_mut().graceful_shutdown();
             connection.await

@@ -109,8 +109,15 @@ impl Reading {
             return Ok(None);
         }
         let at = self.read.position();
+        let next = async {
+            match self.last {
+                // What stands at the end may be for no reader, and nobody waits for more.
+                Some(_) => self.read.next_ready().await,
+                None => self.read.next().await,
+            }
+        };
         let next = tokio::select! {
-            next = self.read.next() => next,
+            next = next => next,
             () = over(&mut self.ends) => return Ok(None),
         };
         let unreadable = |error: Error| {
@@ -118,7 +125,9 @@ impl Reading {
             Refused::unreadable(at)
         };
         let Some(entry) = next.map_err(unreadable)? else {
-            return Err(Refused::busy("a session that goes on"));
+            let is_read = self.last.is_some_and(|last| self.read.position() > last);
+            let busy = || Refused::busy("a session that goes on");
+            return is_read.then_some(None).ok_or_else(busy);
         };
         if self.last.is_some_and(|last| entry.position > last) {
             return Ok(None);

@@ -36,8 +36,9 @@ struct Held<T> {
     revision: u64,
 }
 
-/// What tells one version of a file from another.
-type Stamp = Option<(SystemTime, u64)>;
+/// What tells one version of a file from another: when it was written, its length, and which file it is. A
+/// copy may have the time and the length of another version.
+type Stamp = Option<(SystemTime, u64, [i64; 4])>;
 
 impl<T: 'static> Reread<T> {
     /// Reads a text. `parse` says what is wrong with it, and where.
@@ -120,9 +121,24 @@ impl<T> Held<T> {
 fn stamps(files: &[PathBuf]) -> Vec<Stamp> {
     let stamp = |file: &PathBuf| {
         let file = fs::metadata(file).ok()?;
-        Some((file.modified().ok()?, file.len()))
+        Some((file.modified().ok()?, file.len(), which(&file)))
     };
     files.iter().map(stamp).collect()
+}
+
+/// Says which file this is, and when anything of it has changed.
+fn which(file: &fs::Metadata) -> [i64; 4] {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let (device, inode) = (file.dev().cast_signed(), file.ino().cast_signed());
+        [device, inode, file.ctime(), file.ctime_nsec()]
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file; // its time and length have to do
+        [0; 4]
+    }
 }
 
 impl<T> fmt::Debug for Reread<T> {
@@ -161,6 +177,31 @@ mod tests {
         assert_eq!(*read.get(), 22);
         fs::write(&file, "4444").unwrap();
         assert_eq!(*read.get(), 4444);
+    }
+
+    #[test]
+    fn a_file_of_the_same_length_and_time_is_another_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, copy] = ["number", "copy"].map(|name| folder.path().join(name));
+        fs::write(&file, "1").unwrap();
+        let read = Reread::text(&file, number).unwrap();
+        let read = Reread {
+            every: Duration::ZERO,
+            ..read
+        };
+        assert_eq!(*read.get(), 1);
+        let revision = read.revision();
+        fs::write(&copy, "2").unwrap();
+        let time = fs::metadata(&file).unwrap().modified().unwrap();
+        fs::File::options()
+            .write(true)
+            .open(&copy)
+            .unwrap()
+            .set_modified(time)
+            .unwrap();
+        fs::rename(&copy, &file).unwrap();
+        assert_eq!(*read.get(), 2);
+        assert_eq!(read.revision(), revision + 1);
     }
 
     #[test]

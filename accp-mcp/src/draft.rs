@@ -1,7 +1,7 @@
 //! Frames as a model writes them: the text of a frame, or its parts as JSON.
 
 use accp_runtime::session::Outbound;
-use accp_runtime::{AgentId, Frame, Intent, Message, Registry};
+use accp_runtime::{AgentId, Frame, Intent, Limits, Message, Registry};
 use serde_json::{Map as Object, Value as Json, json};
 
 use crate::fault::Fault;
@@ -91,8 +91,14 @@ impl Draft {
         let none = Json::Object(Object::new());
         let params = args.get("params").filter(|params| !params.is_null());
         let params = params.unwrap_or(&none);
-        if !params.is_object() {
+        let Some(count) = params.as_object().map(Object::len) else {
             return Err(Fault::argument("`params` is not an object"));
+        };
+        // A frame takes no more, and to build it first would take long.
+        let most = Limits::default().params as usize;
+        if count > most {
+            let what = format!("`params` has {count} keys, and a frame has {most} at most");
+            return Err(Fault::argument(what));
         }
         let known = schema_of(registry, intent, operation);
         let schema = text(args, "schema")?;

@@ -91,6 +91,7 @@ impl HubFile {
 fn take(path: &Path, holder: &str) -> Result<File, StoreError> {
     // Two ways to one file have one lock.
     let target = files::target(path).map_err(unreachable)?;
+    check_links(&target)?;
     let name = beside(&target, END);
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
@@ -117,6 +118,25 @@ fn take(path: &Path, holder: &str) -> Result<File, StoreError> {
     write(&lock, holder).map_err(unreachable)?;
     warn(&target);
     Ok(lock)
+}
+
+/// Refuses a store with a second name: a hub under each name would have a lock and a log of its own.
+fn check_links(store: &Path) -> Result<(), StoreError> {
+    #[cfg(unix)]
+    let links = {
+        use std::os::unix::fs::MetadataExt as _;
+        std::fs::metadata(store).map_or(1, |file| file.nlink())
+    };
+    #[cfg(not(unix))]
+    let links = 1;
+    if links > 1 {
+        let text = format!(
+            "the file has {links} names (hard links), and a hub under each would spoil it: remove the others, \
+             or copy the file"
+        );
+        return Err(StoreError::new(StoreErrorKind::Busy, text));
+    }
+    Ok(())
 }
 
 fn beside(path: &Path, end: &str) -> PathBuf {

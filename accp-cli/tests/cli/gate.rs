@@ -410,3 +410,46 @@ fn a_hub_that_cannot_keep_frames_is_not_ready_and_takes_none() {
     assert_eq!(said.matches("the store is not able").count(), 1, "{said}");
     assert!(said.contains("the store is able again"), "{said}");
 }
+
+#[test]
+fn a_log_whose_last_entry_is_for_no_reader_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let client = Client::new(&url, None);
+    let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
+    assert_eq!(client.post_frame(&plan).status, 200);
+    let refused = frame("@dev>sync:grant{}", "abc101000002", 2, "sid:lunch");
+    assert_eq!(client.post_frame(&refused).status, 400);
+    for (query, frames) in [("", 1), ("?after=2", 1), ("?after=900", 0), ("?limit=1", 0)] {
+        let read = client.get(&format!("/accp/v1/sessions/lunch/frames{query}"));
+        assert!(read.is_whole, "{query}: {read:?}");
+        assert_eq!(
+            read.body.matches("goal:x").count(),
+            frames,
+            "{query}: {read:?}"
+        );
+    }
+}
+
+#[test]
+fn two_headers_or_two_sessions_say_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tokens(folder.path(), &[("any", "dev", "*")]);
+    let (_hub, url) = Running::hub(&["--tokens", "tokens.toml"], folder.path());
+    let client = Client::new(&url, Some("any"));
+    let doubled = client.ask(
+        "GET",
+        "/accp/v1/sessions",
+        &[("authorization", "Bearer any")],
+        "",
+    );
+    assert_eq!(doubled.status, 400, "{doubled:?}");
+    let kind = [("content-type", "application/accp")];
+    let plan = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
+    let both = client.ask("POST", "/accp/v1/frames?session=dinner", &kind, &plan);
+    assert!(
+        both.status == 400 && both.body.contains("one_session"),
+        "{both:?}"
+    );
+    assert_eq!(client.get("/accp/v1/sessions").body, "[]");
+}

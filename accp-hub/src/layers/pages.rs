@@ -64,6 +64,9 @@ fn is_host_fine(app: &App, headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(header::HOST) else {
         return true;
     };
+    if headers.get_all(header::HOST).iter().count() > 1 {
+        return false;
+    }
     host.to_str().is_ok_and(|host| {
         let name = |origin: &String| {
             origin

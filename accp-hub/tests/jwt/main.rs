@@ -197,7 +197,16 @@ async fn claims_that_do_not_let_the_caller_in_say_why() {
     }
     // What is not an object of claims, or says one of them twice.
     let deep = "[".repeat(5_000);
-    for text in ["[]", "7", "", "{\"exp\":9999999999,\"exp\":1}", &deep] {
+    let twice = r#"{"iss":"https://login.example.com","aud":"accp","exp":9999999999,"sub":"dev",
+        "accp_sessions":[],"accp_sessions":["*"]}"#;
+    for text in [
+        "[]",
+        "7",
+        "",
+        "{\"exp\":9999999999,\"exp\":1}",
+        twice,
+        &deep,
+    ] {
         let token = ours.sign_text(text);
         let denied = jwt.identify(Some(&token)).await.expect_err("denied");
         assert!(

@@ -59,6 +59,8 @@ impl LogArgs {
         let foreign = level.min(Level::WARN);
         let shown = Targets::new()
             .with_default(foreign)
+            // It says what callers have written, at this level too.
+            .with_target("rmcp", level.min(Level::ERROR))
             .with_target("accp", level);
         let lines = fmt::layer::<Registry>().with_writer(std::io::stderr);
         let lines = match self.log {

@@ -257,3 +257,63 @@ fn agents_of_a_session_are_counted_for_all_protocols() {
     let state = client.get("/accp/v1/sessions/lunch/state");
     assert_eq!(state.body.matches("\"number\"").count(), 4, "{state:?}");
 }
+
+/// Puts a value of so many bytes under the first key of an agent. Returns the path of the value.
+fn put(client: &Client, length: usize) -> String {
+    let value = format!("\"{}", "x".repeat(length - 1));
+    let digest = accp_registry::Hash::of(value.as_bytes());
+    let put = format!("@dev>sync:put{{keys:[[k101_1,{digest},{length}]]}}");
+    let announced = client.post_frame(&frame(&put, "abc101000001", 1, "sid:lunch"));
+    assert_eq!(announced.status, 200, "{announced:?}");
+    let path = "/accp/v1/sessions/lunch/values/k101_1?agent=dev";
+    assert_eq!(client.ask("PUT", path, &[], &value).status, 201);
+    "/accp/v1/sessions/lunch/values/cold.k101_1".to_owned()
+}
+
+#[test]
+fn an_answer_counts_as_open_until_it_has_gone_out() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tokens(folder.path(), &[DEV, COOK]);
+    fs::write(folder.path().join("hub.toml"), "[limits]\nrequests = 3\n").unwrap();
+    let args = ["--config", "hub.toml", "--tokens", "tokens.toml"];
+    let (_hub, url) = Running::hub(&args, folder.path());
+    let dev = Client::new(&url, Some(DEV.0));
+    let value = put(&dev, 7 << 20);
+    // Nobody reads these, so they do not go out.
+    let unread: Vec<_> = (0..3)
+        .map(|_| {
+            let mut answer = dev.open("GET", &value, &[], b"");
+            answer.until("200 OK");
+            answer
+        })
+        .collect();
+    let refused = dev.get(&value);
+    assert_eq!(refused.status, 429, "{}", refused.head);
+    // A token that is withdrawn ends them, too.
+    write_tokens(folder.path(), &[COOK]);
+    for answer in unread {
+        let ended = answer.finish();
+        assert!(
+            !ended.is_whole,
+            "{} bytes: {}",
+            ended.body.len(),
+            ended.head
+        );
+    }
+}
+
+#[test]
+fn a_model_that_rests_takes_none_of_the_open_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let any = [("secret", "dev", "*")];
+    write_tokens(folder.path(), &any);
+    fs::write(folder.path().join("hub.toml"), "[limits]\nrequests = 2\n").unwrap();
+    let args = ["--config", "hub.toml", "--tokens", "tokens.toml"];
+    let (_hub, url) = Running::hub(&args, folder.path());
+    let client = Client::new(&url, Some("secret"));
+    for number in 0..6 {
+        let begun = client.initialize(&format!("/mcp/s{number}/dev"));
+        assert_eq!(begun.status, 200, "{number}: {begun:?}");
+    }
+    assert_eq!(client.get("/accp/v1/sessions").status, 200);
+}
