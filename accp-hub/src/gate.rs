@@ -49,12 +49,11 @@ impl Asker {
         let identity = app.access.identify(token.as_deref()).await?;
         let digest = |token: &Arc<str>| crate::Tokens::digest(token);
         let key: String = token.as_ref().map(digest).unwrap_or_default();
-        let open = match app.access.is_open() {
-            true => None,
-            false => {
-                let opened = app.requests.take(&key);
-                Some(Arc::new(opened.ok_or_else(Refused::too_many_requests)?))
-            }
+        let open = if app.access.is_open() {
+            None
+        } else {
+            let opened = app.requests.take(&key);
+            Some(Arc::new(opened.ok_or_else(Refused::too_many_requests)?))
         };
         Ok(Self {
             app: Arc::clone(app),
@@ -238,9 +237,14 @@ impl Caller {
 
     /// Returns the caller without the room of its request among those that are open.
     pub(crate) fn beyond_its_request(&self) -> Self {
-        let mut caller = self.clone();
-        caller.asker._open = None;
-        caller
+        let asker = Asker {
+            _open: None,
+            ..self.asker.clone()
+        };
+        Self {
+            asker,
+            ..self.clone()
+        }
     }
 
     /// Returns the agent as which the caller speaks.

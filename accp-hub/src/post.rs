@@ -83,13 +83,13 @@ async fn take(
     let posted = send(app, &hub, &caller, frame).await?;
     let response = match (posted, wait, after) {
         (Posted::Accepted { mid, answer }, Some(wait), Some(after)) => {
-            let asked = Asked {
+            let question = Asked {
                 chain: chain.unwrap_or_else(|| mid.clone()),
                 mid,
                 until: Instant::now() + Duration::from_secs(wait),
             };
             let log = hub.frames(after);
-            let mut response = asked.answer(app, &caller, log, answer).await?;
+            let mut response = question.answer(app, &caller, log, answer).await?;
             if let Ok(applied) = HeaderValue::from_str(&format!("wait={wait}")) {
                 response.headers_mut().insert("preference-applied", applied);
             }

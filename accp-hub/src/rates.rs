@@ -10,7 +10,7 @@ const CALLERS: usize = 100_000;
 /// A bucket for each caller: `most` at once, and then as much a second as the rate.
 #[derive(Debug)]
 pub(crate) struct Rate {
-    rate: f64,
+    a_second: f64,
     most: f64,
     buckets: Mutex<HashMap<String, Bucket>>,
 }
@@ -24,10 +24,10 @@ struct Bucket {
 impl Rate {
     /// Allows so much a second on the average, and `seconds` of that at once.
     pub(crate) fn new(a_second: f64, seconds: f64) -> Self {
-        let rate = a_second.max(f64::MIN_POSITIVE);
+        let a_second = a_second.max(f64::MIN_POSITIVE);
         Self {
-            rate,
-            most: (rate * seconds).max(1.0),
+            a_second,
+            most: (a_second * seconds).max(1.0),
             buckets: Mutex::default(),
         }
     }
@@ -68,7 +68,7 @@ impl Rate {
             bucket.left -= amount;
             return Duration::ZERO;
         }
-        let wait = Duration::from_secs_f64(((amount - bucket.left) / self.rate).min(3600.0));
+        let wait = Duration::from_secs_f64(((amount - bucket.left) / self.a_second).min(3600.0));
         if waits {
             bucket.left -= amount;
         }
@@ -79,7 +79,7 @@ impl Rate {
 impl Bucket {
     fn left_at(&self, now: Instant, rate: &Rate) -> f64 {
         let since = now.duration_since(self.at).as_secs_f64();
-        rate.most.min(self.left + since * rate.rate)
+        rate.most.min(self.left + since * rate.a_second)
     }
 }
 

@@ -3,6 +3,7 @@
 mod client;
 mod limits;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -42,7 +43,7 @@ fn content(file: &Path) -> String {
     for summary in store.list().unwrap() {
         let stored = store.load(&summary.side).unwrap();
         let entries = store.entries(&summary.side, 1, usize::MAX).unwrap();
-        all += &format!("{summary:?}\n{stored:?}\n{entries:?}\n");
+        writeln!(all, "{summary:?}\n{stored:?}\n{entries:?}").unwrap();
     }
     all
 }
@@ -367,13 +368,9 @@ fn what_others_write_is_escaped_in_the_log() {
 
 /// Asks until `/readyz` has this status.
 fn until_ready_is(client: &Client, status: u16) -> String {
-    for _ in 0..100_000 {
-        let ready = client.get("/readyz");
-        if ready.status == status {
-            return ready.body;
-        }
-    }
-    panic!("/readyz does not answer {status}");
+    let mut asked = (0..100_000).map(|_| client.get("/readyz"));
+    let ready = asked.find(|ready| ready.status == status);
+    ready.expect("/readyz says so in time").body
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use accp_runtime::session::{
-    Inbound, MemberId, Mid, Outbound, Rules, Scope, SendError, Session, StateError, Time,
+    CancelToken, Inbound, MemberId, Mid, Outbound, Rules, Scope, SendError, Session, StateError,
+    Time,
 };
 use accp_runtime::{AgentId, Decimal, ErrorCode, Intent, Message, Value};
 use accp_session::{EntryKind, Output};
@@ -378,7 +379,7 @@ proptest! {
                 }
                 let mid = asked.mid().unwrap();
                 let answers = frames.iter().filter(|frame| {
-                    let inbound = Inbound::new(frame.position, frame.sender, frame.text.clone(), Default::default());
+                    let inbound = Inbound::new(frame.position, frame.sender, frame.text.clone(), CancelToken::default());
                     frame.sender == guest && inbound.answers(&mid, &mid).is_some()
                 });
                 let expected = usize::from(handled.contains(&asked.position()));

@@ -1,6 +1,7 @@
 //! A client of HTTP that sees each byte: it can leave a request open, and it knows whether an answer has
 //! come to its end.
 
+use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -60,14 +61,14 @@ impl Client {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {}\r\n", self.host);
         if let Some(token) = &self.token {
-            head += &format!("authorization: Bearer {token}\r\n");
+            write!(head, "authorization: Bearer {token}\r\n").unwrap();
         }
         let given = |name: &str| headers.iter().any(|(key, _)| *key == name);
         for (name, value) in headers {
-            head += &format!("{name}: {value}\r\n");
+            write!(head, "{name}: {value}\r\n").unwrap();
         }
         if !body.is_empty() && !given("content-length") && !given("transfer-encoding") {
-            head += &format!("content-length: {}\r\n", body.len());
+            write!(head, "content-length: {}\r\n", body.len()).unwrap();
         }
         stream.write_all(format!("{head}\r\n").as_bytes()).unwrap();
         stream.write_all(body).unwrap();
