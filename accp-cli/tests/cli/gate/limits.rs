@@ -281,6 +281,8 @@ fn an_answer_counts_as_open_until_it_has_gone_out() {
     assert_eq!(refused.status, 429, "{}", refused.head);
     // A token that is withdrawn ends them, too.
     write_tokens(folder.path(), &[COOK]);
+    let is_over = || dev.get(&value).status == 401;
+    assert!((0..100_000).any(|_| is_over()), "the token stays good");
     for answer in unread {
         let ended = answer.finish();
         assert!(
