@@ -99,8 +99,9 @@ impl Watched {
     fn start(asker: Asker, cut: &Cut) -> Self {
         let cut = Cut::clone(cut);
         let watch = tokio::spawn(async move {
-            asker.over().await;
+            asker.clone().over().await;
             tokio::time::sleep(GOODBYE).await;
+            asker.counts_a_cut();
             cut.notify_one();
         });
         Self(watch.abort_handle())
@@ -140,6 +141,7 @@ impl HttpBody for Held {
         let over = self.over.as_mut().map(|over| over.as_mut().poll(context));
         if over.is_none_or(|over| over.is_ready()) {
             self.over = None;
+            self.asker.counts_a_cut();
             let error = io::Error::other("the answer was cut off");
             return Poll::Ready(Some(Err(axum::Error::new(error))));
         }

@@ -20,6 +20,7 @@ use tokio::time::sleep;
 use crate::access::{Denied, Identity};
 use crate::answer::Refused;
 use crate::app::Shared;
+use crate::metrics::add;
 use crate::rates::Opened;
 use crate::spans;
 
@@ -113,6 +114,11 @@ impl Asker {
     fn has_expired(&self) -> bool {
         let ends = self.identity.ends();
         ends.is_some_and(|until| until <= SystemTime::now())
+    }
+
+    /// Counts an answer that stopped before its end.
+    pub(crate) fn counts_a_cut(&self) {
+        add(&self.app.metrics.cut);
     }
 
     /// Returns the agent that the asker is, unless it may be any.

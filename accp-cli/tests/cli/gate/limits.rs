@@ -281,8 +281,13 @@ fn an_answer_counts_as_open_until_it_has_gone_out() {
     assert_eq!(refused.status, 429, "{}", refused.head);
     // A token that is withdrawn ends them, too.
     write_tokens(folder.path(), &[COOK]);
-    let is_over = || dev.get(&value).status == 401;
-    assert!((0..100_000).any(|_| is_over()), "the token stays good");
+    let cook = Client::new(&url, Some(COOK.0));
+    let is_over = || {
+        cook.get("/metrics")
+            .body
+            .contains("accp_cut_answers_total 3")
+    };
+    assert!((0..100_000).any(|_| is_over()), "the answers stay open");
     for answer in unread {
         let ended = answer.finish();
         assert!(
