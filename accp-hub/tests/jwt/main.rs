@@ -430,8 +430,8 @@ async fn a_token_that_expires_ends_what_is_open() {
         let answer = request.body(plan).send().await.expect("an answer");
         (answer.status(), answer.text().await.expect("text"))
     };
-    // Of the 30 seconds by which clocks may differ, three are left.
-    let brief = ours.sign(&with("exp", json!(now() - 27)));
+    // Of the 30 seconds by which clocks may differ, six are left.
+    let brief = ours.sign(&with("exp", json!(now() - 24)));
     let (status, said) = post(&brief, "a00000000001", 1).await;
     assert_eq!(status, StatusCode::OK, "{said}");
     let mut socket = hub.socket_of("?session=lunch&agent=dev", &brief).await;

@@ -13,7 +13,7 @@ fn one_rate_holds_for_all_protocols() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(
         folder.path().join("hub.toml"),
-        "[limits]\nframes_per_second = 5\n",
+        "[limits]\nframes_per_second = 1\n",
     )
     .unwrap();
     let (_hub, url) = Running::hub(&["--config", "hub.toml"], folder.path());
@@ -34,7 +34,7 @@ fn one_rate_holds_for_all_protocols() {
         }
     }
     assert!(
-        many > 60 && fine > 4,
+        many > 40 && fine > 0,
         "{fine} came through, {many} were too many"
     );
     // Another agent has a rate of its own, and so has the same name in another session.
@@ -83,13 +83,13 @@ fn bytes_are_counted_for_all_protocols() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(
         folder.path().join("hub.toml"),
-        "[limits]\nbytes_per_second = 20000\n",
+        "[limits]\nbytes_per_second = 1000\n",
     )
     .unwrap();
     let (_hub, url) = Running::hub(&["--config", "hub.toml"], folder.path());
     let client = Client::new(&url, None);
     let long = "x".repeat(9_000);
-    let statuses: Vec<_> = (0..12)
+    let statuses: Vec<_> = (0..60)
         .map(|number| {
             let plan = format!("@dev>req:plan{{goal:{long}}}");
             let answer = match number % 3 {
@@ -100,14 +100,10 @@ fn bytes_are_counted_for_all_protocols() {
             answer.status
         })
         .collect();
-    assert!(
-        statuses[..2].iter().all(|status| *status != 429),
-        "{statuses:?}"
-    );
-    assert!(
-        statuses.iter().filter(|status| **status == 429).count() > 4,
-        "{statuses:?}"
-    );
+    // What is more than all that is allowed at once comes through, and takes all of it.
+    assert_ne!(statuses[0], 429, "{statuses:?}");
+    let many = statuses.iter().filter(|status| **status == 429);
+    assert!(many.count() > 10, "{statuses:?}");
 }
 
 #[test]
