@@ -1,6 +1,7 @@
 //! Floods of HTTP: bodies, headers, connections.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::each;
@@ -36,17 +37,17 @@ async fn count<F>(
 where
     F: Future<Output = Result<bool, String>> + Send + 'static,
 {
-    static TOLD: AtomicU64 = AtomicU64::new(0);
-    TOLD.store(0, Ordering::Relaxed);
+    let told = Arc::new(AtomicU64::new(0));
+    let counts = Arc::clone(&told);
     each(times, at_once, move |at| {
-        let one = each_of(at);
+        let (one, counts) = (each_of(at), Arc::clone(&counts));
         async move {
-            TOLD.fetch_add(u64::from(one.await?), Ordering::Relaxed);
+            counts.fetch_add(u64::from(one.await?), Ordering::Relaxed);
             Ok(())
         }
     })
     .await?;
-    Ok(TOLD.load(Ordering::Relaxed))
+    Ok(told.load(Ordering::Relaxed))
 }
 
 /// Bodies that say that they have a gigabyte, and send 8 MiB of it.
