@@ -2,8 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use accp_store::{SqliteStore, Store as _};
@@ -11,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::calm::Calm;
-use crate::{Args, floods, memory, ready, start, total};
+use crate::{ANSWERS, Args, floods, memory, ready, start, total};
 
 /// What one turn of each flood has of the whole, in hundredths.
 const TURN: u64 = 2;
@@ -37,17 +35,16 @@ pub(crate) async fn run(args: &Args, seconds: u64) -> Result<String, String> {
         pair.goes_on(200).await?;
         pair.times();
     }
-    let ends = Arc::new(AtomicBool::new(false));
     let mut flooding = JoinSet::new();
     for flood in floods() {
-        let ends = Arc::clone(&ends);
         let times = (flood.times * TURN / 100).max(10);
         flooding.spawn(async move {
-            while !ends.load(Ordering::Relaxed) {
+            loop {
                 let flooded = (flood.run)(address, times).await;
-                flooded.map_err(|why| format!("{}: {why}", flood.name))?;
+                if let Err(why) = flooded {
+                    return Err::<(), _>(format!("{}: {why}", flood.name));
+                }
             }
-            Ok::<(), String>(())
         });
     }
     let mut most = [0; 2];
@@ -56,13 +53,17 @@ pub(crate) async fn run(args: &Args, seconds: u64) -> Result<String, String> {
         let half = usize::from(second * 2 >= seconds);
         most[half] = most[half].max(memory::resident(hub.id())?);
     }
-    ends.store(true, Ordering::Relaxed);
-    while let Some(flooded) = flooding.join_next().await {
-        flooded.map_err(|error| error.to_string())??;
-    }
-    ready(address).await?;
     let answers = total(&pairs)?;
     let mut times: Vec<Duration> = pairs.iter().flat_map(Calm::times).collect();
+    // A flood that has ended before has failed. The others stop where they are.
+    while let Some(flooded) = flooding.try_join_next() {
+        flooded.map_err(|error| error.to_string())??;
+    }
+    flooding.shutdown().await;
+    for pair in &mut pairs {
+        pair.goes_on(ANSWERS).await?;
+    }
+    ready(address).await?;
     times.sort_unstable();
     let slow = times[times.len() * 99 / 100];
     drop(pairs);
