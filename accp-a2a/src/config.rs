@@ -1,9 +1,8 @@
 //! The settings of a router.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
-use accp_client::Principal;
+use accp_client::{Principal, address_part};
 
 /// The settings of a [`router`](crate::router).
 #[derive(Debug, Clone)]
@@ -36,20 +35,7 @@ impl Config {
 
     /// Returns the URL of an agent.
     pub(crate) fn of(&self, who: &Principal) -> String {
-        let (session, agent) = (encode(who.session()), encode(who.agent()));
+        let (session, agent) = (address_part(who.session()), address_part(who.agent()));
         format!("{}/{session}/{agent}", self.url)
     }
-}
-
-/// Writes a name as a part of an address.
-fn encode(name: &str) -> String {
-    let mut text = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}"); // a String takes everything
-        }
-    }
-    text
 }

@@ -11,7 +11,7 @@ use accp_runtime::Registry;
 use crate::agent::Agent;
 use crate::error::Error;
 
-pub use trust::TrustPath;
+pub use trust::{TrustPath, address_part};
 
 /// An agent of a session, for whom somebody was let in to speak.
 ///

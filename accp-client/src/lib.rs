@@ -52,7 +52,7 @@ mod wire;
 
 pub use accp_session::Supplied;
 pub use agent::Agent;
-pub use agents::{Agents, Meter, Principal, TrustPath};
+pub use agents::{Agents, Meter, Principal, TrustPath, address_part};
 pub use ask::Ask;
 pub use connect::{Connect, REPLACED};
 pub use context::Cx;

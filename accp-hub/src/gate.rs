@@ -268,7 +268,7 @@ impl Caller {
         let app = &self.asker.app;
         app.check_able()?;
         app.sessions
-            .get(&self.session, is_plain, &self.asker.key)
+            .get(&self.session, is_plain, Some(&*self.asker.key))
             .await
     }
 

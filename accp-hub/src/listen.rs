@@ -64,7 +64,9 @@ impl accp_client::Agents for Agents {
     /// Opens a session, and lets an agent in. An agent that was opened before under this name ends.
     async fn agent(&self, who: &Principal) -> Result<Agent, accp_client::Error> {
         let sessions = &self.app.sessions;
-        let hub = sessions.get(who.session(), false, who.counted_as()).await;
+        let hub = sessions
+            .get(who.session(), false, Some(who.counted_as()))
+            .await;
         let hub = hub.map_err(|refused| denied(who.session(), refused))?;
         let agent = hub.agent(who.agent())?;
         // An agent that is not let in says why.

@@ -24,9 +24,6 @@ use crate::rates::Rate;
 use kept::Kept;
 use leases::Leases;
 
-/// Who only looks, and begins no session.
-const NOBODY: &str = "nobody";
-
 /// The sessions of a hub, on a store that they share.
 pub struct Sessions {
     store: Kept,
@@ -117,13 +114,13 @@ impl Sessions {
     }
 
     /// Returns a session, which is opened or begun if it has to be. `is_plain` says that who begins it
-    /// knows the draft alone, and `by` who that is. Refuses with [`Refused::there`] a session that another
-    /// hub runs.
+    /// knows the draft alone, and `by` who that is: nobody begins a session by looking. Refuses with
+    /// [`Refused::there`] a session that another hub runs.
     pub(crate) async fn get(
         &self,
         session: &str,
         is_plain: bool,
-        by: &str,
+        by: Option<&str>,
     ) -> Result<Hub, Refused> {
         if self.is_open(session) == Some(false) {
             // The process was halted for so long that another hub may have the session by now.
@@ -144,7 +141,7 @@ impl Sessions {
         if self.is_open(session).is_none() && !self.is_stored(session).await? {
             return Err(Refused::unknown_session());
         }
-        self.get(session, false, NOBODY).await
+        self.get(session, false, None).await
     }
 
     /// Returns the registry of a session, or the one that it would begin with.
@@ -152,7 +149,7 @@ impl Sessions {
         if !self.has_begun(session).await? {
             return Ok(Arc::clone(&self.options.registry));
         }
-        let hub = self.get(session, false, NOBODY).await?;
+        let hub = self.get(session, false, None).await?;
         let registry = hub.registry().await;
         registry.map_err(|error| Refused::client(&error))
     }
@@ -297,11 +294,10 @@ impl Sessions {
         }
     }
 
-    async fn begin(&self, session: &str, is_plain: bool, by: &str) -> Result<Hub, Refused> {
+    async fn begin(&self, session: &str, is_plain: bool, by: Option<&str>) -> Result<Hub, Refused> {
         if !self.is_stored(session).await? {
-            if !self.creates || by == NOBODY {
-                return Err(Refused::unknown_session());
-            }
+            let by = by.filter(|_| self.creates);
+            let by = by.ok_or_else(Refused::unknown_session)?;
             if !self.begins.allows(by, 1.0) {
                 return Err(Refused::too_many_sessions());
             }

@@ -1,7 +1,6 @@
 //! The session as resources of MCP.
 
-use std::fmt::Write as _;
-
+use accp_client::address_part;
 use accp_runtime::context::Digest;
 use accp_runtime::session::{Reference, Session};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
@@ -32,7 +31,7 @@ impl From<accp_client::Error> for Missing {
 }
 
 fn base(session: &str) -> String {
-    format!("accp://session/{}", encode(session))
+    format!("accp://session/{}", address_part(session))
 }
 
 /// Returns whether a client may watch this resource: it has one address, and changes.
@@ -146,17 +145,4 @@ async fn frame(desk: &Desk, position: u64) -> Result<Option<String>, accp_client
     let next = desk.agent.frames(position).next().await?;
     let entry = next.filter(|entry| entry.position == position);
     Ok(entry.map(|entry| entry.text.to_string()))
-}
-
-/// Writes the name of a session as a part of an address.
-fn encode(name: &str) -> String {
-    let mut text = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-    }
-    text
 }

@@ -1,8 +1,10 @@
 //! A gate that believes the path.
 
+use std::fmt;
 use std::task::{Context, Poll};
 
 use http::{Request, Uri};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use tower_service::Service;
 
 use super::Principal;
@@ -66,7 +68,7 @@ where
 /// Reads the principal at the beginning of a path. Returns it with the rest of the address.
 fn read(uri: &Uri) -> Option<(Principal, Uri)> {
     let mut parts = uri.path().strip_prefix('/')?.splitn(3, '/');
-    let (session, agent) = (decode(parts.next()?)?, decode(parts.next()?)?);
+    let (session, agent) = (name(parts.next()?)?, name(parts.next()?)?);
     if session.is_empty() || agent.is_empty() {
         return None;
     }
@@ -76,23 +78,29 @@ fn read(uri: &Uri) -> Option<(Principal, Uri)> {
     Some((Principal::new(session, agent), rest.parse().ok()?))
 }
 
-/// Reads a part of a path.
-fn decode(part: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let digits = [rest.next()?, rest.next()?];
-        let digits = digits.map(|digit| char::from(digit).to_digit(16));
-        let [Some(high), Some(low)] = digits else {
-            return None;
-        };
-        bytes.push(u8::try_from(16 * high + low).ok()?);
-    }
-    String::from_utf8(bytes).ok()
+/// Reads a name from a part of a path.
+fn name(part: &str) -> Option<String> {
+    let name = percent_decode_str(part).decode_utf8();
+    name.map(Into::into).ok()
+}
+
+/// Letters, digits and what else a name in an address is written with as it is (RFC 3986, section 2.3).
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// Writes a name as one part of the path of an address, as [`TrustPath`] and the hub read it.
+///
+/// ```
+/// use accp_client::address_part;
+///
+/// assert_eq!(address_part("lunch.1").to_string(), "lunch.1");
+/// assert_eq!(address_part("soup/rye bread").to_string(), "soup%2Frye%20bread");
+/// ```
+pub fn address_part(name: &str) -> impl fmt::Display + '_ {
+    utf8_percent_encode(name, UNRESERVED)
 }
 
 #[cfg(test)]
@@ -111,15 +119,13 @@ mod tests {
         assert_eq!(told("/lunch/dev/"), dev("/"));
         assert_eq!(told("/lunch/dev/eves/eve?x=1"), dev("/eves/eve?x=1"));
         assert_eq!(told("/lun%63h/de%76"), dev("/"));
-        for path in [
-            "/",
-            "/lunch",
-            "/lunch/",
-            "//dev",
-            "/lunch/%+1",
-            "/lunch/%f",
-            "/%ff/dev",
-        ] {
+        let [session, agent] = ["soup/\u{e4}", "a%2F?b"];
+        let path = format!("/{}/{}", address_part(session), address_part(agent));
+        assert_eq!(
+            told(&path),
+            Some((session.into(), agent.into(), "/".into()))
+        );
+        for path in ["/", "/lunch", "/lunch/", "//dev", "/%ff/dev"] {
             assert_eq!(told(path), None, "{path}");
         }
     }
