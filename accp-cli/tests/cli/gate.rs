@@ -340,30 +340,27 @@ fn pages_of_other_sites_get_nothing() {
 fn what_others_write_is_escaped_in_the_log() {
     let folder = tempfile::tempdir().unwrap();
     write_tokens(folder.path(), &[("any", "dev", "*")]);
-    let log = [
-        "--tokens",
-        "tokens.toml",
-        "--log",
-        "text",
-        "--log-level",
-        "debug",
-    ];
-    let (hub, url) = Running::hub(&log, folder.path());
-    let client = Client::new(&url, Some("any"));
-    for path in [
-        "/mcp/a%0aFAKE%20line/dev%1b%5b31m",
-        "/a2a/a%0aFAKE%20line/dev%1b%5b31m",
-        "/accp/v1/sessions/a%0aFAKE%20line%1b%5b31m/frames",
-        "/accp/v1/ws?session=a%0aFAKE%20line&agent=%1b%5b31m",
-    ] {
-        client.get(path);
-        client.initialize(path);
+    let log = ["--log", "text", "--log-level", "debug"];
+    for (tokens, token) in [(&["--tokens", "tokens.toml"][..], Some("any")), (&[], None)] {
+        let (hub, url) = Running::hub(&[&log, tokens].concat(), folder.path());
+        let client = Client::new(&url, token);
+        for path in [
+            "/mcp/a%0aFAKE%20line/dev%1b%5b31m",
+            "/mcp/lunch/dev%0aFAKE%20line%1b%5b31m",
+            "/mcp/lunch/dev/a%0aFAKE%20line%1b%5b31m",
+            "/a2a/a%0aFAKE%20line/dev%1b%5b31m",
+            "/accp/v1/sessions/a%0aFAKE%20line%1b%5b31m/frames",
+            "/accp/v1/ws?session=a%0aFAKE%20line&agent=%1b%5b31m",
+        ] {
+            client.get(path);
+            client.initialize(path);
+        }
+        client.post_frame("@dev>req:a\u{1b}[31m{}[mid:abc101000001,seq:1,sid:lunch]");
+        let (_, said) = hub.stop();
+        let is_odd = |c: char| c.is_control() && c != '\n';
+        assert!(!said.contains(is_odd), "{said:?}");
+        assert!(said.lines().all(|line| !line.starts_with("FAKE")), "{said}");
     }
-    client.post_frame("@dev>req:a\u{1b}[31m{}[mid:abc101000001,seq:1,sid:lunch]");
-    let (_, said) = hub.stop();
-    let is_odd = |c: char| c.is_control() && c != '\n';
-    assert!(!said.contains(is_odd), "{said:?}");
-    assert!(said.lines().all(|line| !line.starts_with("FAKE")), "{said}");
 }
 
 /// Asks until `/readyz` has this status.
