@@ -4,6 +4,7 @@ mod trust;
 
 use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use accp_runtime::Registry;
@@ -18,6 +19,10 @@ pub use trust::{TrustPath, address_part};
 /// The gate of a server makes it once it has checked who asks, and puts it into the extensions of the
 /// request. A service reads nothing else for who asks: no path, no header, no id of a session. A server
 /// that lets everybody be anybody makes it from the path: [`TrustPath`].
+///
+/// The request counts as open as long as its principal lives. So work that goes on when its client has gone keeps
+/// the principal until its end, and ends when the right is [over](Self::over); what serves many requests keeps
+/// the principal [beyond its request](Self::beyond_its_request).
 ///
 /// ```
 /// use accp_client::Principal;
@@ -40,6 +45,17 @@ pub trait Meter: Send + Sync {
     /// Returns the name under which is counted what the principal begins: sessions, say. A caller who may
     /// be many agents has one name.
     fn name(&self) -> &str;
+
+    /// Returns once the right of the principal is over, with the reason. By default it never is.
+    fn over(&self) -> Pin<Box<dyn Future<Output = String> + Send>> {
+        Box::pin(std::future::pending())
+    }
+
+    /// Returns the same without what it holds for one request, such as a place among those that are open.
+    /// `None`, the default: it holds nothing.
+    fn beyond_its_request(&self) -> Option<Arc<dyn Meter>> {
+        None
+    }
 }
 
 impl Principal {
@@ -82,6 +98,25 @@ impl Principal {
     pub fn takes(&self, frames: u32) -> bool {
         let meter = self.meter.as_ref().filter(|_| frames > 0);
         meter.is_none_or(|meter| meter.takes(frames))
+    }
+
+    /// Returns once the right of the principal is over, with the reason.
+    pub async fn over(&self) -> String {
+        match &self.meter {
+            Some(meter) => meter.over().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Returns the principal for what outlives the request. The request does not count as open by it.
+    #[must_use]
+    pub fn beyond_its_request(&self) -> Self {
+        let meter = self.meter.as_ref();
+        let meter = meter.map(|meter| meter.beyond_its_request().unwrap_or(Arc::clone(meter)));
+        Self {
+            meter,
+            ..self.clone()
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 //! A request becomes an [`Asker`] by its token, and a [`Caller`] by the session and the agent that it names: in
 //! its path, in its query, or in the frame that it brings. A caller holds for as long as its right does.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -241,18 +243,6 @@ impl Caller {
         &self.session
     }
 
-    /// Returns the caller without the room of its request among those that are open.
-    pub(crate) fn beyond_its_request(&self) -> Self {
-        let asker = Asker {
-            _open: None,
-            ..self.asker.clone()
-        };
-        Self {
-            asker,
-            ..self.clone()
-        }
-    }
-
     /// Returns the agent as which the caller speaks.
     pub(crate) fn speaker(&self) -> Result<&str, Refused> {
         let agent = self.agent.as_deref();
@@ -301,6 +291,22 @@ impl Meter for Caller {
 
     fn name(&self) -> &str {
         &self.asker.key
+    }
+
+    fn over(&self) -> Pin<Box<dyn Future<Output = String> + Send>> {
+        let over = self.asker.clone().over();
+        Box::pin(async move { over.await.to_string() })
+    }
+
+    fn beyond_its_request(&self) -> Option<Arc<dyn Meter>> {
+        let asker = Asker {
+            _open: None,
+            ..self.asker.clone()
+        };
+        Some(Arc::new(Self {
+            asker,
+            ..self.clone()
+        }))
     }
 }
 

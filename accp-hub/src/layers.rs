@@ -175,8 +175,7 @@ async fn taken(
     *request.headers_mut() = parts.headers;
     let principal = Principal::new(caller.session(), caller.speaker()?);
     let mut extensions = Extensions::new();
-    // A service may keep it for longer than the request.
-    extensions.insert(principal.metered(Arc::new(caller.beyond_its_request())));
+    extensions.insert(principal.metered(Arc::new(caller.clone())));
     *request.extensions_mut() = extensions;
     Ok(request)
 }

@@ -110,7 +110,7 @@ impl<A: Agents> Desks<A> {
     }
 
     fn make(&self, who: &Principal) -> Place {
-        let (agents, who) = (Arc::clone(&self.agents), who.clone());
+        let (agents, who) = (Arc::clone(&self.agents), who.beyond_its_request());
         let seat = Arc::new(Seat::new(who.session().to_owned(), move || {
             let (agents, who) = (Arc::clone(&agents), who.clone());
             Box::pin(async move { agents.agent(&who).await })
