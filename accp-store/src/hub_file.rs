@@ -79,10 +79,11 @@ impl HubFile {
         if let Some(place) = self.place.get() {
             place.check().map_err(gone)?;
         }
-        let store = SqliteStore::open(&self.path)?;
+        let mut store = SqliteStore::open(&self.path)?;
         if let Some(now) = store.place() {
             let first = self.place.get_or_init(|| now.clone());
             first.check().map_err(gone)?;
+            store.is_at(first);
         }
         Ok(store)
     }
@@ -93,6 +94,13 @@ fn take(path: &Path, holder: &str) -> Result<File, StoreError> {
     let target = files::target(path).map_err(unreachable)?;
     check_links(&target)?;
     let name = beside(&target, END);
+    if name.is_symlink() {
+        let text = format!(
+            "`{}` is a link, and would lead what names this hub elsewhere: remove it",
+            name.display()
+        );
+        return Err(StoreError::new(StoreErrorKind::Io, text));
+    }
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
     let opened = files::private(&mut options).open(&name);
@@ -120,8 +128,13 @@ fn take(path: &Path, holder: &str) -> Result<File, StoreError> {
     Ok(lock)
 }
 
-/// Refuses a store with a second name: a hub under each name would have a lock and a log of its own.
+/// Refuses a folder, and a store with a second name: a hub under each name would have a lock and a log of its own.
 fn check_links(store: &Path) -> Result<(), StoreError> {
+    if store.is_dir() {
+        let text =
+            "this is a folder: name the file of the sessions in it, which is made if there is none";
+        return Err(StoreError::new(StoreErrorKind::Io, text));
+    }
     #[cfg(unix)]
     let links = {
         use std::os::unix::fs::MetadataExt as _;

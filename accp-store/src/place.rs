@@ -1,19 +1,41 @@
-//! The file of a store at its place, and whether it still is there.
+//! The file of a store at its place, and whether it still is there with its write-ahead log.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::{StoreError, StoreErrorKind, files};
 
 /// The bytes that a disk must have room for: a commit of a frame has a few pages.
 const ROOM: usize = 64 << 10;
 
-/// The file that a store has open.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The file that a store has open. Clones are the same place.
+#[derive(Debug, Clone)]
 pub(crate) struct Place {
     path: PathBuf,
     number: Number,
+    ahead: Arc<Ahead>,
+}
+
+/// The write-ahead log beside the file.
+#[derive(Debug)]
+struct Ahead {
+    path: PathBuf,
+    /// The log as the last write left it, with its length; `None` before there is one. Nobody else makes it
+    /// shorter: others who write close the file before.
+    seen: Mutex<Option<(Number, u64)>>,
+    /// Set once what is committed is not found any more. No write helps then.
+    lost: OnceLock<Lost>,
+}
+
+/// What has become of a write-ahead log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// The file was removed or replaced. The process still has it open.
+    Removed,
+    /// Bytes of it are gone.
+    Cut,
 }
 
 /// Tells a file from others that were or will be under the same name: its device and its inode.
@@ -28,14 +50,63 @@ impl Place {
     pub(crate) fn of(path: &Path) -> Result<Self, StoreError> {
         // The process may change its working folder.
         let path = std::path::absolute(path).map_err(unreachable)?;
-        match number(&path) {
-            Ok(number) => Ok(Self { path, number }),
-            Err(error) => Err(lost(error)),
-        }
+        let number = number(&path).map_err(lost)?;
+        let mut name = path.clone().into_os_string();
+        name.push("-wal");
+        let ahead = Ahead {
+            path: name.into(),
+            seen: Mutex::default(),
+            lost: OnceLock::new(),
+        };
+        let ahead = Arc::new(ahead);
+        let place = Self {
+            path,
+            number,
+            ahead,
+        };
+        place.note();
+        Ok(place)
     }
 
-    /// Checks that the file is still under its path.
+    /// Notes how a write has left the write-ahead log.
+    pub(crate) fn note(&self) {
+        let now = measure(&self.ahead.path).ok();
+        *self.seen() = now;
+    }
+
+    /// Checks that the write-ahead log is the one of the last write. `grows` says that nothing since can have
+    /// made it shorter.
+    pub(crate) fn check_ahead(&self, grows: bool) -> Result<(), (Lost, StoreError)> {
+        let seen = *self.seen();
+        let lost = match (seen, measure(&self.ahead.path)) {
+            (None, _) => return Ok(()),
+            (Some((number, length)), Ok(now)) if number == now.0 => {
+                if !grows || length <= now.1 {
+                    return Ok(());
+                }
+                Lost::Cut
+            }
+            _ => Lost::Removed,
+        };
+        let lost = *self.ahead.lost.get_or_init(|| lost);
+        Err((lost, lost.error()))
+    }
+
+    fn seen(&self) -> std::sync::MutexGuard<'_, Option<(Number, u64)>> {
+        let seen = self.ahead.seen.lock();
+        seen.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether this is the same file.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        (&self.path, self.number) == (&other.path, other.number)
+    }
+
+    /// Checks that the file is still under its path, and has not lost its write-ahead log.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
+        if let Some(lost) = self.ahead.lost.get() {
+            return Err(lost.error());
+        }
         match number(&self.path) {
             Ok(number) if number == self.number => Ok(()),
             Ok(_) => Err(gone("another file took its place")),
@@ -52,8 +123,9 @@ impl Place {
         let mut bytes = vec![0; ROOM];
         // Some file systems keep no bytes of what they can compress. Without random bytes, others still tell.
         let _ = getrandom::fill(&mut bytes);
+        // What stands there is a file that an earlier probe has left, or none of ours.
+        let _ = fs::remove_file(&name);
         let written = write(Path::new(&name), &bytes);
-        // If it stays, the next probe writes over it.
         let _ = fs::remove_file(&name);
         match written.map_err(|error| (error.kind(), error)) {
             Err((io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, error)) => {
@@ -66,9 +138,29 @@ impl Place {
     }
 }
 
+impl Lost {
+    fn error(self) -> StoreError {
+        let text = match self {
+            Self::Removed => {
+                "the write-ahead log (`-wal`) was removed or replaced while the file was open: end this \
+                 process in good order, so that what it still has comes into the file, then open it anew"
+            }
+            Self::Cut => {
+                "the write-ahead log (`-wal`) was cut while the file was open, and the last commits with it: \
+                 end this process, and put back a copy from a backup if the file lacks too much"
+            }
+        };
+        StoreError::new(StoreErrorKind::Gone, text)
+    }
+}
+
+fn measure(path: &Path) -> io::Result<(Number, u64)> {
+    Ok((number(path)?, fs::metadata(path)?.len()))
+}
+
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = File::options();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     let mut file = files::private(&mut options).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()

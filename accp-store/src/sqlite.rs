@@ -19,9 +19,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use accp_session::{Batch, Entry, Stored};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::place::Place;
+use crate::place::{Lost, Place};
 use crate::{
     Erasure, Freed, Kept, Match, Retention, SideId, Store, StoreError, Summary, Transactional,
     Write, WriteRows,
@@ -44,7 +45,8 @@ use side::Side;
 /// as long as a copy of the file, needs room for one on the disk, and gives other numbers to rows of
 /// the application's tables that have no `INTEGER PRIMARY KEY`. When another process reads at that
 /// time, it fails with [`Busy`](crate::StoreErrorKind::Busy) after the data has left the tables; erase
-/// again then. Copies of the file, and blocks of the disk that once were part of it, are out of reach.
+/// again then. Another process that has the file open is told to open it anew when it writes next
+/// ([`Gone`](crate::StoreErrorKind::Gone)). Copies of the file, and blocks of the disk that once were part of it, are out of reach.
 ///
 /// Tables whose names begin with `app_` belong to the application. It can write to them in the
 /// commit of a batch ([`Transactional`]), and may read them by a connection of its own. The store
@@ -171,6 +173,51 @@ impl SqliteStore {
         self.place.as_ref()
     }
 
+    /// Shares what is known of the place with an earlier store of this file.
+    pub(crate) fn is_at(&mut self, place: &Place) {
+        if self.place.as_ref().is_some_and(|own| own.is(place)) {
+            place.note();
+            self.place = Some(place.clone());
+        }
+    }
+
+    /// Writes, and makes sure that what is committed stands where the next process finds it.
+    fn in_place<T>(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.check_place(true)?;
+        let written = write(self)?;
+        self.check_place(false)?;
+        if let Some(place) = &self.place {
+            place.note();
+        }
+        Ok(written)
+    }
+
+    /// Checks the file and its write-ahead log, and saves what can be saved if the log is not there any more.
+    fn check_place(&self, grows: bool) -> Result<(), StoreError> {
+        let Some(place) = &self.place else {
+            return Ok(());
+        };
+        let named = |error: StoreError| error.in_store(&self.file);
+        place.check().map_err(named)?;
+        place.check_ahead(grows).map_err(|(lost, error)| {
+            // The error says what is wrong, whether or not this helps.
+            let _ = match lost {
+                Lost::Removed => self
+                    .conn
+                    .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(())),
+                // Without its bytes the log would spoil the file when it is closed.
+                Lost::Cut => self
+                    .conn
+                    .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+                    .map(drop),
+            };
+            named(error)
+        })
+    }
+
     fn new(
         opened: Result<Connection, Fault>,
         file: String,
@@ -218,11 +265,13 @@ impl SqliteStore {
     ) -> Result<T, StoreError> {
         // What is deleted is not found any more.
         self.index = None;
-        let error = |fault: Fault| in_side(fault.in_file(&self.file), Some(side));
-        let transaction = begin(&mut self.conn).map_err(error)?;
-        let result = write(&transaction).map_err(error)?;
-        transaction.commit().map_err(|fault| error(fault.into()))?;
-        Ok(result)
+        self.in_place(|store| {
+            let error = |fault: Fault| in_side(fault.in_file(&store.file), Some(side));
+            let transaction = begin(&mut store.conn).map_err(error)?;
+            let result = write(&transaction).map_err(error)?;
+            transaction.commit().map_err(|fault| error(fault.into()))?;
+            Ok(result)
+        })
     }
 }
 
@@ -311,6 +360,24 @@ impl Store for SqliteStore {
 
     fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
         self.index = None;
+        self.in_place(|store| store.erase_all(group))
+    }
+
+    fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
+        self.read(Some(side), |conn| verify::side(conn, side))
+    }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        self.in_place(|store| {
+            probe::write(&mut store.conn).map_err(|fault| fault.in_file(&store.file))
+        })?;
+        let room = self.place.as_ref().map_or(Ok(()), Place::check_room);
+        room.map_err(|error| error.in_store(&self.file))
+    }
+}
+
+impl SqliteStore {
+    fn erase_all(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
         let error = |fault: Fault| fault.in_file(&self.file);
         // Pages that become free on the way get zeros.
         let secure = |conn: &Connection, on| conn.pragma_update(None, "secure_delete", on);
@@ -329,16 +396,20 @@ impl Store for SqliteStore {
         Ok(freed)
     }
 
-    fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
-        self.read(Some(side), |conn| verify::side(conn, side))
-    }
-
-    fn probe(&mut self) -> Result<(), StoreError> {
-        let named = |error: StoreError| error.in_store(&self.file);
-        let place = self.place.as_ref();
-        place.map_or(Ok(()), Place::check).map_err(named)?;
-        probe::write(&mut self.conn).map_err(|fault| fault.in_file(&self.file))?;
-        place.map_or(Ok(()), Place::check_room).map_err(named)
+    fn commit_group(&mut self, group: &mut [Write<'_, Connection>]) -> Result<(), StoreError> {
+        let error = |fault: Fault| fault.in_file(&self.file);
+        let transaction = begin(&mut self.conn).map_err(error)?;
+        for Write { side, batch, rows } in group {
+            let mut written = Ok(());
+            if batch.is_durable() {
+                written = commit::batch(&transaction, side, batch);
+            }
+            if let Some(rows) = rows {
+                written = written.and_then(|()| write_rows(&transaction, rows));
+            }
+            written.map_err(|fault| error(fault).in_side(side))?;
+        }
+        transaction.commit().map_err(|fault| error(fault.into()))
     }
 }
 
@@ -357,19 +428,7 @@ impl Transactional for SqliteStore {
             let is_stale = group.iter().any(expires) || index.lacks && group.iter().any(brings);
             !is_stale
         });
-        let error = |fault: Fault| fault.in_file(&self.file);
-        let transaction = begin(&mut self.conn).map_err(error)?;
-        for Write { side, batch, rows } in group {
-            let mut written = Ok(());
-            if batch.is_durable() {
-                written = commit::batch(&transaction, side, batch);
-            }
-            if let Some(rows) = rows {
-                written = written.and_then(|()| write_rows(&transaction, rows));
-            }
-            written.map_err(|fault| error(fault).in_side(side))?;
-        }
-        transaction.commit().map_err(|fault| error(fault.into()))
+        self.in_place(|store| store.commit_group(group))
     }
 }
 

@@ -108,6 +108,70 @@ fn a_probe_finds_a_file_that_was_removed_or_replaced() {
     store.probe().unwrap();
 }
 
+fn ahead(path: &Path) -> PathBuf {
+    format!("{}-wal", path.display()).into()
+}
+
+fn values(keys: &[&str]) -> Batch {
+    Batch {
+        cold: keys
+            .iter()
+            .map(|key| common::cold(key, key.as_bytes()))
+            .collect(),
+        ..Batch::default()
+    }
+}
+
+/// A write-ahead log that is not at its place any more loses nothing that was acknowledged, and takes nothing more.
+#[test]
+fn a_write_ahead_log_that_was_removed_takes_no_commits() {
+    for replaces in [false, true] {
+        let (_folder, path, mut store) = filled();
+        store
+            .commit(&[(&common::launch(), &values(&["k1"]))])
+            .unwrap();
+        fs::remove_file(ahead(&path)).unwrap();
+        if replaces {
+            fs::write(ahead(&path), "").unwrap();
+        }
+        let refused = store.commit(&[(&common::launch(), &values(&["k2"]))]);
+        assert_eq!(refused.unwrap_err().kind(), StoreErrorKind::Gone);
+        let told = told(&mut store, &path);
+        assert!(told.contains("was removed or replaced"), "{told}");
+        // As after a kill: this process ends without another word to the file.
+        let copy = path.with_extension("copy");
+        fs::copy(&path, &copy).unwrap();
+        let mut again = SqliteStore::open(&copy).unwrap();
+        again.check_file().unwrap();
+        assert!(again.cold(&common::launch(), "k1").unwrap().is_some());
+        assert!(again.cold(&common::launch(), "k2").unwrap().is_none());
+    }
+}
+
+#[test]
+fn a_write_ahead_log_that_was_cut_takes_no_commits_and_does_not_spoil_the_file() {
+    for length in [0, 5_000] {
+        let (_folder, path, mut store) = filled();
+        store.probe().unwrap();
+        for n in 0..40 {
+            let keys = [&*format!("k{n}")];
+            store
+                .commit(&[(&common::launch(), &values(&keys))])
+                .unwrap();
+        }
+        let log = fs::File::options().write(true).open(ahead(&path)).unwrap();
+        log.set_len(length).unwrap();
+        let refused = store.commit(&[(&common::launch(), &values(&["k77"]))]);
+        assert_eq!(refused.unwrap_err().kind(), StoreErrorKind::Gone);
+        let told = told(&mut store, &path);
+        assert!(told.contains("was cut"), "{told}");
+        drop(store);
+        let mut again = SqliteStore::open(&path).unwrap();
+        again.check_file().unwrap();
+        again.verify(&common::launch()).unwrap();
+    }
+}
+
 #[test]
 fn a_probe_really_writes() {
     let (_folder, path, mut store) = filled();
