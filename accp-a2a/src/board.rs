@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use accp_client::{Agent, Error};
+use accp_client::Error;
 use accp_runtime::session::Mid;
 
 use crate::course::Course;
+use crate::log::Log;
 use crate::said::Said;
 
 /// The tasks of an agent, as far as its log was read. It can be made again from the log at any time, so it
@@ -21,13 +22,13 @@ pub(crate) struct Board {
 
 impl Board {
     /// Reads what the log has got since.
-    pub(crate) async fn catch_up(&mut self, agent: &Agent) -> Result<(), Error> {
-        let known = agent.look(accp_runtime::session::Session::position).await?;
+    pub(crate) async fn catch_up(&mut self, log: &Log, agent: &str) -> Result<(), Error> {
+        let known = log.position().await?;
         if known < self.read {
             // The log is an older copy than the one that was read.
             *self = Self::default();
         }
-        let mut log = agent.frames(self.read + 1);
+        let mut log = log.frames(self.read + 1);
         while let Some(entry) = log.next_ready().await? {
             self.read = entry.position;
             let Ok(said) = Said::read(&entry.text) else {
@@ -42,7 +43,7 @@ impl Board {
             };
             if let Some(task) = known.and_then(|chain| self.tasks.get_mut(chain)) {
                 task.take(&entry, &said);
-            } else if let Some(task) = Course::begin(agent.name(), &entry, &said) {
+            } else if let Some(task) = Course::begin(agent, &entry, &said) {
                 self.chains.insert(task.mid.clone(), chain.clone());
                 self.tasks.insert(chain, task);
             }

@@ -1,17 +1,22 @@
 //! The methods of A2A.
 
+use std::time::Duration;
+
 use a2a::{
-    A2AError, CancelTaskRequest, GetTaskRequest, JsonRpcRequest, ListTasksRequest,
-    ListTasksResponse, SendMessageRequest, StreamResponse, SubscribeToTaskRequest, Task, methods,
+    A2AError, CancelTaskRequest, GetTaskRequest, JsonRpcRequest, StreamResponse,
+    SubscribeToTaskRequest, Task, methods,
 };
+use accp_client::Agents;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::desk::{self, Desk};
-use crate::fault;
+use crate::desk::{Desk, Wanted};
+use crate::fault::{self, Failure};
 use crate::follow::Follow;
-use crate::incoming::Content;
+use crate::incoming::Incoming;
+use crate::places::Visit;
+use crate::speaker::Speaker;
 
 /// The answer to a call.
 pub(crate) enum Answer {
@@ -20,29 +25,43 @@ pub(crate) enum Answer {
     Stream(Box<(Task, Follow)>),
 }
 
-/// A call that can be read.
+/// A call that can be carried out, as far as that can be known without its session.
 pub(crate) enum Call {
-    Send(SendMessageRequest),
-    Stream(SendMessageRequest),
-    Subscribe(SubscribeToTaskRequest),
-    Get(GetTaskRequest),
-    List(ListTasksRequest),
-    Cancel(CancelTaskRequest),
+    Send(Incoming),
+    Stream(Incoming),
+    Subscribe(String),
+    /// The task, and how many of its messages.
+    Get(String, Option<usize>),
+    List(Wanted),
+    Cancel(String),
 }
 
 impl Call {
-    /// Reads a call, with what can be known of it before a session sees it.
-    pub(crate) fn read(call: JsonRpcRequest) -> Result<Self, A2AError> {
+    /// Reads a call for an agent of this session.
+    pub(crate) fn read(call: JsonRpcRequest, session: &str) -> Result<Self, A2AError> {
         let given = call.params;
-        let call = match call.method.as_str() {
-            methods::SEND_MESSAGE => Self::Send(params(given)?),
-            methods::SEND_STREAMING_MESSAGE => Self::Stream(params(given)?),
-            methods::SUBSCRIBE_TO_TASK => Self::Subscribe(params(given)?),
-            methods::GET_TASK => Self::Get(params(given)?),
-            methods::LIST_TASKS => Self::List(params(
-                given.or_else(|| Some(Value::Object(<_>::default()))),
-            )?),
-            methods::CANCEL_TASK => Self::Cancel(params(given)?),
+        Ok(match call.method.as_str() {
+            methods::SEND_MESSAGE => Self::Send(Incoming::read(params(given)?, session)?),
+            methods::SEND_STREAMING_MESSAGE => {
+                Self::Stream(Incoming::read(params(given)?, session)?)
+            }
+            methods::SUBSCRIBE_TO_TASK => {
+                let request: SubscribeToTaskRequest = params(given)?;
+                Self::Subscribe(request.id)
+            }
+            methods::GET_TASK => {
+                let request: GetTaskRequest = params(given)?;
+                let history = fault::count("historyLength", request.history_length)?;
+                Self::Get(request.id, history)
+            }
+            methods::LIST_TASKS => {
+                let given = given.or_else(|| Some(Value::Object(<_>::default())));
+                Self::List(Wanted::read(params(given)?)?)
+            }
+            methods::CANCEL_TASK => {
+                let request: CancelTaskRequest = params(given)?;
+                Self::Cancel(request.id)
+            }
             methods::CREATE_PUSH_CONFIG
             | methods::GET_PUSH_CONFIG
             | methods::LIST_PUSH_CONFIGS
@@ -57,56 +76,47 @@ impl Call {
                 let message = format!("{error}; expected a method of A2A 1.0, such as SendMessage");
                 return Err(A2AError { message, ..error });
             }
-        };
-        if let Self::Send(request) | Self::Stream(request) = &call {
-            desk::check(request)?;
-            Content::read(&request.message)?;
-        }
-        Ok(call)
+        })
     }
 
     /// Returns how many frames the call wants to send, at most.
     pub(crate) fn frames(&self) -> usize {
         match self {
-            Self::Send(request) | Self::Stream(request) => request.message.parts.len(),
+            Self::Send(incoming) | Self::Stream(incoming) => incoming.content.frame_count(),
             Self::Cancel(_) => 1,
-            Self::Subscribe(_) | Self::Get(_) | Self::List(_) => 0,
+            Self::Subscribe(_) | Self::Get(..) | Self::List(_) => 0,
         }
     }
 
-    /// Returns the answer of a session that has not begun. `None` for a call that may begin it.
-    pub(crate) fn of_nothing(&self) -> Option<Result<Value, A2AError>> {
-        let id = match self {
-            Self::Send(request) | Self::Stream(request) => request.message.task_id.as_deref()?,
-            Self::Subscribe(request) => &request.id,
-            Self::Get(request) => &request.id,
-            Self::Cancel(request) => &request.id,
-            Self::List(request) => {
-                let nothing = ListTasksResponse {
-                    next_page_token: String::new(),
-                    page_size: request.page_size.unwrap_or_default(),
-                    total_size: 0,
-                    tasks: Vec::new(),
-                };
-                return Some(to_value(&nothing));
+    /// Answers the call.
+    pub(crate) async fn answer<A: Agents>(
+        self,
+        visit: &Visit<'_, A>,
+        wait: Duration,
+    ) -> Result<Answer, Failure> {
+        let desk = Desk::of(visit).await?;
+        match self {
+            Self::Send(incoming) => {
+                let task = Speaker { visit, desk, wait }.send(incoming).await?;
+                one(&a2a::SendMessageResponse::Task(task))
             }
-        };
-        Some(Err(A2AError::task_not_found(id)))
-    }
-}
-
-impl Desk {
-    /// Answers a call.
-    pub(crate) async fn call(&self, call: Call) -> Result<Answer, A2AError> {
-        match call {
-            Call::Send(request) => one(&a2a::SendMessageResponse::Task(self.send(request).await?)),
-            Call::Stream(request) => Ok(Answer::Stream(Box::new(self.stream(request).await?))),
-            Call::Subscribe(request) => {
-                Ok(Answer::Stream(Box::new(self.subscribe(request).await?)))
+            Self::Stream(incoming) => {
+                let streamed = Speaker { visit, desk, wait }.stream(incoming).await?;
+                Ok(Answer::Stream(Box::new(streamed)))
             }
-            Call::Get(request) => one(&self.get(request).await?),
-            Call::List(request) => one(&self.list(request).await?),
-            Call::Cancel(request) => one(&self.cancel(request).await?),
+            Self::Cancel(id) => one(&Speaker { visit, desk, wait }.cancel(&id).await?),
+            Self::Subscribe(id) => {
+                let desk = desk.ok_or_else(|| A2AError::task_not_found(&id))?;
+                Ok(Answer::Stream(Box::new(desk.subscribe(&id).await?)))
+            }
+            Self::Get(id, history) => {
+                let desk = desk.ok_or_else(|| A2AError::task_not_found(&id))?;
+                one(&desk.get(&id, history).await?)
+            }
+            Self::List(wanted) => match desk {
+                Some(desk) => one(&desk.list(&wanted).await?),
+                None => one(&wanted.of_nothing()),
+            },
         }
     }
 }
@@ -116,8 +126,8 @@ pub(crate) fn first(task: Task) -> StreamResponse {
     StreamResponse::Task(task)
 }
 
-fn one(result: &impl Serialize) -> Result<Answer, A2AError> {
-    to_value(result).map(Answer::One)
+fn one(result: &impl Serialize) -> Result<Answer, Failure> {
+    Ok(to_value(result).map(Answer::One)?)
 }
 
 /// Writes a result as JSON.

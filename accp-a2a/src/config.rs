@@ -14,8 +14,8 @@ pub struct Config {
     /// The time for which a call that waits for the end of a task may wait: 60 seconds by default. After
     /// that the client gets the task as it is.
     pub wait: Duration,
-    /// The time after which an agent is dropped for whom no request comes: 30 minutes by default. The next
-    /// request opens it again.
+    /// The time after which an agent is dropped for whom no request comes: 30 minutes by default. It is dropped
+    /// at once when the right of who has opened it is over. The next request opens it again.
     pub idle: Duration,
     /// The bytes of a request: 1 MiB by default.
     pub body: usize,

@@ -1,11 +1,11 @@
 //! The course of a task, as the log of its session tells it.
 
 use a2a::TaskState;
-use accp_client::Agent;
 use accp_runtime::Intent;
 use accp_runtime::session::{CancelToken, Inbound, Mid, Time};
 use accp_session::Entry;
 
+use crate::log::Log;
 use crate::said::Said;
 
 /// A task: the chain that a request of the agent begins. All of it follows from the log.
@@ -130,12 +130,12 @@ impl Course {
     /// Returns the frames of the task in their order, each with what it is.
     ///
     /// # Errors
-    /// When the agent has ended.
+    /// When the store fails.
     pub(crate) async fn entries(
         &self,
-        agent: &Agent,
+        log: &Log,
     ) -> Result<Vec<(Entry, Step)>, accp_client::Error> {
-        let mut log = agent.frames(self.first);
+        let mut log = log.frames(self.first);
         let mut entries = Vec::new();
         let mut course: Option<Self> = None;
         while let Some(entry) = log.next_ready().await? {

@@ -6,6 +6,19 @@ use a2a::{A2AError, FieldViolation, PROTOCOL_DOMAIN, TypedDetail};
 use accp_client::Error;
 use accp_runtime::{DecodeError, ErrorCode};
 
+/// Why a call fails.
+pub(crate) enum Failure {
+    Call(A2AError),
+    /// There is no agent for the caller, at least now.
+    Agent(Error),
+}
+
+impl From<A2AError> for Failure {
+    fn from(error: A2AError) -> Self {
+        Self::Call(error)
+    }
+}
+
 /// Refuses to call a client back.
 pub(crate) fn of_push() -> A2AError {
     let error = A2AError::push_notification_not_supported();
@@ -55,6 +68,12 @@ pub(crate) fn of_field<const N: usize>(
     A2AError::invalid_params(format!("{field}: {text}")).with_details(details)
 }
 
+/// Reads a number that is not negative.
+pub(crate) fn count(field: &str, number: Option<i32>) -> Result<Option<usize>, A2AError> {
+    let number = number.map(usize::try_from).transpose();
+    number.map_err(|_| of_field(field, "expected a number from 0", []))
+}
+
 /// Says why the session does not take a frame.
 pub(crate) fn of_session(part: usize, error: &Error) -> A2AError {
     let code = error.code();
@@ -76,6 +95,18 @@ pub(crate) fn of_agent(error: &Error) -> A2AError {
     let code = error.code().unwrap_or(ErrorCode::INTERNAL_ERROR);
     let facts = [("code", code.to_string())];
     A2AError::internal(error.to_string()).with_details(vec![of_facts("INTERNAL_ERROR", facts)])
+}
+
+/// Says that there is no such agent for the caller.
+pub(crate) fn of_caller(error: &Error) -> A2AError {
+    let refused = A2AError::invalid_request(error.to_string());
+    match error.code() {
+        Some(code) => {
+            let facts = [("code", code.to_string())];
+            refused.with_details(vec![of_facts("INVALID_REQUEST", facts)])
+        }
+        None => refused,
+    }
 }
 
 /// The `ErrorInfo` of an error gets these as its metadata.

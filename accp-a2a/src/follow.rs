@@ -9,6 +9,7 @@ use accp_session::Entry;
 use crate::course::{Course, Step};
 use crate::said::Said;
 use crate::shown::Shown;
+use crate::values::Room;
 
 /// Follows a task in the log. It holds nobody up and loses nothing: what comes stays in the log.
 pub(crate) struct Follow {
@@ -25,7 +26,7 @@ impl Follow {
     /// Follows a task from where it stands. `begun` are the agents whose streams the client knows.
     pub(crate) fn new(shown: Shown, course: Course, begun: BTreeSet<String>) -> Self {
         Self {
-            log: shown.agent.frames(course.last + 1),
+            log: shown.log.frames(course.last + 1),
             shown,
             course,
             begun,
@@ -33,12 +34,11 @@ impl Follow {
         }
     }
 
-    /// Waits for the next frame of the task. `None` when the task has ended, or the agent has.
+    /// Waits for the next frame of the task. `None` when the task has ended. A log that ends before its task is
+    /// an error.
     async fn step(&mut self) -> Result<Option<(Entry, Step)>, Error> {
         while !self.course.state.is_terminal() {
-            let Some(entry) = self.log.next().await? else {
-                return Ok(None);
-            };
+            let entry = self.log.next().await?.ok_or_else(|| self.cut())?;
             let Ok(said) = Said::read(&entry.text) else {
                 continue;
             };
@@ -48,6 +48,14 @@ impl Follow {
             }
         }
         Ok(None)
+    }
+
+    /// Says that the log has ended before the task: the session was opened anew, or data of it was erased.
+    fn cut(&self) -> Error {
+        let id = &self.course.id;
+        Error::Ended(format!(
+            "the task {id} goes on: call SubscribeToTask or GetTask"
+        ))
     }
 
     /// Waits until the task has ended, or waits for the client.
@@ -73,17 +81,22 @@ impl Follow {
                 return Ok(None);
             };
             let (shown, course) = (&self.shown, &self.course);
+            let mut room = Room::of_an_answer();
             // Each piece of a stream is one update of its artifact.
             let artifact = if matches!(step, Step::Piece | Step::Answer) {
                 let said = Said::read(&entry.text);
                 let from = said.map(|said| said.agent().to_owned()).unwrap_or_default();
                 let appends = step == Step::Piece && !self.begun.insert(from);
-                Some(shown.artifact_update(course, &entry, step, appends).await)
+                Some(
+                    shown
+                        .artifact_update(course, &entry, step, appends, &mut room)
+                        .await,
+                )
             } else {
                 None
             };
             let status = if step == Step::Said || course.state != before {
-                Some(shown.status_update(course, &entry, step).await)
+                Some(shown.status_update(course, &entry, step, &mut room).await)
             } else {
                 None
             };

@@ -1,6 +1,6 @@
 //! Messages of clients on their way into the session.
 
-use a2a::{A2AError, Message, Part, PartContent};
+use a2a::{A2AError, Message, Part, PartContent, SendMessageConfiguration, SendMessageRequest};
 use accp_runtime::profiles::ChatReq;
 use accp_runtime::session::Outbound;
 use accp_runtime::{AgentId, DecodeError, ErrorCode, Intent, Message as Dynamic, Registry};
@@ -21,6 +21,66 @@ const LATER: [Intent; 8] = [
     Intent::END,
 ];
 
+/// A message of a client, with what it wishes beside.
+pub(crate) struct Incoming {
+    /// The id of the message.
+    pub(crate) id: String,
+    /// The task to which the message belongs.
+    pub(crate) task: Option<String>,
+    pub(crate) content: Content,
+    /// The messages of the task that the client wants back, at most.
+    pub(crate) history: Option<usize>,
+    /// Whether the client does not wait for the end of the task.
+    pub(crate) returns: bool,
+}
+
+impl Incoming {
+    /// Reads a message for an agent of this session.
+    pub(crate) fn read(request: SendMessageRequest, session: &str) -> Result<Self, A2AError> {
+        let SendMessageRequest {
+            message,
+            configuration: wishes,
+            ..
+        } = request;
+        let context = message.context_id.as_deref().filter(|id| !id.is_empty());
+        if context.is_some_and(|context| context != session) {
+            let text = format!(
+                "expected `{session}`, the session that is the context of all tasks here, or no contextId"
+            );
+            return Err(fault::of_field("message.contextId", &text, []));
+        }
+        wishes.as_ref().map_or(Ok(()), check)?;
+        let history = wishes.as_ref().and_then(|wishes| wishes.history_length);
+        let returns = wishes.and_then(|wishes| wishes.return_immediately);
+        Ok(Self {
+            content: Content::read(&message)?,
+            id: message.message_id,
+            task: message.task_id.filter(|id| !id.is_empty()),
+            history: fault::count("configuration.historyLength", history)?,
+            returns: returns == Some(true),
+        })
+    }
+}
+
+/// Checks what a client wishes beside its message.
+fn check(wishes: &SendMessageConfiguration) -> Result<(), A2AError> {
+    if wishes.task_push_notification_config.is_some() {
+        return Err(fault::of_push());
+    }
+    let modes = wishes.accepted_output_modes.as_deref().unwrap_or_default();
+    let fits = |mode: &String| {
+        let mode = mode.split(';').next().unwrap_or_default().trim();
+        [ACCP, TEXT, "*/*", "text/*", "application/*"].contains(&mode)
+    };
+    if !modes.is_empty() && !modes.iter().any(fits) {
+        let error = A2AError::content_type_not_supported();
+        let message =
+            format!("configuration.acceptedOutputModes: expected {ACCP} or {TEXT} among them");
+        return Err(A2AError { message, ..error });
+    }
+    Ok(())
+}
+
 /// What a client wants to say.
 pub(crate) enum Content {
     /// Frames, each with the index of its part.
@@ -30,8 +90,16 @@ pub(crate) enum Content {
 }
 
 impl Content {
+    /// Returns how many frames this becomes.
+    pub(crate) fn frame_count(&self) -> usize {
+        match self {
+            Self::Frames(frames) => frames.len(),
+            Self::Words(_) => 1,
+        }
+    }
+
     /// Reads the parts of a message. A message holds frames or words.
-    pub(crate) fn read(message: &Message) -> Result<Self, A2AError> {
+    fn read(message: &Message) -> Result<Self, A2AError> {
         let (mut frames, mut words) = (Vec::new(), Vec::new());
         for (at, part) in message.parts.iter().enumerate() {
             let media_type = media_type(part);
@@ -72,14 +140,16 @@ impl Content {
         }
     }
 
-    /// Returns the name of the chain that this message begins. The same message gets the same name, so
-    /// that a client may send it again. No id of a message of a session begins with this letter.
-    pub(crate) fn chain(&self, message_id: &str) -> String {
+    /// Returns the name of the chain that this message of an agent begins. The same message of the agent gets
+    /// the same name, so that a client may send it again. No id of a message of a session begins with this
+    /// letter.
+    pub(crate) fn chain(&self, agent: &str, message_id: &str) -> String {
         let mut hash = Sha256::new();
         let mut add = |text: &str| {
             hash.update((text.len() as u64).to_be_bytes());
             hash.update(text.as_bytes());
         };
+        add(agent);
         add(message_id);
         match self {
             Self::Frames(frames) => frames.iter().for_each(|(_, text)| add(text)),

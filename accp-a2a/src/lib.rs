@@ -73,11 +73,14 @@ mod desk;
 mod fault;
 mod follow;
 mod incoming;
+mod log;
 mod places;
 mod remote;
 mod router;
 mod said;
 mod shown;
+mod speaker;
+mod values;
 
 pub use accp_client::{Agents, Principal, TrustPath};
 pub use config::Config;

@@ -18,11 +18,9 @@ use serde_json::Value;
 use crate::call::{Answer, Call, first, to_value};
 use crate::card::card;
 use crate::config::Config;
-use crate::desk::Desk;
-use crate::fault;
+use crate::fault::{self, Failure};
 use crate::follow::Follow;
 use crate::places::Places;
-use crate::shown::Shown;
 
 struct App<A> {
     config: Config,
@@ -53,22 +51,6 @@ pub fn router<A: Agents>(config: Config, agents: A) -> Router {
         .with_state(Arc::new(app))
 }
 
-impl<A: Agents> App<A> {
-    async fn desk(&self, who: &Principal) -> Result<Desk, Error> {
-        let (agent, board) = self.places.get(who).await?;
-        let registry = agent.registry().await?;
-        Ok(Desk {
-            board,
-            shown: Shown {
-                agent,
-                session: who.session().to_owned(),
-                registry,
-            },
-            wait: self.config.wait,
-        })
-    }
-}
-
 /// Whom a request is for.
 struct For(Principal);
 
@@ -84,7 +66,7 @@ impl<S: Sync> FromRequestParts<S> for For {
 
 async fn show<A: Agents>(State(app): State<Arc<App<A>>>, For(who): For) -> Response {
     let url = app.config.of(&who);
-    match app.places.registry(&who).await {
+    match app.places.visit(&who).registry().await {
         Ok(registry) => Json(card(&url, &who, &registry)).into_response(),
         Err(error) => Refused(error).response(JsonRpcId::Null),
     }
@@ -101,36 +83,23 @@ async fn call<A: Agents>(
         Err((id, error)) => return failed(id, &error),
     };
     let id = request.id.clone();
-    // A call that cannot be carried out opens no agent, and one that only looks begins no session.
-    let call = match Call::read(request) {
+    let call = match Call::read(request, who.session()) {
         Ok(call) => call,
         Err(error) => return failed(id, &error),
     };
-    if let Some(nothing) = call.of_nothing() {
-        match (app.places.has_begun(&who).await, nothing) {
-            (Ok(true), _) => {}
-            (Ok(false), Ok(result)) => {
-                return Json(JsonRpcResponse::success(id, result)).into_response();
-            }
-            (Ok(false), Err(error)) => return failed(id, &error),
-            (Err(error), _) => return Refused(error).response(id),
-        }
-    }
     let frames = call.frames().saturating_sub(1);
     if !who.takes(u32::try_from(frames).unwrap_or(u32::MAX)) {
         return (StatusCode::TOO_MANY_REQUESTS, failed(id, &fault::of_rate())).into_response();
     }
-    let desk = match app.desk(&who).await {
-        Ok(desk) => desk,
-        Err(error) => return Refused(error).response(id),
-    };
-    match desk.call(call).await {
+    let visit = app.places.visit(&who);
+    match call.answer(&visit, app.config.wait).await {
         Ok(Answer::One(result)) => Json(JsonRpcResponse::success(id, result)).into_response(),
         Ok(Answer::Stream(streamed)) => {
             let (task, follow) = *streamed;
             updates(id, first(task), follow)
         }
-        Err(error) => failed(id, &error),
+        Err(Failure::Call(error)) => failed(id, &error),
+        Err(Failure::Agent(error)) => Refused(error).response(id),
     }
 }
 
@@ -201,11 +170,13 @@ impl Refused {
         let status = match &self.0 {
             Error::Denied(..) => StatusCode::FORBIDDEN,
             Error::Name(..) => StatusCode::NOT_FOUND,
+            // The session does not let the agent in.
+            Error::Input(_) => StatusCode::BAD_REQUEST,
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };
         let error = match status {
             StatusCode::SERVICE_UNAVAILABLE => fault::of_agent(&self.0),
-            _ => A2AError::invalid_request(self.0.to_string()),
+            _ => fault::of_caller(&self.0),
         };
         (status, failed(id, &error)).into_response()
     }

@@ -1,12 +1,7 @@
 //! Frames of a log, as far as a task needs them.
 
-use std::borrow::Cow;
-
-use accp_client::Agent;
 use accp_runtime::session::Mid;
-use accp_runtime::{
-    DecodeError, DecodeOptions, EncodeOptions, Envelope, Frame, Limits, Message, Registry, Value,
-};
+use accp_runtime::{DecodeError, DecodeOptions, Envelope, Frame, Limits};
 
 /// The media type of a frame (draft section 12).
 pub(crate) const ACCP: &str = "application/accp";
@@ -20,58 +15,6 @@ pub(crate) const WIDE: DecodeOptions = DecodeOptions {
     limits: Limits::NONE,
     marks: true,
 };
-
-/// Puts values in the place of references, which only members of the session can read. A reference that
-/// cannot be read stays.
-pub(crate) async fn with_values<'t>(
-    text: &'t str,
-    agent: &Agent,
-    registry: &Registry,
-) -> Cow<'t, str> {
-    let Ok(mut message) = Message::decode_with(text, registry, &WIDE) else {
-        return Cow::Borrowed(text);
-    };
-    let mut keys = Vec::new();
-    for (_, value) in message.payload.iter() {
-        references(value, &mut keys);
-    }
-    let mut is_changed = false;
-    for key in keys {
-        if let Ok(whole) = agent.expand(&key).await {
-            for (_, value) in message.payload.iter_mut() {
-                put(value, &key, &whole);
-            }
-            is_changed = true;
-        }
-    }
-    let options = EncodeOptions {
-        limits: Limits::NONE,
-        inline: true,
-        ..EncodeOptions::default()
-    };
-    match message.encode_with(registry, options) {
-        Ok(whole) if is_changed => Cow::Owned(whole),
-        _ => Cow::Borrowed(text),
-    }
-}
-
-fn references(value: &Value<'_>, keys: &mut Vec<String>) {
-    match value {
-        Value::Ref(key) => keys.push(key.clone().into_owned()),
-        Value::Array(items) => items.iter().for_each(|item| references(item, keys)),
-        Value::Map(map) => map.iter().for_each(|(_, item)| references(item, keys)),
-        _ => {}
-    }
-}
-
-fn put(held: &mut Value<'_>, key: &str, value: &Value<'static>) {
-    match held {
-        Value::Ref(other) if other == key => *held = value.clone(),
-        Value::Array(items) => items.iter_mut().for_each(|item| put(item, key, value)),
-        Value::Map(map) => map.iter_mut().for_each(|(_, item)| put(item, key, value)),
-        _ => {}
-    }
-}
 
 /// A frame with its envelope.
 pub(crate) struct Said<'a> {

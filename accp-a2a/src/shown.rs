@@ -1,12 +1,13 @@
 //! Frames as clients of A2A see them: parts, messages, artifacts, tasks.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use a2a::{
     Artifact, Message, Part, Role, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
 };
-use accp_client::{Agent, Error};
+use accp_client::Error;
 use accp_runtime::profiles::ErrorFail;
 use accp_runtime::session::Time;
 use accp_runtime::{Message as Dynamic, Registry, Typed};
@@ -14,7 +15,9 @@ use accp_session::Entry;
 use chrono::{DateTime, Utc};
 
 use crate::course::{Course, Step};
-use crate::said::{ACCP, Said, TEXT, WIDE, with_values};
+use crate::log::Log;
+use crate::said::{ACCP, Said, TEXT, WIDE};
+use crate::values::{Room, with_values};
 
 /// The artifact that holds the answer.
 const ANSWER: &str = "answer";
@@ -24,7 +27,7 @@ const STREAM: &str = "stream-";
 /// Shows the frames of a session.
 #[derive(Clone)]
 pub(crate) struct Shown {
-    pub(crate) agent: Agent,
+    pub(crate) log: Log,
     pub(crate) session: String,
     pub(crate) registry: Arc<Registry>,
 }
@@ -36,36 +39,41 @@ impl Shown {
         course: &Course,
         history: Option<usize>,
         has_artifacts: bool,
+        room: &mut Room,
     ) -> Result<Task, Error> {
         let mut messages = Vec::new();
         let mut artifacts: Vec<Artifact> = Vec::new();
         let mut places = BTreeMap::new();
         let mut why = None;
+        let mut entries = Vec::new();
         if history != Some(0) || has_artifacts || course.why.is_some() {
-            for (entry, step) in course.entries(&self.agent).await? {
-                if course.why == Some(entry.position) {
-                    why = Some(self.message(course, &entry, step).await);
+            entries = course.entries(&self.log).await?;
+        }
+        let is_message = |step: &Step| matches!(step, Step::Mine | Step::Said);
+        let said = entries.iter().filter(|(_, step)| is_message(step)).count();
+        let mut left_out = said.saturating_sub(history.unwrap_or(usize::MAX));
+        for (entry, step) in entries {
+            if course.why == Some(entry.position) {
+                why = Some(self.message(course, &entry, step, room).await);
+            }
+            match step {
+                Step::Mine | Step::Said if left_out > 0 => left_out -= 1,
+                Step::Mine | Step::Said => {
+                    messages.push(self.message(course, &entry, step, room).await);
                 }
-                match step {
-                    Step::Mine | Step::Said => {
-                        messages.push(self.message(course, &entry, step).await);
+                Step::Piece | Step::Answer if has_artifacts => {
+                    let artifact = self.artifact(&entry, step, room).await;
+                    let at = *places
+                        .entry(artifact.artifact_id.clone())
+                        .or_insert(artifacts.len());
+                    match artifacts.get_mut(at) {
+                        Some(known) => known.parts.extend(artifact.parts),
+                        None => artifacts.push(artifact),
                     }
-                    Step::Piece | Step::Answer if has_artifacts => {
-                        let artifact = self.artifact(&entry, step).await;
-                        let at = *places
-                            .entry(artifact.artifact_id.clone())
-                            .or_insert(artifacts.len());
-                        match artifacts.get_mut(at) {
-                            Some(known) => known.parts.extend(artifact.parts),
-                            None => artifacts.push(artifact),
-                        }
-                    }
-                    _ => {}
                 }
+                _ => {}
             }
         }
-        let left_out = messages.len().saturating_sub(history.unwrap_or(usize::MAX));
-        messages.drain(..left_out);
         Ok(Task {
             id: course.id.clone(),
             context_id: self.session.clone(),
@@ -77,7 +85,13 @@ impl Shown {
     }
 
     /// Returns a frame as a message of the task.
-    async fn message(&self, course: &Course, entry: &Entry, step: Step) -> Message {
+    async fn message(
+        &self,
+        course: &Course,
+        entry: &Entry,
+        step: Step,
+        room: &mut Room,
+    ) -> Message {
         let role = if step == Step::Mine {
             Role::User
         } else {
@@ -87,24 +101,22 @@ impl Shown {
             message_id: entry.mid.to_string(),
             context_id: Some(self.session.clone()),
             task_id: Some(course.id.clone()),
-            ..Message::new(role, self.parts(&entry.text).await)
+            ..Message::new(role, self.parts(&entry.text, room).await)
         }
     }
 
     /// Returns a piece of a stream, or the answer, as an artifact.
-    async fn artifact(&self, entry: &Entry, step: Step) -> Artifact {
+    async fn artifact(&self, entry: &Entry, step: Step, room: &mut Room) -> Artifact {
         let (artifact_id, name, parts) = match (step, Said::read(&entry.text)) {
             (Step::Piece, Ok(said)) => (
                 format!("{STREAM}{}", said.agent()),
                 format!("The stream of {}", said.agent()),
-                vec![frame(
-                    &with_values(&entry.text, &self.agent, &self.registry).await,
-                )],
+                vec![frame(&self.whole(&entry.text, room).await)],
             ),
             (_, said) => {
                 let from = said.as_ref().map_or("an agent", |said| said.agent());
                 let name = format!("The answer of {from}");
-                (ANSWER.to_owned(), name, self.parts(&entry.text).await)
+                (ANSWER.to_owned(), name, self.parts(&entry.text, room).await)
             }
         };
         Artifact {
@@ -124,13 +136,14 @@ impl Shown {
         entry: &Entry,
         step: Step,
         appends: bool,
+        room: &mut Room,
     ) -> TaskArtifactUpdateEvent {
         let is_last =
             step == Step::Answer || Said::read(&entry.text).is_ok_and(|piece| piece.is_final());
         TaskArtifactUpdateEvent {
             task_id: course.id.clone(),
             context_id: self.session.clone(),
-            artifact: self.artifact(entry, step).await,
+            artifact: self.artifact(entry, step, room).await,
             append: Some(appends),
             last_chunk: Some(is_last),
             metadata: None,
@@ -143,10 +156,11 @@ impl Shown {
         course: &Course,
         entry: &Entry,
         step: Step,
+        room: &mut Room,
     ) -> TaskStatusUpdateEvent {
         let explains = matches!(step, Step::Failure | Step::Said);
         let why = if explains {
-            Some(self.message(course, entry, step).await)
+            Some(self.message(course, entry, step, room).await)
         } else {
             None
         };
@@ -160,13 +174,18 @@ impl Shown {
 
     /// Returns a frame as parts: the frame, and what it says in words if it is a message of a
     /// conversation or a failure.
-    async fn parts(&self, text: &str) -> Vec<Part> {
-        let whole = with_values(text, &self.agent, &self.registry).await;
+    async fn parts(&self, text: &str, room: &mut Room) -> Vec<Part> {
+        let whole = self.whole(text, room).await;
         let mut parts = vec![frame(&whole)];
         if let Some(words) = self.words(&whole) {
             parts.push(Part::text(words).with_media_type(TEXT));
         }
         parts
+    }
+
+    /// Returns a frame with values in the place of references.
+    async fn whole<'t>(&self, text: &'t str, room: &mut Room) -> Cow<'t, str> {
+        with_values(text, &self.log, &self.registry, room).await
     }
 
     fn words(&self, text: &str) -> Option<String> {

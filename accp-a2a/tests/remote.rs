@@ -15,6 +15,7 @@ use accp_store::MemoryStore;
 use tokio::sync::mpsc;
 
 use support::House;
+use support::agents::by_hand;
 
 /// A session whose agent `cook` stands for the agents of another session, elsewhere.
 struct Here {
@@ -205,4 +206,26 @@ async fn an_agent_that_is_not_there_is_told() {
         .unwrap_err();
     assert!(matches!(refused, RemoteError::Unreachable(..)), "{refused}");
     assert!(refused.to_string().contains("403"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_task_elsewhere_is_followed_when_its_session_was_opened_anew() {
+    let mut here = Here::open().await;
+    let chef = here.there.agent("chef");
+    let mut heard = by_hand(&chef);
+    let asked = here.planner.ask::<ScheduleDone>(task("soup"));
+    let asked = tokio::spawn(async move { asked.await });
+    let piece = Outbound::owned(InferStream::new(0, "peeled"));
+    let held = heard.recv().await.unwrap();
+    held.say(piece).await;
+    // What comes here says that the task is followed.
+    let mut log = here.hub.frames(1);
+    while !log.next().await.unwrap().unwrap().text.contains("peeled") {}
+    here.there.open_anew().await;
+    let chef = here.there.agent("chef");
+    chef.serve(|task: ScheduleReq, cx| async move {
+        cx.reply(ScheduleDone::new(task.task).status("done")).await
+    });
+    let done = asked.await.unwrap().unwrap();
+    assert_eq!(done.task, "soup");
 }

@@ -200,3 +200,28 @@ async fn a_stream_has_each_frame_that_follows_also_when_the_task_has_ended() {
     let again = house.stream("SendStreamingMessage", &asks).await;
     assert_eq!(again.all().await, updates);
 }
+
+#[tokio::test]
+async fn a_stream_that_ends_before_its_task_ends_with_an_error() {
+    let mut house = House::open("lunch").await;
+    // What comes from here on waits for this agent.
+    drop(house.agent("dev"));
+    let asks = request(frames([TASK]));
+    let mut updates = house.stream("SendStreamingMessage", &asks).await;
+    let Some(StreamResponse::Task(task)) = updates.next().await else {
+        panic!("no task")
+    };
+    house.open_anew().await;
+    let error = updates.next_answer().await.unwrap().error.unwrap();
+    assert!(error.message.contains(&task.id), "{error:?}");
+    assert!(error.message.contains("SubscribeToTask"), "{error:?}");
+    assert!(updates.next_answer().await.is_none());
+    // The task goes on.
+    let mut updates = house
+        .stream("SubscribeToTask", &json!({"id": task.id}))
+        .await;
+    updates.next().await.unwrap();
+    let dev = house.agent("dev");
+    by_hand(&dev).recv().await.unwrap().done().await;
+    assert_eq!(states(&updates.all().await), [TaskState::Completed]);
+}

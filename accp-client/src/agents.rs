@@ -11,6 +11,7 @@ use accp_runtime::Registry;
 
 use crate::agent::Agent;
 use crate::error::Error;
+use crate::hub::Hub;
 
 pub use trust::{TrustPath, address_part};
 
@@ -161,6 +162,15 @@ pub trait Agents: Send + Sync + 'static {
     /// As [`agent`](Self::agent).
     fn has_begun(&self, _who: &Principal) -> impl Future<Output = Result<bool, Error>> + Send {
         async { Ok(true) }
+    }
+
+    /// Returns the hub of a session that has begun, for who only looks: nothing of it opens the agent. `None`, the
+    /// default: the session is elsewhere, and the agent itself has to look.
+    ///
+    /// # Errors
+    /// As [`agent`](Self::agent).
+    fn hub(&self, _who: &Principal) -> impl Future<Output = Result<Option<Hub>, Error>> + Send {
+        async { Ok(None) }
     }
 }
 

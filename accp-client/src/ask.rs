@@ -68,6 +68,26 @@ impl<A> Ask<A> {
         self.send(None)?.frame().await
     }
 
+    /// As [`frame`](Self::frame), unless `over` is ready first: whoever asks may speak no longer. `None` says
+    /// so. From then on nothing is sent for the question: it stands, also if it was to be cancelled.
+    ///
+    /// # Errors
+    /// See [`Agent::ask`](crate::Agent::ask).
+    pub async fn frame_unless(
+        self,
+        over: impl Future<Output = ()>,
+    ) -> Result<Option<Inbound>, Error> {
+        let mut waiting = self.send(None)?;
+        tokio::select! {
+            biased;
+            () = over => {
+                waiting.leave();
+                Ok(None)
+            }
+            frame = waiting.frame() => frame.map(Some),
+        }
+    }
+
     /// Sends the question now, and returns the pieces of the stream that come before the answer: frames of
     /// type `P` with the intent `stream` in its chain.
     ///

@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Ask(Asking),
     /// Nobody waits any more for the question with this number: its chain is to be cancelled.
     Abandon(u64),
+    /// The same, but the question with this number is to stand.
+    Leave(u64),
     Serve(Box<dyn FnOnce(Handlers) -> Handlers + Send>),
     /// A handler has handled a frame.
     Handled(Marked),
@@ -173,6 +175,7 @@ pub(crate) fn refuse(command: Command, ended: Error) {
         | Command::Open { .. }
         | Command::Close
         | Command::Abandon(_)
+        | Command::Leave(_)
         | Command::Look(_)
         | Command::Unlink { .. }
         | Command::Ping(_)

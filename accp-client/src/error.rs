@@ -10,7 +10,7 @@ use accp_store::DriverError;
 pub(crate) type Done<T> = tokio::sync::oneshot::Sender<Result<T, Error>>;
 
 /// The reason why a call of an agent failed. The variant says who is at fault.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The caller: this is no name of an agent.

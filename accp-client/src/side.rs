@@ -59,7 +59,7 @@ pub(crate) struct Side {
     /// Of a host: the agents in its process, by the numbers of their handles.
     guests: BTreeMap<u64, Guest>,
     /// Why guests have ended whose handles are still there.
-    ended: BTreeMap<u64, String>,
+    ended: BTreeMap<u64, Error>,
     /// Of a host: its store.
     committer: Option<Committer>,
     /// Sides of agents that are guests from now on. They are deleted once the inboxes are kept.
@@ -188,8 +188,8 @@ impl Side {
             guest: None,
             durable,
         };
-        self.work.follow(&mut own, &outcome.events)?;
-        let has_sent = self.work.send_early(&mut own)?;
+        let has_cancelled = self.work.follow(&mut own, &outcome.events)?;
+        let has_sent = self.work.send_early(&mut own)? | has_cancelled;
         self.inbox.extend(outcome.inbound);
         self.catch_up(&outcome.events).await?;
         let is_news = |event| matches!(event, &Event::Supplied(_) | &Event::Unavailable(_));
@@ -255,6 +255,7 @@ impl Side {
             Command::Send { outbound, done } => self.work.tell(&mut own, outbound, done)?,
             Command::Ask(asking) => self.work.ask(&mut own, asking)?,
             Command::Abandon(number) => self.work.abandon(&mut own, number)?,
+            Command::Leave(number) => self.work.leave(number),
             Command::Serve(add) => {
                 self.work.serve(add);
                 self.inbox.append(&mut self.unclaimed);

@@ -33,13 +33,20 @@ impl Waiting {
     }
 
     /// Waits for the answer.
-    pub(crate) async fn frame(mut self) -> Result<Inbound, Error> {
+    pub(crate) async fn frame(&mut self) -> Result<Inbound, Error> {
         let answered = (&mut self.answered).await;
         let answered = answered.unwrap_or_else(|_| Err(Error::ended()));
         self.number = None;
         match answered? {
             (inbound, Intent::FAIL) => Err(failure(&inbound)),
             (inbound, _) => Ok(inbound),
+        }
+    }
+
+    /// Waits no longer, and lets the question stand.
+    pub(crate) fn leave(mut self) {
+        if let Some(number) = self.number.take() {
+            let _ = self.side.tell(Command::Leave(number));
         }
     }
 }

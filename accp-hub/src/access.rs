@@ -197,7 +197,7 @@ impl Access for Open {
 /// # let folder = tempfile::tempdir()?;
 /// # let (tokens, keys) = (folder.path().join("tokens.toml"), folder.path().join("jwks.json"));
 /// # let digest = Tokens::digest("secret");
-/// # std::fs::write(&tokens, format!("[[token]]\nsha256 = \"{digest}\"\nsessions = [\"*\"]\n"))?;
+/// # std::fs::write(&tokens, format!("[[token]]\nsha256 = \"{digest}\"\nagent = \"*\"\nsessions = [\"*\"]\n"))?;
 /// # std::fs::write(&keys, r#"{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"2026",
 /// #     "x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#)?;
 /// let access = AnyOf::new([

@@ -52,7 +52,7 @@ impl Refused {
     }
 
     pub(crate) fn too_long(limit: usize) -> Self {
-        let expected = format!("a frame of {limit} bytes at most");
+        let expected = format!("{limit} bytes at most");
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             ErrorCode::PARSE_ERROR,
@@ -92,6 +92,20 @@ impl Refused {
         }
     }
 
+    /// The session or its hub ends before all was said.
+    pub(crate) fn ending() -> Self {
+        Self::busy("a session that goes on: it ends here, and the answer is not whole")
+    }
+
+    /// An answer is not whole in the time that its caller waits.
+    pub(crate) fn late() -> Self {
+        Self::new(
+            StatusCode::GATEWAY_TIMEOUT,
+            ErrorCode::TIMEOUT,
+            "a whole answer in the time of `Prefer: wait`; its other pieces come in the log",
+        )
+    }
+
     /// The hub at this address runs the session.
     pub(crate) fn elsewhere(there: String) -> Self {
         Self {
@@ -119,6 +133,13 @@ impl Refused {
         }
     }
 
+    pub(crate) fn too_many_bytes() -> Self {
+        Self {
+            expected: "fewer bytes of bodies on their way at a time".to_owned(),
+            ..Self::too_many()
+        }
+    }
+
     pub(crate) fn too_many_sessions() -> Self {
         Self {
             expected: "fewer new sessions a minute".to_owned(),
@@ -142,6 +163,14 @@ impl Refused {
         let expected =
             "a Host of loopback, or of a page in `origins`, because the hub has no tokens";
         Self::new(StatusCode::FORBIDDEN, ErrorCode::POLICY_DENIED, expected)
+    }
+
+    /// Something was erased, and pages of the file may still hold it: somebody else reads the file.
+    pub(crate) fn unscrubbed() -> Self {
+        Self::busy(
+            "that no other program reads the file of the hub meanwhile: nobody can read what was erased, and \
+             blocks of the file may still hold it until it is erased again",
+        )
     }
 
     /// The store failed. The reason is for the log of the hub, and not for the caller.

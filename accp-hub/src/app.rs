@@ -24,6 +24,8 @@ pub(crate) struct App {
     pub(crate) bytes: Rate,
     /// Requests and sockets that are open, by their tokens.
     pub(crate) requests: Arc<Open>,
+    /// Bytes of bodies on their way, by their tokens.
+    pub(crate) bodies: Arc<Open>,
     /// Goes up when tokens or keys have changed.
     pub(crate) revision: watch::Receiver<u64>,
     /// Why the store is not able to keep anything, as the last probe says.

@@ -120,6 +120,9 @@ pub struct Limits {
     pub bytes_per_second: u32,
     /// Bytes of a request for MCP or A2A: 1 MiB. A longer one is refused with 413.
     pub request: usize,
+    /// Bytes that one token may have on their way to the hub at a time, in the bodies of requests: 64 MiB. The
+    /// request whose body would need more is refused with 429.
+    pub bodies: usize,
     /// Requests and sockets that one token may have open at a time: 1,000. One more is refused with 429.
     pub requests: usize,
     /// Sessions a minute that one token may begin on the average: 6,000; without tokens, all callers
@@ -191,6 +194,7 @@ impl Default for Limits {
             frames_per_second: 1_000,
             bytes_per_second: 16 << 20,
             request: 1 << 20,
+            bodies: 64 << 20,
             requests: 1_000,
             sessions_per_minute: 6_000,
             agents: 1_000,

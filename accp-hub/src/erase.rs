@@ -46,7 +46,7 @@ pub(crate) async fn erase(State(app): State<Shared>, caller: Caller, body: Body)
 async fn take(app: &App, caller: &Caller, body: Body) -> Result<Json_, Refused> {
     caller.check_admin()?;
     let session = caller.session();
-    let body = Pieces::new(body, &app.config.limits)
+    let body = Pieces::new(body, &app.config.limits, caller.room())
         .whole(Vec::new())
         .await?;
     let asked: Asked = serde_json::from_slice(&body).map_err(|error| {

@@ -51,7 +51,7 @@ impl Asker {
         let seen = *app.revision.borrow();
         let identity = app.access.identify(token.as_deref()).await?;
         let digest = |token: &Arc<str>| crate::Tokens::digest(token);
-        let key: String = token.as_ref().map(digest).unwrap_or_default();
+        let key: Arc<str> = token.as_ref().map(digest).unwrap_or_default().into();
         let open = if app.access.is_open() {
             None
         } else {
@@ -62,7 +62,7 @@ impl Asker {
             app: Arc::clone(app),
             token,
             identity,
-            key: key.into(),
+            key,
             seen,
             _open: open,
         })
@@ -121,6 +121,11 @@ impl Asker {
     /// Counts an answer that stopped before its end.
     pub(crate) fn counts_a_cut(&self) {
         add(&self.app.metrics.cut);
+    }
+
+    /// Returns the room for bytes of a body that the asker sends.
+    pub(crate) fn room(&self) -> Opened {
+        self.app.bodies.room(&self.key)
     }
 
     /// Returns the agent that the asker is, unless it may be any.
@@ -241,6 +246,11 @@ pub(crate) struct Caller {
 impl Caller {
     pub(crate) fn session(&self) -> &str {
         &self.session
+    }
+
+    /// Returns the room for bytes of a body that the caller sends.
+    pub(crate) fn room(&self) -> Opened {
+        self.asker.room()
     }
 
     /// Returns the agent as which the caller speaks.

@@ -70,8 +70,13 @@ impl Jwt {
     /// When the file cannot be read, or holds no key that the hub can use, or a private key.
     pub fn read(file: impl Into<PathBuf>) -> Result<Self, AccessFileError> {
         verify::install();
+        let keys = Reread::text(file, keys::parse)?;
+        // Later there may be none: all are withdrawn then.
+        if let Some(why) = keys.get().lacks_keys() {
+            return Err(keys.unusable(why));
+        }
         Ok(Self {
-            keys: Reread::text(file, keys::parse)?,
+            keys,
             issuer: None,
             audience: None,
             agent: "sub".to_owned(),

@@ -163,7 +163,12 @@ async fn taken(
         Body::empty()
     } else {
         app.check_able()?;
-        let pieces = Pieces::value(body, app.config.limits.request, &app.config.limits);
+        let pieces = Pieces::value(
+            body,
+            app.config.limits.request,
+            &app.config.limits,
+            caller.room(),
+        );
         let body = pieces.whole(Vec::new()).await?;
         // Whatever the service makes of it, a request counts as a frame.
         caller.takes(1, body.len())?;

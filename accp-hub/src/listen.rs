@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use accp_client::{Agent, Principal};
+use accp_client::{Agent, Hub, Principal};
 use accp_runtime::Registry;
 use axum::Router;
 use axum::extract::Request;
@@ -83,6 +83,12 @@ impl accp_client::Agents for Agents {
     async fn has_begun(&self, who: &Principal) -> Result<bool, accp_client::Error> {
         let begun = self.app.sessions.has_begun(who.session()).await;
         begun.map_err(|refused| denied(who.session(), refused))
+    }
+
+    async fn hub(&self, who: &Principal) -> Result<Option<Hub>, accp_client::Error> {
+        let hub = self.app.sessions.get(who.session(), false, None).await;
+        hub.map(Some)
+            .map_err(|refused| denied(who.session(), refused))
     }
 }
 
@@ -160,6 +166,7 @@ impl Server {
             frames: Rate::new(f64::from(config.limits.frames_per_second), 1.0),
             bytes: Rate::new(f64::from(config.limits.bytes_per_second), 1.0),
             requests: Arc::new(Open::new(config.limits.requests)),
+            bodies: Arc::new(Open::new(config.limits.bodies)),
             revision: watched,
             unable: able,
             forward,

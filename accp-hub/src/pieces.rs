@@ -8,6 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::answer::Refused;
 use crate::config::Limits;
+use crate::rates::Opened;
 
 /// The longest pause between two frames of a stream.
 const PAUSE: Duration = Duration::from_secs(300);
@@ -30,26 +31,31 @@ pub(crate) struct Pieces {
     patience: Duration,
     /// When the next frame has to be there.
     due: Instant,
+    /// The longest time in which nothing of a long body comes.
+    rest: Duration,
+    /// The room of the caller for bytes on their way.
+    room: Opened,
     is_first: bool,
     has_ended: bool,
 }
 
 impl Pieces {
     /// Takes a body of frames, within the limits for each and for its time.
-    pub(crate) fn new(body: Body, limits: &Limits) -> Self {
-        Self::within(body, limits.frame, Duration::from_secs(limits.body_seconds))
+    pub(crate) fn new(body: Body, limits: &Limits, room: Opened) -> Self {
+        let time = Duration::from_secs(limits.body_seconds);
+        Self::within(body, limits.frame, time, time, room)
     }
 
     /// Takes a body that is no longer than this, and comes in time for each MiB that it may have.
-    pub(crate) fn value(body: Body, length: usize, limits: &Limits) -> Self {
+    pub(crate) fn value(body: Body, length: usize, limits: &Limits, room: Opened) -> Self {
         let share = u32::try_from(length >> 20)
             .unwrap_or(u32::MAX)
             .saturating_add(1);
-        let time = Duration::from_secs(limits.body_seconds).saturating_mul(share);
-        Self::within(body, length, time)
+        let rest = Duration::from_secs(limits.body_seconds);
+        Self::within(body, length, rest.saturating_mul(share), rest, room)
     }
 
-    fn within(body: Body, limit: usize, patience: Duration) -> Self {
+    fn within(body: Body, limit: usize, patience: Duration, rest: Duration, room: Opened) -> Self {
         Self {
             body: body.into_data_stream(),
             held: Vec::new(),
@@ -58,6 +64,8 @@ impl Pieces {
             limit,
             patience,
             due: Instant::now() + patience,
+            rest,
+            room,
             is_first: true,
             has_ended: false,
         }
@@ -91,7 +99,7 @@ impl Pieces {
                 return Ok(None);
             }
             let was_empty = self.held.is_empty();
-            self.more().await?;
+            self.more(self.due).await?;
             if was_empty && !self.held.is_empty() {
                 // A pause is over, and the frame has its own time.
                 self.due = self.due.min(Instant::now() + self.patience);
@@ -101,16 +109,15 @@ impl Pieces {
 
     /// Returns the whole body as one frame, with what [`next`](Self::next) has returned of it.
     pub(crate) async fn whole(mut self, first: Vec<u8>) -> Result<Vec<u8>, Refused> {
-        let mut whole = first;
+        self.held.splice(..0, first);
         loop {
-            whole.append(&mut self.held);
-            if whole.len() > self.limit {
+            if self.held.len() > self.limit {
                 return Err(Refused::too_long(self.limit));
             }
             if self.has_ended {
-                return Ok(whole);
+                return Ok(std::mem::take(&mut self.held));
             }
-            self.more().await?;
+            self.more(self.due.min(Instant::now() + self.rest)).await?;
         }
     }
 
@@ -120,10 +127,13 @@ impl Pieces {
         Body::from_stream(stream::iter(read).chain(self.body))
     }
 
-    async fn more(&mut self) -> Result<(), Refused> {
-        let piece = timeout_at(self.due, self.body.next()).await;
+    async fn more(&mut self, due: Instant) -> Result<(), Refused> {
+        let piece = timeout_at(due, self.body.next()).await;
         match piece.map_err(|_| Refused::too_slow(self.patience))? {
-            Some(Ok(piece)) => self.held.extend_from_slice(&piece),
+            Some(Ok(piece)) if self.room.hold(self.held.len() + piece.len()) => {
+                self.held.extend_from_slice(&piece);
+            }
+            Some(Ok(_)) => return Err(Refused::too_many_bytes()),
             Some(Err(_)) => return Err(Refused::invalid("a body that ends")),
             None => self.has_ended = true,
         }
@@ -176,6 +186,11 @@ mod tests {
 
     use super::*;
 
+    fn room() -> Opened {
+        let open = std::sync::Arc::new(crate::rates::Open::new(usize::MAX));
+        open.room(&"dev".into())
+    }
+
     async fn split(pieces: &[&str], limit: usize) -> Result<Vec<String>, Refused> {
         let chunks = pieces
             .iter()
@@ -185,7 +200,7 @@ mod tests {
             frame: limit,
             ..Limits::default()
         };
-        let mut pieces = Pieces::new(body, &limits);
+        let mut pieces = Pieces::new(body, &limits, room());
         let mut frames = Vec::new();
         while let Some(frame) = pieces.next().await? {
             frames.push(String::from_utf8(frame).expect("text"));
@@ -236,7 +251,11 @@ mod tests {
         };
         let stops = |text: String| {
             let first = stream::iter([Ok::<_, std::io::Error>(Bytes::from(text))]);
-            Pieces::new(Body::from_stream(first.chain(stream::pending())), &limits)
+            Pieces::new(
+                Body::from_stream(first.chain(stream::pending())),
+                &limits,
+                room(),
+            )
         };
         let refused = stops(whole[..20].to_owned()).next().await;
         assert_eq!(refused.expect_err("half of a frame").status.as_u16(), 408);
@@ -252,9 +271,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_body_takes_room_until_it_was_read() {
+        let open = std::sync::Arc::new(crate::rates::Open::new(100));
+        let caller = "dev".into();
+        let body = |length| Body::from(vec![b'x'; length]);
+        let value =
+            |length| Pieces::value(body(length), 200, &Limits::default(), open.room(&caller));
+        let whole = value(100).whole(Vec::new()).await;
+        assert_eq!(whole.expect("a body").len(), 100);
+        let mut other = open.room(&caller);
+        assert!(other.hold(1), "nothing is on its way");
+        let refused = value(100).whole(Vec::new()).await.expect_err("no room");
+        assert_eq!(refused.status.as_u16(), 429);
+        drop(other);
+        assert!(value(100).whole(Vec::new()).await.is_ok());
+    }
+
+    #[tokio::test]
     async fn a_body_of_single_bytes_is_parsed_a_bounded_number_of_times() {
         let text = format!("@s>stream:infer{{d:{}", "]".repeat(1000));
-        let mut pieces = Pieces::new(Body::empty(), &Limits::default());
+        let mut pieces = Pieces::new(Body::empty(), &Limits::default(), room());
         for byte in text.bytes() {
             pieces.held.push(byte);
             assert_eq!(pieces.take(), None);

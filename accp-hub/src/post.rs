@@ -48,7 +48,7 @@ async fn take(
 ) -> Result<Response, Refused> {
     check_type(headers)?;
     let limit = app.config.limits.frame;
-    let mut pieces = Pieces::new(body, &app.config.limits);
+    let mut pieces = Pieces::new(body, &app.config.limits, asker.room());
     let first = pieces.next().await?.unwrap_or_default();
     // Only a stream has more than one frame.
     if first.len() <= limit && is_stream(&first) {
@@ -84,12 +84,13 @@ async fn take(
     let response = match (posted, wait, after) {
         (Posted::Accepted { mid, answer }, Some(wait), Some(after)) => {
             let question = Asked {
+                caller: caller.clone(),
                 chain: chain.unwrap_or_else(|| mid.clone()),
                 mid,
                 until: Instant::now() + Duration::from_secs(wait),
             };
             let log = hub.frames(after);
-            let mut response = question.answer(app, &caller, log, answer).await?;
+            let mut response = question.answer(app, log, answer).await?;
             if let Ok(applied) = HeaderValue::from_str(&format!("wait={wait}")) {
                 response.headers_mut().insert("preference-applied", applied);
             }
@@ -183,6 +184,7 @@ fn said(posted: Posted) -> Result<Response, Refused> {
 
 /// A frame whose answer somebody waits for.
 struct Asked {
+    caller: Caller,
     mid: Mid,
     chain: Mid,
     until: Instant,
@@ -193,26 +195,36 @@ impl Asked {
     async fn answer(
         self,
         app: &Shared,
-        caller: &Caller,
         mut log: Frames,
         acknowledged: String,
     ) -> Result<Response, Refused> {
         match timeout_at(self.until, self.next(&mut log)).await {
-            Ok(Ok(Some((text, true)))) => Ok(answer::frame(StatusCode::OK, &*text)),
-            Ok(Ok(Some((text, false)))) => {
-                let pieces = stream::unfold(Some((self, log, text, false)), next_piece);
-                let place = ("pieces of an answer", caller.session());
-                Ok(cut::response(app, ACCP, place, pieces))
+            Ok(Ok((text, true))) => Ok(answer::frame(StatusCode::OK, &*text)),
+            Ok(Ok((text, false))) => {
+                let session = self.caller.session().to_owned();
+                let first = Ok((self, log, text, false));
+                let pieces = stream::unfold(Some(first), next_piece);
+                Ok(cut::response(
+                    app,
+                    ACCP,
+                    ("pieces of an answer", &session),
+                    pieces,
+                ))
             }
-            Ok(Ok(None)) | Err(_) => Ok(answer::frame(StatusCode::OK, acknowledged)),
+            Err(_) => Ok(answer::frame(StatusCode::OK, acknowledged)),
             Ok(Err(refused)) => Err(refused),
         }
     }
 
     /// Returns the next frame in the chain that answers, and whether it is the last. Pieces of a stream
-    /// come before it. `None` when the session has ended.
-    async fn next(&self, log: &mut Frames) -> Result<Option<(Arc<str>, bool)>, Refused> {
-        while let Some(entry) = log.next().await.map_err(|error| Refused::store(&error))? {
+    /// come before it. A session that ends, because something of it was erased, goes on from its store.
+    async fn next(&self, log: &mut Frames) -> Result<(Arc<str>, bool), Refused> {
+        loop {
+            let next = log.next().await.map_err(|error| Refused::store(&error))?;
+            let Some(entry) = next else {
+                *log = self.caller.look().await?.frames(log.position());
+                continue;
+            };
             let inbound = Inbound::new(
                 entry.position,
                 entry.sender,
@@ -220,32 +232,36 @@ impl Asked {
                 CancelToken::new(),
             );
             if inbound.answers(&self.mid, &self.chain).is_some() {
-                return Ok(Some((entry.text, true)));
+                return Ok((entry.text, true));
             }
             if entry.mid != self.mid && inbound.is_piece(&self.chain) {
-                return Ok(Some((entry.text, false)));
+                return Ok((entry.text, false));
             }
         }
-        Ok(None)
     }
 }
 
 /// A piece of an answer that goes out next, and whether it is the last.
 type Piece = (Asked, Frames, Arc<str>, bool);
 
-/// Returns the piece, and the one behind it.
-async fn next_piece(piece: Option<Piece>) -> Option<(Result<Bytes, Refused>, Option<Piece>)> {
-    let (asked, mut log, text, is_last) = piece?;
+/// Returns the piece, and the one behind it or why it does not come.
+async fn next_piece(
+    piece: Option<Result<Piece, Refused>>,
+) -> Option<(Result<Bytes, Refused>, Option<Result<Piece, Refused>>)> {
+    let (asked, mut log, text, is_last) = match piece? {
+        Ok(piece) => piece,
+        Err(refused) => return Some((Err(refused), None)),
+    };
     if is_last {
         return Some((Ok(line(&text)), None));
     }
     let after = match timeout_at(asked.until, asked.next(&mut log)).await {
-        Ok(Ok(Some((after, is_last)))) => Some((asked, log, after, is_last)),
-        Ok(Err(refused)) => return Some((Err(refused), None)),
-        // The answer is not there in time, as the caller has asked for.
-        Ok(Ok(None)) | Err(_) => None,
+        Ok(Ok((after, is_last))) => Ok((asked, log, after, is_last)),
+        // What comes behind the piece is not the answer, so the caller must not take it for whole.
+        Ok(Err(refused)) => Err(refused),
+        Err(_) => Err(Refused::late()),
     };
-    Some((Ok(line(&text)), after))
+    Some((Ok(line(&text)), Some(after)))
 }
 
 /// Takes a stream of ST frames, and answers each with a frame.

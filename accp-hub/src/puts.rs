@@ -54,7 +54,7 @@ async fn take(app: &App, key: &str, caller: &Caller, body: Body) -> Result<Statu
     let announced = announced.ok_or_else(unknown)?;
     let limit = usize::try_from(announced.length).unwrap_or(usize::MAX);
     caller.takes(1, limit)?;
-    let bytes = Pieces::value(body, limit, &app.config.limits);
+    let bytes = Pieces::value(body, limit, &app.config.limits, caller.room());
     let bytes = bytes.whole(Vec::new()).await?;
     if (Hash::of(&bytes), bytes.len()) != (announced.digest, limit) {
         return Err(Refused::conflict(

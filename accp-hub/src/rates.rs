@@ -1,7 +1,7 @@
 //! How much of something a caller may use in a second.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Callers whose rate is known at a time. Those that have been quiet are forgotten.
@@ -83,18 +83,19 @@ impl Bucket {
     }
 }
 
-/// Counts what callers have open.
+/// Counts what callers have open, be it requests or bytes.
 #[derive(Debug)]
 pub(crate) struct Open {
     most: usize,
-    counts: Mutex<HashMap<String, usize>>,
+    counts: Mutex<HashMap<Arc<str>, usize>>,
 }
 
-/// Something that a caller has open, until this is dropped.
+/// So much that a caller has open, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    open: std::sync::Arc<Open>,
-    caller: String,
+    open: Arc<Open>,
+    caller: Arc<str>,
+    amount: usize,
 }
 
 impl Open {
@@ -106,38 +107,53 @@ impl Open {
         }
     }
 
-    /// Takes room for one more, if the caller may have it.
-    pub(crate) fn take(self: &std::sync::Arc<Self>, caller: &str) -> Option<Opened> {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.get(caller).copied().unwrap_or_default();
-        if count >= self.most {
-            return None;
+    /// Returns the room of a caller, in which there is nothing so far.
+    pub(crate) fn room(self: &Arc<Self>, caller: &Arc<str>) -> Opened {
+        Opened {
+            open: Arc::clone(self),
+            caller: Arc::clone(caller),
+            amount: 0,
         }
-        counts.insert(caller.to_owned(), count + 1);
-        Some(Opened {
-            open: std::sync::Arc::clone(self),
-            caller: caller.to_owned(),
-        })
+    }
+
+    /// Takes room for one more, if the caller may have it.
+    pub(crate) fn take(self: &Arc<Self>, caller: &Arc<str>) -> Option<Opened> {
+        let mut room = self.room(caller);
+        room.hold(1).then_some(room)
+    }
+
+    fn counts(&self) -> MutexGuard<'_, HashMap<Arc<str>, usize>> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Opened {
+    /// Takes room for so much in all. Returns false if the caller may not have it; then the room is as before.
+    pub(crate) fn hold(&mut self, amount: usize) -> bool {
+        let mut counts = self.open.counts();
+        let count = counts.get(&self.caller).copied().unwrap_or_default();
+        let others = count - self.amount;
+        if amount > self.amount && others.saturating_add(amount) > self.open.most {
+            return false;
+        }
+        self.amount = amount;
+        if others + amount == 0 {
+            counts.remove(&self.caller);
+        } else {
+            counts.insert(Arc::clone(&self.caller), others + amount);
+        }
+        true
     }
 }
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        let counts = self.open.counts.lock();
-        let mut counts = counts.unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = counts.get_mut(&self.caller) {
-            *count -= 1;
-            if *count == 0 {
-                counts.remove(&self.caller);
-            }
-        }
+        self.hold(0);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     #[test]
@@ -154,13 +170,18 @@ mod tests {
     #[test]
     fn what_is_open_is_counted_for_each_caller() {
         let open = Arc::new(Open::new(2));
-        let (first, second) = (open.take("a"), open.take("a"));
+        let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
+        let (first, second) = (open.take(&a), open.take(&a));
         assert!(first.is_some() && second.is_some());
-        assert!(open.take("a").is_none());
-        assert!(open.take("b").is_some());
+        assert!(open.take(&a).is_none());
+        assert!(open.take(&b).is_some());
         drop(first);
-        assert!(open.take("a").is_some());
+        assert!(open.take(&a).is_some());
         drop(second);
-        assert!(open.counts.lock().unwrap().is_empty());
+        let mut room = open.room(&a);
+        assert!(room.hold(2) && !room.hold(3) && open.take(&a).is_none());
+        assert!(room.hold(1) && open.take(&a).is_some());
+        drop(room);
+        assert!(open.counts().is_empty());
     }
 }

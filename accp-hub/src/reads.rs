@@ -118,7 +118,7 @@ impl Reading {
         };
         let next = tokio::select! {
             next = next => next,
-            () = over(&mut self.ends) => return Ok(None),
+            () = over(&mut self.ends) => return Err(Refused::ending()),
         };
         let unreadable = |error: Error| {
             tracing::error!(session = self.hub.session(), at, %error, "a log cannot be read on");

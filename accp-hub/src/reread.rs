@@ -17,8 +17,9 @@ pub struct AccessFileError {
     why: String,
 }
 
-/// What files say. [`get`](Self::get) reads them again if one has changed, and looks for that five times a
-/// second at most.
+/// What files say. [`get`](Self::get) reads them again if one has changed and is at rest: two looks have found it
+/// the same. It looks five times a second at most. So a file that somebody writes in its place is not read halfway,
+/// unless they pause.
 pub(crate) struct Reread<T> {
     files: Vec<PathBuf>,
     read: Reader<T>,
@@ -30,7 +31,10 @@ type Reader<T> = Box<dyn Fn() -> Result<T, String> + Send + Sync>;
 
 struct Held<T> {
     value: Arc<T>,
-    stamps: Vec<Stamp>,
+    /// The version that was read last, also if it could not be used.
+    read: Vec<Stamp>,
+    /// The version at the last look.
+    seen: Vec<Stamp>,
     looked: Instant,
     /// How often the files were read again.
     revision: u64,
@@ -80,12 +84,15 @@ impl<T> Reread<T> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if held.looked.elapsed() >= self.every {
             held.looked = Instant::now();
-            if stamps(&self.files) != held.stamps {
-                let files = &self.files;
-                match Held::new(files, &self.read) {
-                    Ok(read) => {
-                        let revision = held.revision + 1;
-                        *held = Held { revision, ..read };
+            let (now, files) = (stamps(&self.files), &self.files);
+            let is_at_rest = now == held.seen;
+            held.seen.clone_from(&now);
+            if is_at_rest && now != held.read {
+                held.read = now;
+                match (self.read)() {
+                    Ok(value) => {
+                        held.value = Arc::new(value);
+                        held.revision += 1;
                         tracing::info!(?files, "files were read again");
                     }
                     Err(why) => {
@@ -95,6 +102,12 @@ impl<T> Reread<T> {
             }
         }
         Arc::clone(&held.value)
+    }
+
+    /// Returns an error about the first of the files.
+    pub(crate) fn unusable(&self, why: String) -> AccessFileError {
+        let file = self.files.first().cloned().unwrap_or_default();
+        AccessFileError { file, why }
     }
 
     /// Returns a number that goes up when the files say something else.
@@ -111,7 +124,8 @@ impl<T> Held<T> {
         let stamps = stamps(files);
         Ok(Self {
             value: Arc::new(read()?),
-            stamps,
+            seen: stamps.clone(),
+            read: stamps,
             looked: Instant::now(),
             revision: 0,
         })
@@ -151,10 +165,24 @@ impl<T> fmt::Debug for Reread<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn number(text: &str) -> Result<u32, String> {
         text.parse().map_err(|_| format!("{text:?} is no number"))
+    }
+
+    /// Looks twice, so that a file which has changed is found at rest.
+    fn look(read: &Reread<u32>) -> u32 {
+        read.get();
+        *read.get()
+    }
+
+    fn at_each_look(file: &Path) -> Reread<u32> {
+        let read = Reread::text(file, number).unwrap();
+        let every = Duration::ZERO;
+        Reread { every, ..read }
     }
 
     #[test]
@@ -162,21 +190,30 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("number");
         fs::write(&file, "1").unwrap();
-        let read = Reread::text(&file, number).unwrap();
-        let read = Reread {
-            every: Duration::ZERO,
-            ..read
-        };
+        let read = at_each_look(&file);
         assert_eq!(*read.get(), 1);
         fs::write(&file, "22").unwrap();
-        assert_eq!(*read.get(), 22);
-        // What cannot be used changes nothing, and is read again until it can be used.
+        assert_eq!(look(&read), 22);
+        // What cannot be used changes nothing.
         fs::write(&file, "three").unwrap();
-        assert_eq!(*read.get(), 22);
+        assert_eq!(look(&read), 22);
         fs::remove_file(&file).unwrap();
-        assert_eq!(*read.get(), 22);
+        assert_eq!(look(&read), 22);
         fs::write(&file, "4444").unwrap();
-        assert_eq!(*read.get(), 4444);
+        assert_eq!(look(&read), 4444);
+    }
+
+    #[test]
+    fn a_file_that_is_being_written_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("number");
+        fs::write(&file, "1").unwrap();
+        let read = at_each_look(&file);
+        for part in ["2", "23", "234", "2345"] {
+            fs::write(&file, part).unwrap();
+            assert_eq!(*read.get(), 1, "{part}");
+        }
+        assert_eq!(*read.get(), 2345);
     }
 
     #[test]
@@ -184,11 +221,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [file, copy] = ["number", "copy"].map(|name| folder.path().join(name));
         fs::write(&file, "1").unwrap();
-        let read = Reread::text(&file, number).unwrap();
-        let read = Reread {
-            every: Duration::ZERO,
-            ..read
-        };
+        let read = at_each_look(&file);
         assert_eq!(*read.get(), 1);
         let revision = read.revision();
         fs::write(&copy, "2").unwrap();
@@ -200,7 +233,7 @@ mod tests {
             .set_modified(time)
             .unwrap();
         fs::rename(&copy, &file).unwrap();
-        assert_eq!(*read.get(), 2);
+        assert_eq!(look(&read), 2);
         assert_eq!(read.revision(), revision + 1);
     }
 

@@ -14,7 +14,8 @@ use accp_runtime::session::{Options, Rules, Scope};
 use accp_runtime::{AgentId, Registry};
 use accp_session::Cold;
 use accp_store::{
-    Committer, EraseError, HubFile, Plan, SideId, Store, StoreError, Summary, Wanted,
+    Committer, EraseError, HubFile, Plan, SideId, Store, StoreError, StoreErrorKind, Summary,
+    Wanted,
 };
 use tokio::sync::OnceCell;
 
@@ -376,9 +377,11 @@ impl Sessions {
                 hub.end("data of the session was erased: connect again");
             }
         }
-        erased
-            .map_err(|error| Refused::store(&error))?
-            .map_err(Refused::from)
+        let erased = erased.map_err(|error| match error.kind() {
+            StoreErrorKind::Busy => Refused::unscrubbed(),
+            _ => Refused::store(&error),
+        });
+        erased?.map_err(Refused::from)
     }
 
     /// Returns what the store knows of the value under a key, without its tier.

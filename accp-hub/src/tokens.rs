@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use accp_runtime::AgentId;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -18,6 +19,8 @@ use crate::reread::{AccessFileError, Reread};
 /// agent = "dev"
 /// sessions = ["lunch", "team-*"]
 /// ```
+///
+/// `agent = "*"` lets a token be any agent.
 ///
 /// The hub looks four times a second whether the file has changed, so a token that is taken out is void
 /// without a restart. A file that cannot be read leaves the tokens as they were, and the hub's log says
@@ -58,8 +61,8 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct Entry {
     sha256: String,
-    /// Without it, any agent.
-    agent: Option<String>,
+    /// `*` for any agent. Half of a file must not say more than the whole, so there is no default.
+    agent: String,
     sessions: Vec<String>,
     /// Whether it may erase data of these sessions.
     #[serde(default)]
@@ -99,9 +102,13 @@ fn parse(text: &str) -> Result<Known, String> {
                  `printf %s TOKEN | sha256sum` prints them"
             ));
         }
-        let identity = match entry.agent {
-            Some(agent) => Identity::agent(agent, entry.sessions),
-            None => Identity::any_agent(entry.sessions),
+        let identity = if entry.agent == "*" {
+            Identity::any_agent(entry.sessions)
+        } else {
+            AgentId::new(&*entry.agent).map_err(|error| {
+                format!("token {number}: `agent` is neither `*` nor the name of an agent: {error}")
+            })?;
+            Identity::agent(entry.agent, entry.sessions)
         };
         let identity = if entry.admin {
             identity.administrating()

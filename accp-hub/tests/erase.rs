@@ -66,7 +66,7 @@ async fn start(folder: &Path) -> Running {
         format!("[[token]]\nsha256 = \"{digest}\"\nsessions = [\"lunch\"]\n{more}\n")
     };
     let tokens = [
-        token("boss", "admin = true"),
+        token("boss", "agent = \"*\"\nadmin = true"),
         token("d", "agent = \"dev\""),
         token("p", "agent = \"planner\""),
     ];

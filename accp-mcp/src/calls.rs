@@ -6,29 +6,42 @@ mod talk;
 use rmcp::model::JsonObject;
 
 use crate::answer::Answer;
-use crate::desk::Desk;
 use crate::fault::Fault;
+use crate::request::Request;
+use crate::seat::Seat;
 use crate::tools;
 
-/// Calls a tool. Returns `None` if there is none of this name.
+/// Calls a tool, as long as who asks has the right. A tool opens the agent only once it has read its
+/// arguments. Returns `None` if there is no tool of this name.
 pub(crate) async fn call(
-    desk: &Desk,
+    seat: &Seat,
     name: &str,
     args: &JsonObject,
+    request: Request<'_>,
 ) -> Option<Result<Answer, Fault>> {
-    Some(match check(name, args)? {
-        Err(fault) => Err(fault),
-        Ok(()) => match name {
-            tools::SEND => talk::send(desk, args).await,
-            tools::ASK => talk::ask(desk, args).await,
-            tools::RECEIVE => talk::receive(desk, args).await,
-            tools::REPLY => talk::reply(desk, args).await,
-            tools::DONE => talk::done(desk, args),
-            tools::QUERY => look::query(desk, args).await,
-            tools::EXPAND => look::expand(desk, args).await,
+    if let Err(fault) = check(name, args)? {
+        return Some(Err(fault));
+    }
+    let called = async {
+        Some(match name {
+            tools::SEND => talk::send(seat, args).await,
+            tools::RECEIVE => talk::receive(seat, args).await,
+            tools::REPLY => talk::reply(seat, args).await,
+            tools::DONE => talk::done(seat, args).await,
+            tools::QUERY => look::query(seat, args).await,
+            tools::EXPAND => look::expand(seat, args).await,
             _ => return None,
-        },
-    })
+        })
+    };
+    if name == tools::ASK {
+        // A question that is left has its own end.
+        return Some(talk::ask(seat, args, request).await);
+    }
+    tokio::select! {
+        biased;
+        why = request.over() => Some(Err(Fault::over(why))),
+        answer = called => answer,
+    }
 }
 
 /// Checks that all arguments are among those of the tool, so that a slip is not passed over.

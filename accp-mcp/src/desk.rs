@@ -1,11 +1,15 @@
 //! The desk of an agent: the frames that wait for the model, and those that it has open.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use accp_client::{Agent, Cx};
 use accp_runtime::session::Inbound;
 use tokio::sync::{Notify, oneshot};
+
+/// Bytes of the texts of the frames that are opened at a time. One frame may be longer.
+const TEXTS: usize = 256 << 10;
 
 /// A frame that was handed to the agent and is not marked yet.
 pub(crate) struct Letter {
@@ -39,10 +43,18 @@ struct Pile {
     open: BTreeMap<u64, Letter>,
 }
 
+/// Returns once an agent has ended. This does not keep it open.
+fn end(agent: &Agent) -> impl Future<Output = ()> + use<> {
+    let mut frames = agent.frames(u64::MAX);
+    async move {
+        // An error ends this, too: the agent is gone.
+        while let Ok(Some(_)) = frames.next().await {}
+    }
+}
+
 /// An agent, with the frames that its model works on. Requests of MCP share it.
 pub(crate) struct Desk {
     pub(crate) agent: Agent,
-    pub(crate) session: String,
     pile: Mutex<Pile>,
     news: Notify,
 }
@@ -52,10 +64,8 @@ impl Desk {
     pub(crate) async fn new(agent: Agent) -> Result<Arc<Self>, accp_client::Error> {
         // What a model reads first is what stands in the session.
         agent.joined().await?;
-        let session = agent.look(|session| session.id().to_owned()).await?;
         let desk = Arc::new(Self {
             agent,
-            session,
             pile: Mutex::default(),
             news: Notify::new(),
         });
@@ -63,7 +73,7 @@ impl Desk {
         desk.agent.serve_others(move |cx: Cx| {
             // The side calls this in the order of the session.
             let (mark, marked) = oneshot::channel();
-            let end = cx.agent().map(|agent| agent.frames(u64::MAX));
+            let end = cx.agent().map(|agent| end(&agent));
             if let Some(desk) = weak.upgrade() {
                 let asks = false;
                 desk.pile().waiting.push_back(Letter { cx, mark, asks });
@@ -72,9 +82,8 @@ impl Desk {
             async move {
                 // A frame that nobody marks stays due, and comes again when the agent is opened anew.
                 let ended = async {
-                    if let Ok(mut frames) = end {
-                        // An error ends this, too: the agent is gone.
-                        while let Ok(Some(_)) = frames.next().await {}
+                    if let Ok(end) = end {
+                        end.await;
                     }
                 };
                 let marked = async {
@@ -90,6 +99,11 @@ impl Desk {
             }
         });
         Ok(desk)
+    }
+
+    /// Returns once the agent has ended: the session was opened anew, or somebody else has opened the agent.
+    pub(crate) async fn ended(&self) {
+        end(&self.agent).await;
     }
 
     fn pile(&self) -> MutexGuard<'_, Pile> {
@@ -145,7 +159,7 @@ impl Desk {
         }
     }
 
-    /// Opens the next frames that are there.
+    /// Opens the next frames that are there, as far as their texts have room in one answer.
     pub(crate) fn open_now(
         &self,
         most: usize,
@@ -153,6 +167,7 @@ impl Desk {
     ) -> Vec<(Inbound, bool)> {
         let mut pile = self.pile();
         let mut opened = Vec::new();
+        let mut room = TEXTS;
         while opened.len() < most {
             let Some(mut letter) = pile.waiting.pop_front() else {
                 break;
@@ -162,6 +177,12 @@ impl Desk {
                 letter.done();
                 continue;
             }
+            let length = inbound.text().len();
+            if length > room && !opened.is_empty() {
+                pile.waiting.push_front(letter);
+                break;
+            }
+            room = room.saturating_sub(length);
             letter.asks = asks(&inbound);
             opened.push((inbound.clone(), letter.asks));
             pile.open.insert(inbound.position(), letter);

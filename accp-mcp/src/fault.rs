@@ -31,6 +31,11 @@ impl Fault {
         Self::new(ErrorCode::TOOL_SCHEMA_MISMATCH, message, cure)
     }
 
+    /// The right of who asks is over.
+    pub(crate) fn over(why: String) -> Self {
+        Self::new(ErrorCode::POLICY_DENIED, why, "tell the user")
+    }
+
     /// The text of a frame cannot be read.
     pub(crate) fn text(error: &DecodeError) -> Self {
         let cure =

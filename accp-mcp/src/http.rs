@@ -4,16 +4,16 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use accp_client::{Agents, Principal};
-use http::{Request, Response, StatusCode};
-use http_body::Body;
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
-use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
+use rmcp::transport::streamable_http_server::{SessionId, StreamableHttpServerConfig};
 
 use crate::desks::Desks;
 
@@ -29,9 +29,9 @@ pub struct Settings {
     /// list allows all.
     pub hosts: Vec<String>,
     /// The origins of web pages that may call, as `https://app.example.com:443`: pages of this machine by
-    /// default, as the conformance suite of MCP asks. An empty list allows no page. A client that is not
-    /// a web page names no origin.
-    pub origins: Vec<String>,
+    /// default, as the conformance suite of MCP asks. An empty list allows no page, and
+    /// `None` all of them. A client that is not a web page names no origin.
+    pub origins: Option<Vec<String>>,
     /// The most bytes of a request: 1 MiB by default.
     pub request_bytes: usize,
     /// The time after which an agent is closed that no client uses: 30 minutes by default. What was sent
@@ -45,9 +45,21 @@ impl Default for Settings {
         let origins = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
         Self {
             hosts: hosts.map(String::from).to_vec(),
-            origins: origins.map(String::from).to_vec(),
+            origins: Some(origins.map(String::from).to_vec()),
             request_bytes: 1 << 20,
             idle: Duration::from_secs(30 * 60),
+        }
+    }
+}
+
+impl Settings {
+    /// Returns the settings of a service behind a gate that has checked the host and the origin of each
+    /// request: the service asks for neither.
+    pub fn behind_a_gate() -> Self {
+        Self {
+            hosts: Vec::new(),
+            origins: None,
+            ..Self::default()
         }
     }
 }
@@ -77,9 +89,13 @@ impl<A: Agents> Service<A> {
     pub fn new(agents: A, settings: Settings) -> Self {
         let config = StreamableHttpServerConfig::default()
             .with_allowed_hosts(settings.hosts)
-            .with_allowed_origins(settings.origins)
-            .enforce_origin_validation()
             .with_max_request_body_bytes(settings.request_bytes);
+        let config = match settings.origins {
+            None => config.disable_allowed_origins(),
+            Some(origins) => config
+                .with_allowed_origins(origins)
+                .enforce_origin_validation(),
+        };
         Self {
             desks: Arc::new(Desks::new(agents, config, settings.idle)),
         }
@@ -98,18 +114,69 @@ impl<A: Agents> Service<A> {
             return refused("a path that ends with the session and the agent: /mcp/lunch/dev");
         }
         let place = self.desks.place(&who);
-        // The client names the session that it has; another name in the answer is that of a new one.
-        let named = request.headers().get(SESSION).cloned();
-        let response = place.endpoint().handle(request).await;
-        let begun = response.headers().get(SESSION);
-        if let Some(begun) = begun.filter(|begun| named.as_ref() != Some(*begun))
-            && let Ok(begun) = begun.to_str()
-        {
-            place.begins(begun).await;
-        }
-        self.desks.leave(&who, place);
-        response
+        let named = session(request.headers());
+        let deletes = request.method() == Method::DELETE;
+        let response = match &named {
+            // rmcp says that it has ended any session.
+            Some(named) if deletes && !place.has(named).await => refused("a session of MCP"),
+            _ => place.endpoint().handle(request).await,
+        };
+        // A session that has begun has its name in the answer.
+        let used = session(response.headers()).or(named);
+        self.desks.leave(&who, place, used).await;
+        let over = Box::pin(async move { drop(who.over().await) });
+        response.map(|body| WhileRight::new(body, over).boxed())
     }
+}
+
+/// The body of an answer. It stands still once the right of who asked is over: what ends then by itself would
+/// read as whole. The gate that has let the request in breaks it off, and says why.
+struct WhileRight {
+    body: BoxBody<bytes::Bytes, Infallible>,
+    over: Mutex<Option<Over>>,
+}
+
+type Over = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl WhileRight {
+    fn new(body: BoxBody<bytes::Bytes, Infallible>, over: Over) -> Self {
+        let over = Mutex::new(Some(over));
+        Self { body, over }
+    }
+}
+
+impl Body for WhileRight {
+    type Data = bytes::Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<bytes::Bytes>, Infallible>>> {
+        let over = self.over.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Some(waits) = over else {
+            return Poll::Pending;
+        };
+        if waits.as_mut().poll(cx).is_ready() {
+            *over = None;
+            return Poll::Pending;
+        }
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Returns the session of MCP that headers name.
+fn session(headers: &HeaderMap) -> Option<SessionId> {
+    let name = headers.get(SESSION)?.to_str().ok()?;
+    Some(name.into())
 }
 
 fn refused(expected: &'static str) -> Response<BoxBody<bytes::Bytes, Infallible>> {

@@ -32,6 +32,7 @@ mod error;
 mod fault;
 mod http;
 mod instructions;
+mod request;
 mod resources;
 mod seat;
 mod server;

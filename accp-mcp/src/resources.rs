@@ -7,6 +7,7 @@ use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 
 use crate::ACCP;
 use crate::desk::Desk;
+use crate::seat::Seat;
 
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain";
@@ -34,16 +35,50 @@ fn base(session: &str) -> String {
     format!("accp://session/{}", address_part(session))
 }
 
-/// Returns whether a client may watch this resource: it has one address, and changes.
-pub(crate) fn is_watched(session: &str, uri: &str) -> bool {
-    let base = base(session);
-    let path = uri.strip_prefix(&*base).unwrap_or_default();
-    matches!(path, "/context" | "/hot" | "/warm")
+/// Where a resource is. There may be none.
+pub(crate) enum Address {
+    Registry,
+    Context,
+    Hot,
+    Warm,
+    /// The frame at a position.
+    Frame(u64),
+    /// The value with this key.
+    Cold(String),
+}
+
+impl Address {
+    /// Reads the address of a resource of this session.
+    pub(crate) fn read(session: &str, uri: &str) -> Option<Self> {
+        if uri == REGISTRY {
+            return Some(Self::Registry);
+        }
+        let path = uri.strip_prefix(&*base(session))?.strip_prefix('/')?;
+        match path.split_once('/') {
+            None => match path {
+                "context" => Some(Self::Context),
+                "hot" => Some(Self::Hot),
+                "warm" => Some(Self::Warm),
+                _ => None,
+            },
+            Some(("frames", position)) => position.parse().ok().map(Self::Frame),
+            Some(("cold", key)) => {
+                let key = format!("cold.{key}");
+                Reference::parse(&key).is_some().then_some(Self::Cold(key))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Returns whether a client may watch the resource: it has one address, and changes.
+    pub(crate) fn changes(self) -> bool {
+        matches!(self, Self::Context | Self::Hot | Self::Warm)
+    }
 }
 
 /// Returns the resources that have one address.
-pub(crate) fn list(desk: &Desk) -> Vec<Resource> {
-    let base = base(&desk.session);
+pub(crate) fn list(session: &str) -> Vec<Resource> {
+    let base = base(session);
     let resource = |path: &str, name: &str, words: &str, kind: &str| {
         Resource::new(format!("{base}/{path}"), name)
             .with_description(words)
@@ -70,8 +105,8 @@ pub(crate) fn list(desk: &Desk) -> Vec<Resource> {
 }
 
 /// Returns the families of resources.
-pub(crate) fn templates(desk: &Desk) -> Vec<ResourceTemplate> {
-    let base = base(&desk.session);
+pub(crate) fn templates(session: &str) -> Vec<ResourceTemplate> {
+    let base = base(session);
     vec![
         ResourceTemplate::new(format!("{base}/frames/{{position}}"), "frame")
             .with_description("The frame at a position of the log, the first being 1")
@@ -83,37 +118,29 @@ pub(crate) fn templates(desk: &Desk) -> Vec<ResourceTemplate> {
 }
 
 /// Reads a resource.
-pub(crate) async fn read(desk: &Desk, uri: &str) -> Result<ResourceContents, Missing> {
-    let text = |text: String, kind: &str| ResourceContents::text(text, uri).with_mime_type(kind);
-    if uri == REGISTRY {
-        let registry = desk.agent.registry().await?;
-        return Ok(text(registry.to_json().to_string(), JSON));
+pub(crate) async fn read(
+    seat: &Seat,
+    uri: &str,
+    address: &Address,
+) -> Result<ResourceContents, Missing> {
+    if let Address::Registry = address {
+        let registry = seat.registry().await?.to_json().to_string();
+        return Ok(ResourceContents::text(registry, uri).with_mime_type(JSON));
     }
-    let unknown = || Missing::Unknown(format!("there is no resource {uri}"));
-    let base = base(&desk.session);
-    let path = uri
-        .strip_prefix(&*base)
-        .and_then(|path| path.strip_prefix('/'));
-    match path.ok_or_else(unknown)?.split_once('/') {
-        None => match path.unwrap_or_default() {
-            "context" => Ok(text(desk.agent.context().await?, TEXT)),
-            "hot" => Ok(text(desk.agent.look(hot).await?, ACCP)),
-            "warm" => Ok(text(desk.agent.look(warm).await?, ACCP)),
-            _ => Err(unknown()),
-        },
-        Some(("frames", position)) => {
-            let position: u64 = position.parse().map_err(|_| unknown())?;
-            let frame = frame(desk, position).await?;
-            Ok(text(frame.ok_or_else(unknown)?, ACCP))
+    let desk = seat.desk().await?;
+    let (text, kind) = match address {
+        Address::Registry => (desk.agent.registry().await?.to_json().to_string(), JSON),
+        Address::Context => (desk.agent.context().await?, TEXT),
+        Address::Hot => (desk.agent.look(hot).await?, ACCP),
+        Address::Warm => (desk.agent.look(warm).await?, ACCP),
+        Address::Frame(position) => {
+            let unknown = || Missing::Unknown(format!("there is no resource {uri}"));
+            let frame = frame(&desk, *position).await?;
+            (frame.ok_or_else(unknown)?, ACCP)
         }
-        Some(("cold", key)) => {
-            let key = format!("cold.{key}");
-            Reference::parse(&key).ok_or_else(unknown)?;
-            let value = desk.agent.expand(&key).await?;
-            Ok(text(value.to_json().to_string(), JSON))
-        }
-        Some(_) => Err(unknown()),
-    }
+        Address::Cold(key) => (desk.agent.expand(key).await?.to_json().to_string(), JSON),
+    };
+    Ok(ResourceContents::text(text, uri).with_mime_type(kind))
 }
 
 fn hot(session: &Session) -> String {

@@ -1,7 +1,9 @@
 //! The MCP server of an agent, as rmcp calls it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use accp_client::Principal;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, DiscoverResult, ErrorCode, Implementation,
     InitializeRequestParams, InitializeResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -12,9 +14,10 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-use crate::desk::Desk;
+use crate::request::{Request, given_up};
+use crate::resources::Address;
 use crate::seat::Seat;
-use crate::watch::Watches;
+use crate::watch::{Watches, listen};
 use crate::{answer, calls, instructions, resources, tools};
 
 /// A server for one client. Several may share a seat.
@@ -31,15 +34,17 @@ impl Server {
         }
     }
 
-    async fn desk(&self) -> Result<Arc<Desk>, ErrorData> {
-        self.seat.desk().await.map_err(|error| ended(&error))
-    }
-
     /// Returns what the server says of itself, with instructions for the model.
     async fn introduction(&self) -> Result<ServerConfig, ErrorData> {
-        let text = instructions::write(&*self.desk().await?).await;
+        let desk = self.seat.desk().await.map_err(|error| ended(&error))?;
+        let text = instructions::write(&desk).await;
         let text = text.map_err(|error| ended(&error))?;
         Ok(self.get_info().with_instructions(text))
+    }
+
+    fn address(&self, uri: &str) -> Result<Address, ErrorData> {
+        let unknown = || ErrorData::resource_not_found(format!("there is no resource {uri}"), None);
+        Address::read(self.seat.session(), uri).ok_or_else(unknown)
     }
 }
 
@@ -74,13 +79,17 @@ impl ServerHandler for Server {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
-        result.instructions = self.introduction().await?.instructions;
+        let introduction = Request::of(&context).serve(self.introduction());
+        result.instructions = introduction.await?.instructions;
         Ok(result)
     }
 
-    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(
+        &self,
+        context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
         let versions = ServerHandler::supported_protocol_versions(self).into_owned();
-        let introduction = self.introduction().await?;
+        let introduction = Request::of(&context).serve(self.introduction()).await?;
         Ok(DiscoverResult::from_server_info(versions, introduction))
     }
 
@@ -102,13 +111,11 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let args = request.arguments.unwrap_or_default();
-        let desk = self.desk().await?;
+        let asked = Request::of(&context);
         let answer = tokio::select! {
-            answer = calls::call(&desk, &request.name, &args) => answer,
-            // The client does not wait for the result any more.
-            () = context.ct.cancelled() => {
-                return Err(ErrorData::internal_error("the call was cancelled", None));
-            }
+            biased;
+            answer = calls::call(&self.seat, &request.name, &args, asked) => answer,
+            () = asked.given_up() => return Err(given_up()),
         };
         let Some(answer) = answer else {
             let names: Vec<_> = tools::all().into_iter().map(|tool| tool.name).collect();
@@ -127,8 +134,8 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let desk = self.desk().await?;
-        Ok(ListResourcesResult::with_all_items(resources::list(&desk)))
+        let all = resources::list(self.seat.session());
+        Ok(ListResourcesResult::with_all_items(all))
     }
 
     async fn list_resource_templates(
@@ -136,17 +143,21 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let all = resources::templates(&*self.desk().await?);
+        let all = resources::templates(self.seat.session());
         Ok(ListResourceTemplatesResult::with_all_items(all))
     }
 
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let contents = resources::read(&*self.desk().await?, &request.uri).await;
-        Ok(ReadResourceResult::new(vec![contents.map_err(missing)?]).into())
+        let address = self.address(&request.uri)?;
+        let contents = Request::of(&context).serve(async {
+            let contents = resources::read(&self.seat, &request.uri, &address).await;
+            contents.map_err(missing)
+        });
+        Ok(ReadResourceResult::new(vec![contents.await?]).into())
     }
 
     async fn subscribe(
@@ -154,13 +165,17 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if !resources::is_watched(self.seat.session(), &request.uri) {
-            let text = format!("{} is no resource that changes", request.uri);
+        if !self.address(&request.uri)?.changes() {
+            let text = format!("{} is not a resource that changes", request.uri);
             return Err(ErrorData::resource_not_found(text, None));
         }
-        let desk = self.desk().await?;
-        let watched = self.watches.add(&desk, request.uri, context.peer);
-        watched.await.map_err(|error| ended(&error))
+        let asked = Request::of(&context);
+        let who = asked.who().map(Principal::beyond_its_request);
+        let peer = context.peer.clone();
+        let watched = self.watches.add(&self.seat, request.uri, peer, who);
+        asked
+            .serve(async { watched.await.map_err(|error| ended(&error)) })
+            .await
     }
 
     async fn unsubscribe(
@@ -178,15 +193,20 @@ impl ServerHandler for Server {
     ) -> Option<SubscriptionFilter> {
         let mut accepted = SubscriptionFilter::new();
         let watched = requested.resource_subscriptions.iter().flatten();
-        let watched = watched.filter(|uri| resources::is_watched(self.seat.session(), uri));
-        accepted.resource_subscriptions = Some(watched.cloned().collect());
+        let session = self.seat.session();
+        let changes = |uri: &&String| Address::read(session, uri).is_some_and(Address::changes);
+        let watched: BTreeSet<&String> = watched.filter(changes).collect();
+        accepted.resource_subscriptions = Some(watched.into_iter().cloned().collect());
         Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let wanted = context.accepted().resource_subscriptions.clone();
-        crate::watch::listen(&*self.desk().await?, wanted.unwrap_or_default(), &context)
-            .await
-            .map_err(|error| ended(&error))
+        let asked = Request::of(context.request_context());
+        tokio::select! {
+            biased;
+            why = asked.over() => Err(ErrorData::internal_error(why, None)),
+            () = asked.given_up() => Ok(()),
+            heard = listen(&self.seat, &context) => heard.map_err(|error| ended(&error)),
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Frames as a model reads them: the text, and the fields under their full names.
 
+use std::collections::BTreeMap;
+
 use accp_client::Agent;
 use accp_runtime::session::Inbound;
 use accp_runtime::{Message, Registry, Value};
@@ -7,6 +9,10 @@ use serde_json::{Value as Json, json};
 
 /// Bytes of a value that is shown in the place of its reference. A longer one is read by `accp_expand`.
 const SHOWN: usize = 8_000;
+/// Bytes of all values that one answer shows in the place of references, each as often as it is there.
+const ROOM: usize = 64 << 10;
+/// Values that are read for one answer.
+const READS: usize = 64;
 
 /// Returns the id under which a model names a frame: its place in the log.
 pub(crate) fn id(position: u64) -> String {
@@ -20,20 +26,56 @@ pub(crate) fn position(id: &str) -> Option<u64> {
     id.strip_prefix('p').unwrap_or(id).parse().ok()
 }
 
-/// Returns a frame with values in the place of the references in its payload.
-pub(crate) async fn frame(agent: &Agent, registry: &Registry, inbound: &Inbound) -> Json {
-    let Ok(mut message) = inbound.message(registry) else {
-        return json!({ "id": id(inbound.position()), "text": inbound.text() });
-    };
-    for (_, value) in message.payload.iter_mut() {
-        let Value::Ref(key) = &*value else { continue };
-        if let Ok(read) = agent.expand(key).await
-            && read.to_string().len() <= SHOWN
-        {
-            *value = read;
+/// The room of one answer for values in the place of references. What does not fit stays a reference.
+pub(crate) struct Room<'a> {
+    agent: &'a Agent,
+    bytes: usize,
+    /// The values that were read, with their lengths. `None` is one that is not shown anywhere.
+    read: BTreeMap<String, Option<(Value<'static>, usize)>>,
+}
+
+impl<'a> Room<'a> {
+    pub(crate) fn of(agent: &'a Agent) -> Self {
+        Self {
+            agent,
+            bytes: ROOM,
+            read: BTreeMap::new(),
         }
     }
-    described(&message, inbound)
+
+    /// Returns a frame with values in the place of the references in its payload.
+    pub(crate) async fn frame(&mut self, registry: &Registry, inbound: &Inbound) -> Json {
+        let Ok(mut message) = inbound.message(registry) else {
+            return json!({ "id": id(inbound.position()), "text": inbound.text() });
+        };
+        for (_, value) in message.payload.iter_mut() {
+            let Value::Ref(key) = &*value else { continue };
+            if let Some(read) = self.value(key).await {
+                *value = read;
+            }
+        }
+        described(&message, inbound)
+    }
+
+    /// Returns a value, if it has room.
+    async fn value(&mut self, key: &str) -> Option<Value<'static>> {
+        if self.bytes == 0 {
+            return None;
+        }
+        if !self.read.contains_key(key) {
+            if self.read.len() >= READS {
+                return None;
+            }
+            let value = self.agent.expand(key).await.ok();
+            let value = value.map(|value| (value.to_string().len(), value));
+            let value = value.filter(|(length, _)| *length <= SHOWN);
+            let value = value.map(|(length, value)| (value, length));
+            self.read.insert(key.to_owned(), value);
+        }
+        let (value, length) = self.read.get(key)?.as_ref()?;
+        self.bytes = self.bytes.checked_sub(*length)?;
+        Some(value.clone())
+    }
 }
 
 fn described(message: &Message<'_>, inbound: &Inbound) -> Json {

@@ -30,7 +30,7 @@ pub async fn serve_on(
     write: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), Error> {
     let seat = Arc::new(Seat::of(agent).await?);
-    let running = serve_server(Server::new(seat), (read, write)).await;
+    let running = Box::pin(serve_server(Server::new(seat), (read, write))).await;
     let running = running.map_err(|error| Error::Mcp(error.to_string()))?;
     let ended = running.waiting().await;
     ended

@@ -206,3 +206,34 @@ async fn a_client_that_subscribes_hears_of_changes() {
     works(&planner, "accp_send", task("dev", "impl_auth")).await;
     assert_eq!(heard.recv().await.as_deref(), Some(uri));
 }
+
+/// A place that nobody uses ends without the next request, and its agent with it.
+#[tokio::test]
+async fn a_place_that_rests_ends_by_itself() {
+    let hub = hub().await;
+    let before = hub.handles();
+    let opens = hub.clone();
+    let agents = move |who: Principal| {
+        let hub = opens.clone();
+        async move { hub.agent(who.agent()) }
+    };
+    let mut settings = Settings::default();
+    settings.idle = std::time::Duration::from_millis(1);
+    let service = TrustPath::new(Service::new(agents, settings));
+    let app = axum::Router::new().nest_service("/mcp", service);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let mode = ClientLifecycleMode::Discover {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+    };
+    let transport = to(format!("http://{at}/mcp/lunch/dev"));
+    let dev = serve_client_with_lifecycle(client(), transport, mode);
+    let dev = dev.await.unwrap();
+    works(&dev, "accp_send", task("qa", "impl_auth")).await;
+    // The service has one handle of the hub, too.
+    while hub.handles() > before + 1 {
+        tokio::task::yield_now().await;
+    }
+    works(&dev, "accp_send", task("qa", "test_auth")).await;
+}

@@ -1,30 +1,36 @@
 //! The list of tasks.
 
-use a2a::{A2AError, ListTasksRequest, ListTasksResponse};
+use a2a::{A2AError, ListTasksRequest, ListTasksResponse, TaskState};
+use chrono::{DateTime, Utc};
 
-use super::{Desk, count};
+use super::Desk;
 use crate::course::Course;
 use crate::fault;
 use crate::shown::time;
+use crate::values::Room;
 
 /// The tasks of a page, if the client does not say, and at most.
 const PAGE: i32 = 50;
 const LARGEST: i32 = 100;
 
-impl Desk {
-    /// Returns the tasks that fit, those first about which something was said last.
-    pub(crate) async fn list(
-        &self,
-        request: ListTasksRequest,
-    ) -> Result<ListTasksResponse, A2AError> {
+/// The tasks that a client wants.
+pub(crate) struct Wanted {
+    size: i32,
+    history: usize,
+    /// The position before which the last frames of the tasks stand.
+    before: u64,
+    context: Option<String>,
+    state: Option<TaskState>,
+    since: Option<DateTime<Utc>>,
+    has_artifacts: bool,
+}
+
+impl Wanted {
+    pub(crate) fn read(request: ListTasksRequest) -> Result<Self, A2AError> {
         let size @ 1..=LARGEST = request.page_size.unwrap_or(PAGE) else {
-            return Err(fault::of_field(
-                "pageSize",
-                "expected a number from 1 to 100",
-                [],
-            ));
+            let expected = "expected a number from 1 to 100";
+            return Err(fault::of_field("pageSize", expected, []));
         };
-        let history = count("historyLength", request.history_length)?.unwrap_or_default();
         let before = match request.page_token.as_deref().unwrap_or_default() {
             "" => u64::MAX,
             token => token.parse().map_err(|_| {
@@ -32,39 +38,63 @@ impl Desk {
                 fault::of_field("pageToken", text, [])
             })?,
         };
-        let context = request.context_id.as_deref().filter(|id| !id.is_empty());
-        let fits = |task: &&Course| {
-            let is_in = context.is_none_or(|context| context == self.shown.session);
-            let states = request
-                .status
-                .as_ref()
-                .filter(|state| **state != <_>::default());
-            let is_state = states.is_none_or(|state| *state == task.state);
-            let after = request.status_timestamp_after;
-            let is_later = after.is_none_or(|after| time(task.at).is_some_and(|at| at >= after));
-            is_in && is_state && is_later
-        };
-        let mut board = self.board.lock().await;
-        let read = board.catch_up(&self.shown.agent).await;
+        let history = fault::count("historyLength", request.history_length)?;
+        Ok(Self {
+            size,
+            history: history.unwrap_or_default(),
+            before,
+            context: request.context_id.filter(|id| !id.is_empty()),
+            state: request.status.filter(|state| *state != <_>::default()),
+            since: request.status_timestamp_after,
+            has_artifacts: request.include_artifacts.unwrap_or_default(),
+        })
+    }
+
+    /// Returns the list of an agent that has no tasks.
+    pub(crate) fn of_nothing(&self) -> ListTasksResponse {
+        ListTasksResponse {
+            next_page_token: String::new(),
+            page_size: self.size,
+            total_size: 0,
+            tasks: Vec::new(),
+        }
+    }
+
+    fn fits(&self, task: &Course, session: &str) -> bool {
+        let is_in = self.context.as_ref().is_none_or(|id| id == session);
+        let is_state = self.state.as_ref().is_none_or(|state| *state == task.state);
+        let is_later = |since| time(task.at).is_some_and(|at| at >= since);
+        is_in && is_state && self.since.is_none_or(is_later)
+    }
+}
+
+impl Desk {
+    /// Returns the tasks that fit, those first about which something was said last.
+    pub(crate) async fn list(&self, wanted: &Wanted) -> Result<ListTasksResponse, A2AError> {
+        let mut board = self.tasks.board.lock().await;
+        let read = board.catch_up(&self.shown.log, &self.agent).await;
         read.map_err(|error| fault::of_agent(&error))?;
-        let all: Vec<&Course> = board.latest().into_iter().filter(fits).collect();
+        let mut all = board.latest();
+        all.retain(|task| wanted.fits(task, &self.shown.session));
         let total = all.len();
-        let rest = all.into_iter().filter(|task| task.last < before);
-        let mut page: Vec<Course> = rest.take(size as usize + 1).cloned().collect();
+        let rest = all.into_iter().filter(|task| task.last < wanted.before);
+        let size = wanted.size as usize;
+        let mut page: Vec<Course> = rest.take(size + 1).cloned().collect();
         drop(board);
-        let has_more = page.len() > size as usize;
-        page.truncate(size as usize);
+        let has_more = page.len() > size;
+        page.truncate(size);
         let last = page.last().filter(|_| has_more);
         let next_page_token = last.map(|task| task.last.to_string()).unwrap_or_default();
-        let has_artifacts = request.include_artifacts.unwrap_or_default();
+        let (history, has_artifacts) = (Some(wanted.history), wanted.has_artifacts);
+        let mut room = Room::of_an_answer();
         let mut tasks = Vec::with_capacity(page.len());
         for course in &page {
-            let task = self.shown.task(course, Some(history), has_artifacts).await;
-            tasks.push(task.map_err(|error| fault::of_agent(&error))?);
+            let task = self.shown.task(course, history, has_artifacts, &mut room);
+            tasks.push(task.await.map_err(|error| fault::of_agent(&error))?);
         }
         Ok(ListTasksResponse {
             next_page_token,
-            page_size: size,
+            page_size: wanted.size,
             total_size: total as i32,
             tasks,
         })

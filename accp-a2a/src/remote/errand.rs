@@ -162,8 +162,10 @@ impl Course<'_> {
                     }
                 }
                 Ok(None) => return Ok(None),
-                // The task may go on without its stream.
-                Err(RemoteError::Unreachable(..)) if self.task.borrow().is_some() => {
+                // The task may go on without its stream: who asks for it learns that.
+                Err(RemoteError::Unreachable(..) | RemoteError::Refused { .. })
+                    if self.task.borrow().is_some() =>
+                {
                     return Ok(None);
                 }
                 Err(error) => return Err(error),

@@ -4,8 +4,10 @@ use a2a::{AgentCard, Message, Part, Role};
 use accp_client::Agent;
 use accp_runtime::{Message as Dynamic, Registry, Value};
 
-use crate::said::{ACCP, Said, TEXT, WIDE, with_values};
+use crate::log::Log;
+use crate::said::{ACCP, Said, TEXT, WIDE};
 use crate::shown::frame;
+use crate::values::{Room, with_values};
 
 /// Fields that name the agent whom a request is for.
 const FOR: [&str; 2] = ["assignee", "destination"];
@@ -26,7 +28,8 @@ pub(super) async fn message(
     agent: &Agent,
     registry: &Registry,
 ) -> Message {
-    let whole = with_values(text, agent, registry).await;
+    let log = Log::Agent(agent.clone());
+    let whole = with_values(text, &log, registry, &mut Room::of_an_answer()).await;
     let takes_frames = card.default_input_modes.iter().any(|mode| {
         let mode = mode.split(';').next().unwrap_or_default();
         mode.trim().eq_ignore_ascii_case(ACCP)

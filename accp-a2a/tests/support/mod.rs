@@ -5,7 +5,7 @@
 
 pub mod agents;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use a2a::{JsonRpcError, JsonRpcResponse, Message, Part, Role, Task, TaskState};
 use a2a::{SendMessageConfiguration, SendMessageRequest, SendMessageResponse, StreamResponse};
@@ -20,14 +20,15 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// One agent of one session.
-struct Only(String, Agent);
+/// One agent of one session, as it is open now.
+struct Only(String, Arc<Mutex<Agent>>);
 
 impl Agents for Only {
     async fn agent(&self, who: &Principal) -> Result<Agent, Error> {
         let (session, agent) = (who.session(), who.agent());
-        if session == self.0 && agent == self.1.name() {
-            Ok(self.1.clone())
+        let only = self.1.lock().expect("no panic").clone();
+        if session == self.0 && agent == only.name() {
+            Ok(only)
         } else {
             let why = format!("no agent {agent} in {session}");
             Err(Error::Denied("this hub".into(), why))
@@ -40,6 +41,8 @@ pub struct House {
     pub committer: Committer,
     pub hub: Hub,
     pub guest: Agent,
+    /// The agent that the router opens.
+    at_the_door: Arc<Mutex<Agent>>,
     /// Where `guest` is reached.
     pub url: String,
     server: JoinHandle<()>,
@@ -52,18 +55,12 @@ impl House {
     }
 
     pub async fn open_on(committer: Committer, session: &str) -> Self {
-        let name = AgentId::new("hub").expect("a name");
-        let options = Options::new(session, name, Arc::new(Registry::standard()));
-        let rules = Rules {
-            scope: Scope::Sender,
-            ..Rules::default()
-        };
-        let hub = Hub::open_on(&committer, options, rules).await;
-        let hub = hub.expect("a hub");
+        let hub = opened(&committer, session).await;
         let guest = hub.agent("guest").expect("an agent");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let base = format!("http://{}/a2a", listener.local_addr().expect("an address"));
-        let only = Only(session.to_owned(), guest.clone());
+        let at_the_door = Arc::new(Mutex::new(guest.clone()));
+        let only = Only(session.to_owned(), Arc::clone(&at_the_door));
         let routes = router(Config::new(&base), only);
         let app = axum::Router::new().nest_service("/a2a", TrustPath::new(routes));
         let server = tokio::spawn(async move {
@@ -73,6 +70,7 @@ impl House {
             committer,
             hub,
             guest,
+            at_the_door,
             url: format!("{base}/{session}/guest"),
             server,
         }
@@ -87,22 +85,21 @@ impl House {
         Self::open_on(committer, &session).await
     }
 
+    /// Ends the session, and opens it again behind the same server.
+    pub async fn open_anew(&mut self) {
+        self.hub.end("a test opens it anew");
+        self.hub = opened(&self.committer, self.hub.session()).await;
+        self.guest = self.agent("guest");
+        *self.at_the_door.lock().expect("no panic") = self.guest.clone();
+    }
+
     pub fn agent(&self, name: &str) -> Agent {
         self.hub.agent(name).expect("an agent")
     }
 
-    async fn post(&self, method: &str, params: &impl Serialize) -> reqwest::Response {
-        let call = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
-        let request = client().post(&self.url);
-        let request = request.header("a2a-version", "1.0").body(call.to_string());
-        request.send().await.expect("an answer")
-    }
-
     /// Calls a method, and returns its answer as it came.
     pub async fn raw(&self, method: &str, params: &impl Serialize) -> Value {
-        let answer = self.post(method, params).await;
-        let text = answer.text().await.expect("a body");
-        serde_json::from_str(&text).expect("JSON")
+        call(&self.url, method, params).await
     }
 
     /// Calls a method.
@@ -153,7 +150,7 @@ impl House {
 
     /// Calls a method that answers with a stream.
     pub async fn stream(&self, method: &str, params: &impl Serialize) -> Updates {
-        let answer = self.post(method, params).await;
+        let answer = post(&self.url, method, params).await;
         let kind = answer.headers()["content-type"].to_str().expect("a text");
         assert!(kind.starts_with("text/event-stream"), "{kind}");
         Updates {
@@ -161,6 +158,17 @@ impl House {
             text: String::new(),
         }
     }
+}
+
+async fn opened(committer: &Committer, session: &str) -> Hub {
+    let name = AgentId::new("hub").expect("a name");
+    let options = Options::new(session, name, Arc::new(Registry::standard()));
+    let rules = Rules {
+        scope: Scope::Sender,
+        ..Rules::default()
+    };
+    let hub = Hub::open_on(committer, options, rules).await;
+    hub.expect("a hub")
 }
 
 /// The updates of a stream.
@@ -171,14 +179,19 @@ pub struct Updates {
 
 impl Updates {
     pub async fn next(&mut self) -> Option<StreamResponse> {
+        let answer = self.next_answer().await?;
+        let result = answer.result.expect("a result");
+        Some(serde_json::from_value(result).expect("an update"))
+    }
+
+    /// Returns the next event, which may be an error.
+    pub async fn next_answer(&mut self) -> Option<JsonRpcResponse> {
         loop {
             if let Some(end) = self.text.find("\n\n") {
                 let event: String = self.text.drain(..end + 2).collect();
                 let data = event.trim_end().strip_prefix("data: ").map(str::to_owned);
                 let Some(data) = data else { continue };
-                let answer: JsonRpcResponse = serde_json::from_str(&data).expect("JSON");
-                let result = answer.result.expect("a result");
-                return Some(serde_json::from_value(result).expect("an update"));
+                return Some(serde_json::from_str(&data).expect("JSON"));
             }
             let chunk = self.answer.chunk().await.expect("a chunk")?;
             self.text += std::str::from_utf8(&chunk).expect("UTF-8");
@@ -192,6 +205,20 @@ impl Updates {
         }
         all
     }
+}
+
+async fn post(url: &str, method: &str, params: &impl Serialize) -> reqwest::Response {
+    let call = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+    let request = client().post(url).header("a2a-version", "1.0");
+    let sent = request.body(call.to_string()).send().await;
+    sent.expect("an answer")
+}
+
+/// Calls a method of the agent at this URL, and returns its answer as it came.
+pub async fn call(url: &str, method: &str, params: &impl Serialize) -> Value {
+    let answer = post(url, method, params).await;
+    let text = answer.text().await.expect("a body");
+    serde_json::from_str(&text).expect("JSON")
 }
 
 fn client() -> reqwest::Client {

@@ -35,7 +35,7 @@ impl Side {
         }
         let Some(guest) = self.guests.get_mut(&by) else {
             let why = self.ended.get(&by).cloned();
-            refuse(command, why.map_or_else(Error::ended, Error::Ended));
+            refuse(command, why.unwrap_or_else(Error::ended));
             return Ok(());
         };
         let (driver, durable) = (&mut self.driver, &mut self.durable);
@@ -49,6 +49,7 @@ impl Side {
                 let mut speaker = guest.speaker(driver, durable);
                 guest.work.abandon(&mut speaker, number)?;
             }
+            Command::Leave(number) => guest.work.leave(number),
             Command::Serve(add) => {
                 guest.work.serve(add);
                 guest.begin_again();
@@ -74,7 +75,7 @@ impl Side {
         let member = match self.driver.session_mut()?.join_guest(agent, now()) {
             Ok(member) => member,
             Err(error) => {
-                self.ended.insert(number, error.to_string());
+                self.ended.insert(number, error.into());
                 return Ok(());
             }
         };
@@ -90,7 +91,7 @@ impl Side {
         let kept = session.handled_as(member, &inbox.to_string(), None, now());
         if let Err(error) = kept {
             session.end_guest(member);
-            self.ended.insert(number, error.to_string());
+            self.ended.insert(number, Error::Ended(error.to_string()));
             return Ok(());
         }
         let work = Work::new(agent.as_str(), own);
@@ -164,7 +165,7 @@ impl Side {
         for number in numbers {
             if let Some(mut guest) = self.guests.remove(&number) {
                 guest.work.end(|| Error::Ended(why.to_owned()));
-                self.ended.insert(number, why.to_owned());
+                self.ended.insert(number, Error::Ended(why.to_owned()));
             }
         }
     }
@@ -186,7 +187,7 @@ impl Side {
             if has_values {
                 guest.unblock();
             }
-            guest
+            has_inputs |= guest
                 .work
                 .follow(&mut guest.speaker(driver, durable), &[])?;
             has_inputs |= guest.advance(driver, fresh, end).await?;

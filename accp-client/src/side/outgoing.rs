@@ -79,13 +79,15 @@ impl Work {
         }
     }
 
-    /// Tells those who ask what has become of their questions.
+    /// Tells those who ask what has become of their questions. Returns whether the session has new inputs:
+    /// cancellations.
     pub(super) fn follow(
         &mut self,
         speaker: &mut Speaker<'_>,
         events: &[Event],
-    ) -> Result<(), DriverError> {
+    ) -> Result<bool, DriverError> {
         let now = Instant::now();
+        let mut has_sent = false;
         let asked = std::mem::take(&mut self.questions);
         for mut asked in asked {
             let fate = match asked.question.follow(events) {
@@ -95,6 +97,7 @@ impl Work {
                 Ok(()) if asked.asking.until <= now => {
                     if asked.asking.cancels {
                         self.cancel(speaker, &asked.question)?;
+                        has_sent = true;
                     }
                     Some(Error::Timeout(asked.asking.within))
                 }
@@ -106,7 +109,7 @@ impl Work {
                 None => self.questions.push(asked),
             }
         }
-        Ok(())
+        Ok(has_sent)
     }
 
     /// Cancels the chain of a question that nobody waits for any more.
@@ -121,6 +124,11 @@ impl Work {
             self.cancel(speaker, &asked.question)?;
         }
         Ok(())
+    }
+
+    /// Forgets a question that nobody waits for any more, and lets it stand.
+    pub(super) fn leave(&mut self, number: u64) {
+        self.questions.retain(|asked| asked.asking.number != number);
     }
 
     fn cancel(

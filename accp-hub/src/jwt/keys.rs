@@ -8,8 +8,28 @@ use jsonwebtoken::jwk::{
 use jsonwebtoken::{Algorithm, DecodingKey, DecodingKeyKind};
 use serde_json::Value;
 
-/// Keys by their `kid`.
-pub(crate) type Keys = HashMap<String, Key>;
+/// The keys of a set that the hub can use.
+#[derive(Debug, Default)]
+pub(crate) struct Keys {
+    /// Keys by their `kid`.
+    by_name: HashMap<String, Key>,
+    /// Why the others are left out.
+    others: Vec<String>,
+}
+
+impl Keys {
+    pub(crate) fn get(&self, name: &str) -> Option<&Key> {
+        self.by_name.get(name)
+    }
+
+    /// Returns why the hub can use no key of the set, if that is so.
+    pub(crate) fn lacks_keys(&self) -> Option<String> {
+        self.by_name.is_empty().then(|| {
+            let others = self.others.join("; ");
+            format!("expected a key for RS256, ES256 or EdDSA with a `kid`; {others}")
+        })
+    }
+}
 
 /// A public key, with the one algorithm for which it serves. A token does not choose that.
 #[derive(Debug)]
@@ -24,11 +44,10 @@ struct Set {
 }
 
 /// Reads a set. Keys for something else, such as encryption, are named in the hub's log and left out (RFC
-/// 7517, section 5).
+/// 7517, section 5). A set may become empty: its keys are withdrawn then.
 pub(crate) fn parse(text: &str) -> Result<Keys, String> {
     let set: Set = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let mut keys = Keys::new();
-    let mut others = Vec::new();
+    let mut keys = Keys::default();
     for (number, value) in (1..).zip(set.keys) {
         // RFC 7518, section 6: these parts are private in every kind of key, or secret (`k`).
         if let Some(part) = ["d", "k"].iter().find(|part| value.get(part).is_some()) {
@@ -38,21 +57,15 @@ pub(crate) fn parse(text: &str) -> Result<Keys, String> {
         }
         match key(value) {
             Ok((name, key)) => {
-                if keys.insert(name, key).is_some() {
+                if keys.by_name.insert(name, key).is_some() {
                     return Err(format!("key {number}: this `kid` stands there twice"));
                 }
             }
-            Err(why) => others.push(format!("key {number}: {why}")),
+            Err(why) => {
+                tracing::warn!(number, why, "a key is left out");
+                keys.others.push(format!("key {number}: {why}"));
+            }
         }
-    }
-    if keys.is_empty() {
-        let others = others.join("; ");
-        return Err(format!(
-            "expected a key for RS256, ES256 or EdDSA with a `kid`; {others}"
-        ));
-    }
-    for why in others {
-        tracing::warn!(why, "a key is left out");
     }
     Ok(keys)
 }

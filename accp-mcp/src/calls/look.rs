@@ -1,33 +1,34 @@
 //! Tools that only look.
 
+use accp_client::Error;
 use accp_runtime::Value;
-use accp_runtime::session::Session;
+use accp_runtime::session::{ReadError, Reference, Session};
 use rmcp::model::JsonObject;
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::desk::Desk;
 use crate::draft::{number, text};
 use crate::fault::Fault;
+use crate::seat::Seat;
 use crate::show;
 use crate::tools::FRAMES;
 
 /// Matches that are returned if the model does not say.
 const SOME: u64 = 10;
 
-pub(crate) async fn query(desk: &Desk, args: &JsonObject) -> Result<Answer, Fault> {
+pub(crate) async fn query(seat: &Seat, args: &JsonObject) -> Result<Answer, Fault> {
     match (text(args, "words")?, text(args, "about")?) {
         (Some(words), None) => {
             let limit = number(args, "limit", FRAMES)?.unwrap_or(SOME).max(1);
-            search(desk, words, usize::try_from(limit).unwrap_or(1)).await
+            search(seat, words, usize::try_from(limit).unwrap_or(1)).await
         }
-        (None, Some(about)) => look(desk, about).await,
+        (None, Some(about)) => look(seat, about).await,
         _ => Err(Fault::argument("give either `words` or `about`")),
     }
 }
 
-async fn search(desk: &Desk, words: &str, limit: usize) -> Result<Answer, Fault> {
-    let found = desk.agent.search(words, limit).await?;
+async fn search(seat: &Seat, words: &str, limit: usize) -> Result<Answer, Fault> {
+    let found = seat.desk().await?.agent.search(words, limit).await?;
     let lines = found
         .iter()
         .map(|found| format!("{}: {}", show::id(found.position), found.snippet));
@@ -48,7 +49,7 @@ async fn search(desk: &Desk, words: &str, limit: usize) -> Result<Answer, Fault>
     })
 }
 
-async fn look(desk: &Desk, about: &str) -> Result<Answer, Fault> {
+async fn look(seat: &Seat, about: &str) -> Result<Answer, Fault> {
     let look = match about {
         "state" => state,
         "budget" => budget,
@@ -59,7 +60,7 @@ async fn look(desk: &Desk, about: &str) -> Result<Answer, Fault> {
             return Err(Fault::argument(what));
         }
     };
-    Ok(desk.agent.look(look).await?)
+    Ok(seat.desk().await?.agent.look(look).await?)
 }
 
 fn state(session: &Session) -> Answer {
@@ -133,11 +134,14 @@ fn members(session: &Session) -> Answer {
     }
 }
 
-pub(crate) async fn expand(desk: &Desk, args: &JsonObject) -> Result<Answer, Fault> {
+pub(crate) async fn expand(seat: &Seat, args: &JsonObject) -> Result<Answer, Fault> {
     let wrong = || Fault::argument("`reference` is missing");
     let reference = text(args, "reference")?.ok_or_else(wrong)?;
     let key = key(reference);
-    let value = desk.agent.expand(&key).await?;
+    if Reference::parse(&key).is_none() {
+        return Err(Error::Reference(key, ReadError::NotFound).into());
+    }
+    let value = seat.desk().await?.agent.expand(&key).await?;
     let text = match value.as_str() {
         Some(text) => text.to_owned(),
         None => value.to_json().to_string(),

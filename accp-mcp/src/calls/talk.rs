@@ -1,10 +1,11 @@
 //! Tools that send frames, and those that receive them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use accp_client::Error;
 use accp_runtime::session::Inbound;
-use accp_runtime::{ErrorCode, Intent};
+use accp_runtime::{ErrorCode, Intent, Registry};
 use rmcp::model::JsonObject;
 use serde_json::{Value as Json, json};
 
@@ -12,7 +13,9 @@ use crate::answer::Answer;
 use crate::desk::Desk;
 use crate::draft::{Draft, asks, number, text};
 use crate::fault::Fault;
-use crate::show;
+use crate::request::Request;
+use crate::seat::Seat;
+use crate::show::{self, Room};
 use crate::tools::{FRAMES, PATIENCE};
 
 /// Seconds for which a question waits if the model does not say.
@@ -21,11 +24,14 @@ const WAIT: u64 = 60;
 const FULL: usize = 64;
 /// Frames that are returned if the model does not say.
 const SOME: u64 = 10;
+/// Why no more frames come to a call that waits.
+const ENDED: &str = "the session was opened anew, or somebody else has opened the agent";
 
-/// Reads the frame of a call, and writes it as it will travel, to find what is wrong with it.
-async fn draft(desk: &Desk, args: &JsonObject) -> Result<(Draft, String), Fault> {
-    let registry = desk.agent.registry().await?;
-    let draft = Draft::read(args, desk.agent.name(), &registry)?;
+/// Reads the frame of a call, and writes it as it will travel, to find what is wrong with it. This opens no
+/// agent.
+async fn draft(seat: &Seat, args: &JsonObject) -> Result<(Draft, String), Fault> {
+    let registry = seat.registry().await?;
+    let draft = Draft::read(args, seat.agent(), &registry)?;
     let options = accp_runtime::EncodeOptions {
         inline: true,
         ..accp_runtime::EncodeOptions::default()
@@ -45,22 +51,27 @@ fn sent(mut words: String, mut json: Json, repairs: &[String]) -> Answer {
     Answer { text: words, json }
 }
 
-pub(crate) async fn send(desk: &Desk, args: &JsonObject) -> Result<Answer, Fault> {
-    let (draft, written) = draft(desk, args).await?;
+pub(crate) async fn send(seat: &Seat, args: &JsonObject) -> Result<Answer, Fault> {
+    let (draft, written) = draft(seat, args).await?;
     let repairs = draft.repairs.clone();
+    let desk = seat.desk().await?;
     desk.agent.send_with(draft.outbound()).await?;
     let words = format!("Sent: {written}");
     Ok(sent(words, json!({ "sent": written }), &repairs))
 }
 
-pub(crate) async fn ask(desk: &Desk, args: &JsonObject) -> Result<Answer, Fault> {
+pub(crate) async fn ask(
+    seat: &Seat,
+    args: &JsonObject,
+    request: Request<'_>,
+) -> Result<Answer, Fault> {
     let seconds = number(args, "timeout", PATIENCE)?.unwrap_or(WAIT);
     let cancels = match args.get("cancel") {
         None | Some(Json::Null) => false,
         Some(Json::Bool(cancels)) => *cancels,
         Some(_) => return Err(Fault::argument("`cancel` is not true or false")),
     };
-    let (draft, written) = draft(desk, args).await?;
+    let (draft, written) = draft(seat, args).await?;
     let repairs = draft.repairs.clone();
     let answers = [Intent::DONE, Intent::FAIL, Intent::END];
     if answers.contains(&draft.message.intent) {
@@ -71,62 +82,67 @@ pub(crate) async fn ask(desk: &Desk, args: &JsonObject) -> Result<Answer, Fault>
         let cure = "use req or qry to ask, or accp_reply or accp_send for this frame";
         return Err(Fault::new(ErrorCode::INVALID_INTENT, what, cure));
     }
+    let desk = seat.desk().await?;
     let mut ask = desk.agent.ask_with::<()>(draft.outbound());
     ask = ask.within(Duration::from_secs(seconds.max(1)));
     if cancels {
         ask = ask.cancelling();
     }
-    let inbound = match ask.frame().await {
+    // Nothing is sent in the name of an agent for which nobody may speak any more.
+    let mut over = String::new();
+    let answered = ask.frame_unless(async { over = request.over().await });
+    let inbound = match answered.await {
+        Ok(Some(inbound)) => inbound,
+        Ok(None) => return Err(Fault::over(over)),
         Err(Error::Timeout(_)) if cancels => {
             let what = format!("nobody answered within {seconds} seconds");
             let cure = "the question is cancelled; ask somebody else, or go on without the answer";
             return Err(Fault::new(ErrorCode::TIMEOUT, what, cure));
         }
-        answered => answered?,
+        Err(error) => return Err(error.into()),
     };
-    let answer = show::frame(&desk.agent, &*desk.agent.registry().await?, &inbound).await;
+    let registry = desk.agent.registry().await?;
+    let answer = Room::of(&desk.agent).frame(&registry, &inbound).await;
     let words = format!("Asked: {written}\nAnswer: {}", show::words(&answer));
     let json = json!({ "sent": written, "answer": answer });
     Ok(sent(words, json, &repairs))
 }
 
-pub(crate) async fn receive(desk: &Desk, args: &JsonObject) -> Result<Answer, Fault> {
+pub(crate) async fn receive(seat: &Seat, args: &JsonObject) -> Result<Answer, Fault> {
     let limit = number(args, "limit", FRAMES)?.unwrap_or(SOME).max(1);
     let seconds = number(args, "timeout", PATIENCE)?.unwrap_or(0);
     let limit = usize::try_from(limit).unwrap_or(1);
+    let again = match args.get("again") {
+        Some(Json::Bool(again)) => *again,
+        None | Some(Json::Null) => false,
+        Some(_) => return Err(Fault::argument("`again` is not true or false")),
+    };
+    let desk = seat.desk().await?;
     let registry = desk.agent.registry().await?;
     let me = desk.agent.name();
     let wants = |inbound: &Inbound| {
         let message = inbound.message(&registry);
         message.is_ok_and(|message| asks(&message, me))
     };
-    let mut frames = Vec::new();
-    let cancelled = match args.get("again") {
-        Some(Json::Bool(true)) => {
-            frames = desk.opened();
-            Vec::new()
-        }
-        None | Some(Json::Null | Json::Bool(false)) => desk.clear(),
-        Some(_) => return Err(Fault::argument("`again` is not true or false")),
-    };
+    let (mut frames, mut cancelled) = (Vec::new(), Vec::new());
+    if again {
+        frames = desk.opened();
+    } else {
+        cancelled = desk.clear();
+    }
     if frames.is_empty() && seconds > 0 {
         let wait = Duration::from_secs(seconds);
         // A frame that is opened after this has given up stays open, and `again` shows it.
-        let opened = tokio::time::timeout(wait, desk.open(limit, wants)).await;
-        frames = opened.unwrap_or_default();
+        frames = tokio::select! {
+            biased;
+            opened = tokio::time::timeout(wait, desk.open(limit, wants)) => opened.unwrap_or_default(),
+            () = desk.ended() => return Err(Error::Ended(ENDED.to_owned()).into()),
+        };
     } else if frames.len() < limit {
         frames.extend(desk.open_now(limit - frames.len(), wants));
     }
-    frames.truncate(limit.max(1));
-    let mut shown = Vec::new();
-    for (inbound, wants_answer) in &frames {
-        let mut frame = show::frame(&desk.agent, &registry, inbound).await;
-        frame["wants_answer"] = (*wants_answer).into();
-        if inbound.redelivered() {
-            frame["again"] = true.into();
-        }
-        shown.push(frame);
-    }
+    frames.truncate(limit);
+    let shown = show(&desk, &registry, &frames).await;
     let open = desk.opened().into_iter().filter(|(_, asks)| *asks);
     let open: Vec<String> = open
         .map(|(inbound, _)| show::id(inbound.position()))
@@ -138,6 +154,21 @@ pub(crate) async fn receive(desk: &Desk, args: &JsonObject) -> Result<Answer, Fa
         "frames": shown, "open": open, "cancelled": cancelled, "waiting": waiting,
     });
     Ok(Answer { text, json })
+}
+
+/// Returns frames as JSON, with whether they want an answer.
+async fn show(desk: &Desk, registry: &Registry, frames: &[(Inbound, bool)]) -> Vec<Json> {
+    let mut room = Room::of(&desk.agent);
+    let mut shown = Vec::new();
+    for (inbound, wants_answer) in frames {
+        let mut frame = room.frame(registry, inbound).await;
+        frame["wants_answer"] = (*wants_answer).into();
+        if inbound.redelivered() {
+            frame["again"] = true.into();
+        }
+        shown.push(frame);
+    }
+    shown
 }
 
 /// Says what was received, and what the model can do now.
@@ -183,12 +214,20 @@ fn position(id: &str) -> Result<u64, Fault> {
     show::position(id).ok_or_else(wrong)
 }
 
-fn not_open(desk: &Desk, id: &str) -> Fault {
-    let open: Vec<String> = desk
-        .opened()
-        .into_iter()
-        .map(|(inbound, _)| show::id(inbound.position()))
-        .collect();
+/// Returns the desk on which a frame lies. An agent that is not open has none, and is not opened for it.
+async fn desk_with(seat: &Seat, id: &str, at: u64) -> Result<(Arc<Desk>, Inbound), Fault> {
+    if !seat.is_open() {
+        return Err(not_open(&[], id));
+    }
+    let desk = seat.desk().await?;
+    let inbound = desk.letter(at);
+    let inbound = inbound.ok_or_else(|| not_open(&desk.opened(), id))?;
+    Ok((desk, inbound))
+}
+
+fn not_open(open: &[(Inbound, bool)], id: &str) -> Fault {
+    let open = open.iter().map(|(inbound, _)| show::id(inbound.position()));
+    let open: Vec<String> = open.collect();
     let open = if open.is_empty() {
         String::from("no frame is open")
     } else {
@@ -199,16 +238,16 @@ fn not_open(desk: &Desk, id: &str) -> Fault {
     Fault::new(ErrorCode::REF_NOT_FOUND, what, cure)
 }
 
-pub(crate) async fn reply(desk: &Desk, args: &JsonObject) -> Result<Answer, Fault> {
+pub(crate) async fn reply(seat: &Seat, args: &JsonObject) -> Result<Answer, Fault> {
     let id = text(args, "id")?.ok_or_else(|| Fault::argument("`id` is missing"))?;
     let at = position(id)?;
-    let inbound = desk.letter(at).ok_or_else(|| not_open(desk, id))?;
+    let (desk, inbound) = desk_with(seat, id, at).await?;
     let mut args = args.clone();
     if args.remove("chain").is_some_and(|chain| !chain.is_null()) {
         let what = "a reply is in the chain of the frame that it answers; leave `chain` out";
         return Err(Fault::argument(what));
     }
-    let (draft, written) = draft(desk, &args).await?;
+    let (draft, written) = draft(seat, &args).await?;
     let repairs = draft.repairs.clone();
     if inbound.cancel_token().is_cancelled() {
         if let Some(letter) = desk.take(at) {
@@ -218,7 +257,9 @@ pub(crate) async fn reply(desk: &Desk, args: &JsonObject) -> Result<Answer, Faul
         let what = format!("the chain of {id} was cancelled");
         return Err(Fault::new(ErrorCode::POLICY_DENIED, what, cure));
     }
-    let (cx, mark) = desk.take(at).ok_or_else(|| not_open(desk, id))?.reply();
+    let letter = desk.take(at);
+    let letter = letter.ok_or_else(|| not_open(&desk.opened(), id))?;
+    let (cx, mark) = letter.reply();
     let replied = cx.reply_with(draft.outbound()).await;
     let _ = mark.send(());
     if let Err(error) = replied {
@@ -231,22 +272,22 @@ pub(crate) async fn reply(desk: &Desk, args: &JsonObject) -> Result<Answer, Faul
     Ok(sent(words, json, &repairs))
 }
 
-pub(crate) fn done(desk: &Desk, args: &JsonObject) -> Result<Answer, Fault> {
+pub(crate) async fn done(seat: &Seat, args: &JsonObject) -> Result<Answer, Fault> {
     let wrong = || Fault::argument("`ids` is not a list of ids of frames");
     let ids = args.get("ids").and_then(Json::as_array).ok_or_else(wrong)?;
-    let mut places = Vec::new();
+    let mut open = Vec::new();
     for id in ids {
         let id = id.as_str().ok_or_else(wrong)?;
         let at = position(id)?;
-        desk.letter(at).ok_or_else(|| not_open(desk, id))?;
-        places.push(at);
+        let (desk, _) = desk_with(seat, id, at).await?;
+        open.push((desk, at));
     }
-    for at in &places {
+    for (desk, at) in &open {
         if let Some(letter) = desk.take(*at) {
             letter.done();
         }
     }
-    let closed: Vec<String> = places.into_iter().map(show::id).collect();
+    let closed: Vec<String> = open.into_iter().map(|(_, at)| show::id(at)).collect();
     Ok(Answer {
         text: format!("Closed without an answer: {}.", closed.join(", ")),
         json: json!({ "closed": closed }),

@@ -1,0 +1,68 @@
+//! For how long a request is served: until its client gives it up, or the right of who asks is over.
+
+use std::future::Future;
+
+use accp_client::Principal;
+use http::request::Parts;
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+
+/// A request of MCP. Its context holds the principal, so it counts as open until it has been served, even if
+/// the client has left.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'r> {
+    context: &'r RequestContext<RoleServer>,
+}
+
+impl<'r> Request<'r> {
+    pub(crate) fn of(context: &'r RequestContext<RoleServer>) -> Self {
+        Self { context }
+    }
+
+    /// Returns who asks. Over a pipe it is nobody whose right could end.
+    pub(crate) fn who(self) -> Option<&'r Principal> {
+        self.context.extensions.get::<Parts>()?.extensions.get()
+    }
+
+    /// Returns once the right of who asks is over, with the reason.
+    pub(crate) async fn over(self) -> String {
+        tokio::select! {
+            biased;
+            why = over(self.who()) => return why,
+            () = self.given_up() => {}
+        }
+        // The gate may have heard it first, and have ended the request.
+        over(self.who()).await
+    }
+
+    /// Returns once nobody waits for the answer any more.
+    pub(crate) async fn given_up(self) {
+        self.context.ct.cancelled().await;
+    }
+
+    /// Serves the request as long as its client waits and has the right.
+    pub(crate) async fn serve<T>(
+        self,
+        work: impl Future<Output = Result<T, ErrorData>>,
+    ) -> Result<T, ErrorData> {
+        tokio::select! {
+            biased;
+            why = self.over() => Err(ErrorData::internal_error(why, None)),
+            () = self.given_up() => Err(given_up()),
+            served = work => served,
+        }
+    }
+}
+
+/// Returns once the right of a principal is over, with the reason.
+pub(crate) async fn over(who: Option<&Principal>) -> String {
+    match who {
+        Some(who) => who.over().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The client does not wait for the result any more.
+pub(crate) fn given_up() -> ErrorData {
+    ErrorData::internal_error("the call was cancelled", None)
+}
