@@ -58,7 +58,7 @@ impl Data {
     pub(crate) fn tell(&self, told: &Json) -> Outcome {
         let mut out = Output::stdout();
         if self.format == Format::Json {
-            out.line(told)?;
+            out.record(told)?;
             out.finish()?;
             return Ok(Verdict::Fine);
         }

@@ -8,6 +8,7 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use serde_json::{Value as Json, json};
 
 use crate::input::Line;
+use crate::output::{Shown, on_one_line};
 
 /// A fault in a line: its place, the expectation, and the cure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,30 +112,32 @@ impl Fault {
     }
 
     /// Renders the fault for people: the place, the line with a caret, the cure.
-    pub(crate) fn render(&self, name: &str, line: Line<'_>, styled: bool) -> String {
+    pub(crate) fn render(&self, name: &str, line: Line<'_>, styled: bool) -> Shown {
         let at = self.at.min(line.bytes.len());
         // A byte that is not text is shown as the replacement character, which is longer.
         let before = String::from_utf8_lossy(&line.bytes[..at]);
         let rest = String::from_utf8_lossy(&line.bytes[at..]);
         let length = rest.chars().next().map_or(0, char::len_utf8);
-        let span = before.len()..before.len() + length;
-        let source = Snippet::source(format!("{before}{rest}"))
-            .path(name)
+        let (found, after) = rest.split_at(length);
+        let [before, found, after] = [&*before, found, after].map(on_one_line);
+        let span = before.len()..before.len() + found.len();
+        let source = Snippet::source(format!("{before}{found}{after}"))
+            .path(on_one_line(name))
             .line_start(usize::try_from(line.number).unwrap_or(usize::MAX))
             .annotation(AnnotationKind::Primary.span(span));
         let title = Level::ERROR
-            .primary_title(&self.message)
+            .primary_title(on_one_line(&self.message))
             .id(self.code.to_string());
         let mut group = title.element(source);
         if let Some(cure) = &self.cure {
-            group = group.element(Level::HELP.message(cure));
+            group = group.element(Level::HELP.message(on_one_line(cure)));
         }
         let renderer = if styled {
             Renderer::styled()
         } else {
             Renderer::plain()
         };
-        renderer.render(&[group])
+        Shown(renderer.render(&[group]))
     }
 }
 
@@ -196,7 +199,8 @@ mod tests {
                 faults.push(Fault::of_decode(&error, &bytes));
             }
             for fault in faults {
-                let shown = fault.render("name", line, false);
+                let Shown(shown) = fault.render("name", line, false);
+                prop_assert_eq!(&*crate::output::for_people(&shown), &*shown);
                 prop_assert!(shown.contains(&fault.code.to_string()));
                 prop_assert!(!shown.contains('\x1b') && !shown.contains('\r'), "{shown:?}");
             }

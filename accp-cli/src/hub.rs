@@ -1,21 +1,34 @@
 //! A hub that runs elsewhere, over HTTP.
 
+mod answer;
+
+use std::borrow::Cow;
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::sync::mpsc;
+use std::time::{Duration, Instant, SystemTime};
 
 use accp_runtime::profiles::ErrorFail;
 use accp_runtime::{Envelope, Frame, Typed};
-use ureq::http::Response;
-use ureq::{Agent, Body};
+use serde_json::Value as Json;
+use ureq::http::{Response, StatusCode};
+use ureq::typestate::WithBody;
+use ureq::{Agent, Body, RequestBuilder, Timeout};
 
+pub(crate) use self::answer::{Answer, Log};
+use self::answer::{Lines, brief, broken, late, not_a_hub};
 use crate::outcome::Failure;
-use crate::output::note;
-use crate::words::printable;
+use crate::output::{note, on_one_line};
 
 /// The times a frame goes out, when others take the numbers that it tries.
 const TRIES: usize = 8;
+/// The time for a connection.
+const CONNECT: Duration = Duration::from_secs(20);
+/// The most bytes that say why a hub refuses a request.
+const SAID: u64 = 64 << 10;
+/// The most bytes that say what was erased: millions of positions.
+const ERASED: u64 = 64 << 20;
 
 /// The options that say where a hub is.
 #[derive(Debug, clap::Args)]
@@ -100,16 +113,39 @@ fn in_file(path: &Path) -> Result<String, Failure> {
     Ok(line.trim_end().to_owned())
 }
 
+/// How long a command waits for a hub.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TimeArgs {
+    /// Give up when the hub does not answer for so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+}
+
+impl TimeArgs {
+    pub(crate) fn time(&self) -> Duration {
+        seconds(self.timeout)
+    }
+}
+
+/// Returns so many seconds, as far as a clock can count them.
+pub(crate) fn seconds(count: u64) -> Duration {
+    const YEAR: u64 = 365 * 24 * 60 * 60;
+    Duration::from_secs(count.min(YEAR))
+}
+
 /// A hub, as a client of HTTP sees it.
 pub(crate) struct Hub<'a> {
     args: &'a HubArgs,
     token: Option<String>,
     http: Agent,
     base: String,
+    /// The time for an answer.
+    time: Duration,
 }
 
 impl<'a> Hub<'a> {
-    pub(crate) fn new(args: &'a HubArgs) -> Result<Self, Failure> {
+    pub(crate) fn new(args: &'a HubArgs, time: Duration) -> Result<Self, Failure> {
         let base = args.hub.trim_end_matches('/');
         // The same address serves WebSockets, so people may name it so.
         let base = match base.strip_prefix("ws") {
@@ -120,102 +156,203 @@ impl<'a> Hub<'a> {
         };
         let config = Agent::config_builder()
             .http_status_as_error(false)
-            .timeout_connect(Some(Duration::from_secs(20)))
+            // Another place is not the hub that was named, and it would get the token.
+            .max_redirects(0)
+            .timeout_connect(Some(CONNECT.min(time)))
             .build();
         Ok(Self {
             args,
             token: args.token()?,
             http: config.into(),
             base,
+            time,
         })
     }
 
     /// Sends a frame, under the number that the hub expects, and waits for the answer to it for so many
-    /// seconds. Returns the frame that the hub answers with; `None` when it says nothing.
-    pub(crate) fn post(&self, text: &str, wait: Option<u64>) -> Result<Option<String>, Failure> {
+    /// seconds. Returns the frames with which the hub answers; `None` when it says nothing.
+    pub(crate) fn post(&self, text: &str, wait: Option<u64>) -> Result<Option<Answer>, Failure> {
         let (head, mut envelope, is_numbered) = envelope(text)?;
+        let until = Instant::now() + self.time;
         for _ in 0..TRIES {
             let mut frame = head.clone();
             envelope
                 .write(&mut frame)
                 .map_err(|error| Failure::Input(error.to_string()))?;
-            let url = format!("{}/accp/v1/frames?session={}", self.base, self.args.session);
-            let mut request = self.http.post(&url).content_type("application/accp");
-            if let Some(token) = &self.token {
-                request = request.header("authorization", format!("Bearer {token}"));
-            }
+            let path = format!("frames?session={}", self.args.session);
+            let mut request = self.to_send(&path, "application/accp", until);
             if let Some(wait) = wait {
                 request = request.header("prefer", format!("wait={wait}"));
             }
-            let mut answer = request
-                .send(&frame)
-                .map_err(|error| self.unreachable(&error))?;
-            let said = answer.body_mut().read_to_string();
-            let said = said.map_err(|error| self.unreachable(&error))?;
-            if answer.status().is_success() {
-                return Ok(Some(said.trim_end().to_owned()).filter(|said| !said.is_empty()));
+            let answer = self.answered(request.send(&frame))?;
+            if answer.status() == StatusCode::ACCEPTED {
+                return Ok(None);
             }
-            match expected(&said).filter(|_| !is_numbered) {
+            if answer.status().is_success() {
+                return Ok(Some(Answer(self.lines(answer, false))));
+            }
+            let said = self.whole(answer, SAID)?;
+            match expected(&said.text).filter(|_| !is_numbered) {
                 Some(next) => envelope.sequence = Some(next),
-                None => return Err(refused(&answer, &said)),
+                None => return Err(self.refused(&said)),
             }
         }
         let busy = "others take each number first; send the frame again";
         Err(Failure::Input(busy.to_owned()))
     }
 
-    /// Calls `each` with the frames after a position, as they come.
-    pub(crate) fn frames(
-        &self,
-        after: u64,
-        follow: bool,
-        mut each: impl FnMut(&str) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    /// Opens the log of the session after a position. Who follows it gets what comes, too, and waits without a
+    /// limit for that.
+    pub(crate) fn log(&self, after: u64, follow: bool) -> Result<Log, Failure> {
         let session = &self.args.session;
-        let url = format!(
-            "{}/accp/v1/sessions/{session}/frames?after={after}&follow={follow}",
-            self.base
-        );
-        let mut request = self.http.get(&url);
-        if let Some(token) = &self.token {
-            request = request.header("authorization", format!("Bearer {token}"));
+        let path = format!("sessions/{session}/frames?after={after}&follow={follow}");
+        let request = self.with_token(self.http.get(self.url(&path)));
+        let request = request
+            .header("accept", "application/x-ndjson")
+            .config()
+            .timeout_resolve(Some(self.time))
+            .timeout_send_request(Some(self.time))
+            .timeout_recv_response(Some(self.time))
+            .timeout_per_read((!follow).then_some(self.time))
+            .build();
+        let answer = self.answered(request.call())?;
+        if answer.status().is_success() {
+            return Ok(Log(self.lines(answer, follow)));
         }
-        let mut answer = request.call().map_err(|error| self.unreachable(&error))?;
-        if !answer.status().is_success() {
-            let said = answer.body_mut().read_to_string().unwrap_or_default();
-            return Err(refused(&answer, &said));
-        }
-        for line in BufReader::new(answer.into_body().into_reader()).lines() {
-            each(&line.map_err(|error| Failure::Io(self.base.clone(), error))?)?;
-        }
-        Ok(())
+        Err(self.refused(&self.whole(answer, SAID)?))
     }
 
     /// Has the hub erase data of the session, and returns the JSON with which it answers.
-    pub(crate) fn erase(&self, body: &str) -> Result<String, Failure> {
-        let session = &self.args.session;
-        let url = format!("{}/accp/v1/sessions/{session}/erase", self.base);
-        let mut request = self.http.post(&url).content_type("application/json");
-        if let Some(token) = &self.token {
-            request = request.header("authorization", format!("Bearer {token}"));
+    pub(crate) fn erase(&self, body: &str) -> Result<Json, Failure> {
+        let path = format!("sessions/{}/erase", self.args.session);
+        let request = self.to_send(&path, "application/json", Instant::now() + self.time);
+        let answer = self.answered(request.send(body))?;
+        let is_erased = answer.status().is_success();
+        let said = self.whole(answer, ERASED)?;
+        if !is_erased {
+            return Err(self.refused(&said));
         }
-        let mut answer = request
-            .send(body)
-            .map_err(|error| self.unreachable(&error))?;
-        let said = answer.body_mut().read_to_string();
-        let said = said.map_err(|error| self.unreachable(&error))?;
-        if answer.status().is_success() {
-            return Ok(said);
-        }
-        Err(refused(&answer, &said))
+        let told = serde_json::from_str(&said.text).ok();
+        let told = told.filter(|told: &Json| told["sides"].is_array());
+        told.ok_or_else(|| not_a_hub(&self.base, &said.text))
     }
 
-    fn unreachable(&self, error: &ureq::Error) -> Failure {
-        Failure::Misuse(format!(
-            "no hub at {}: {error}; `accp serve` starts one, and --hub names another",
-            self.base
-        ))
+    fn url(&self, path: &str) -> String {
+        format!("{}/accp/v1/{path}", self.base)
     }
+
+    fn with_token<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
+        match &self.token {
+            Some(token) => request.header("authorization", format!("Bearer {token}")),
+            None => request,
+        }
+    }
+
+    /// Begins a request with a body, all of whose answer has to be here in time.
+    fn to_send(&self, path: &str, kind: &str, until: Instant) -> RequestBuilder<WithBody> {
+        let left = until.saturating_duration_since(Instant::now());
+        let request = self.with_token(self.http.post(self.url(path)));
+        let request = request.content_type(kind).config();
+        request.timeout_global(Some(left)).build()
+    }
+
+    /// Returns an answer, if the hub gives one itself.
+    fn answered(
+        &self,
+        made: Result<Response<Body>, ureq::Error>,
+    ) -> Result<Response<Body>, Failure> {
+        let base = &self.base;
+        let answer = made.map_err(|error| self.unanswered(&error))?;
+        let status = answer.status();
+        if !status.is_redirection() {
+            return Ok(answer);
+        }
+        let place = answer.headers().get("location");
+        let place = place.map_or(Cow::Borrowed("nowhere"), |place| {
+            String::from_utf8_lossy(place.as_bytes())
+        });
+        Err(Failure::Misuse(format!(
+            "{base} answers {status} and points to {}; the hub itself has to answer: name it with --hub",
+            brief(&place)
+        )))
+    }
+
+    /// Says why there is no answer.
+    fn unanswered(&self, error: &ureq::Error) -> Failure {
+        let base = &self.base;
+        let is_nobody = match error {
+            ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
+            ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => true,
+            // Nothing was said yet on a connection that was refused.
+            ureq::Error::Io(error) => !matches!(
+                error.kind(),
+                io::ErrorKind::ConnectionReset
+                    | io::ErrorKind::ConnectionAborted
+                    | io::ErrorKind::BrokenPipe
+                    | io::ErrorKind::UnexpectedEof
+            ),
+            ureq::Error::Timeout(_) => return late(base, self.time),
+            ureq::Error::BadUri(_) | ureq::Error::Http(_) => {
+                return Failure::Misuse(format!("--hub {base}: {error}"));
+            }
+            _ => false,
+        };
+        Failure::Misuse(if is_nobody {
+            format!("no hub at {base}: {error}; `accp serve` starts one, and --hub names another")
+        } else {
+            format!("what answers at {base} does not answer as a hub: {error}; --hub names another")
+        })
+    }
+
+    fn lines(&self, answer: Response<Body>, follow: bool) -> Lines {
+        Lines::new(answer, &self.base, self.time, follow)
+    }
+
+    /// Reads a body to its end, in time.
+    fn whole(&self, answer: Response<Body>, most: u64) -> Result<Said, Failure> {
+        let status = answer.status();
+        let body = answer.into_body().into_reader();
+        let (tell, told) = mpsc::channel();
+        // A read can take for ever: the answer to who follows a log has no time of its own.
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let read = body.take(most + 1).read_to_end(&mut bytes);
+            // Nobody listens once the time is over.
+            let _ = tell.send(read.map(|_| bytes));
+        });
+        let read = told.recv_timeout(self.time);
+        let read = read.map_err(|_| late(&self.base, self.time))?;
+        let bytes = read.map_err(|error| broken(&self.base, self.time, &error))?;
+        if bytes.len() as u64 > most {
+            let what = format!("{status}, and a body of more than {most} bytes");
+            return Err(not_a_hub(&self.base, &what));
+        }
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Ok(Said { status, text })
+    }
+
+    fn refused(&self, said: &Said) -> Failure {
+        let Said { status, text } = said;
+        let text = match Typed::<ErrorFail<'_>>::decode(text) {
+            Ok(error) => {
+                let (code, at) = (&error.frame.code, error.frame.at);
+                let at = at.map_or(String::new(), |at| format!(" at byte {at}"));
+                format!("{code}{at}: the hub expects {}", error.frame.msg)
+            }
+            Err(_) => format!("{} answers {status}: {}", self.base, brief(text)),
+        };
+        let text = on_one_line(&text).into_owned();
+        match status.as_u16() {
+            401 => Failure::Misuse(format!("{text}; --token-file or ACCP_TOKEN gives one")),
+            _ => Failure::Input(text),
+        }
+    }
+}
+
+/// A whole answer that is no success.
+struct Said {
+    status: StatusCode,
+    text: String,
 }
 
 /// Returns the frame up to its metadata, its metadata with what a frame needs, and whether the frame
@@ -261,21 +398,4 @@ fn expected(said: &str) -> Option<u64> {
     let error = Typed::<ErrorFail<'_>>::decode(said).ok()?.frame;
     let next = error.expected_sequence.filter(|_| error.code == "E3003")?;
     u64::try_from(next).ok()
-}
-
-fn refused(answer: &Response<Body>, said: &str) -> Failure {
-    let status = answer.status();
-    let text = match Typed::<ErrorFail<'_>>::decode(said) {
-        Ok(error) => {
-            let (code, at) = (&error.frame.code, error.frame.at);
-            let at = at.map_or(String::new(), |at| format!(" at byte {at}"));
-            format!("{code}{at}: the hub expects {}", error.frame.msg)
-        }
-        Err(_) => format!("the hub answers {status}: {said}"),
-    };
-    let text = printable(&text).into_owned();
-    match status.as_u16() {
-        401 => Failure::Misuse(format!("{text}; --token-file or ACCP_TOKEN gives one")),
-        _ => Failure::Input(text),
-    }
 }

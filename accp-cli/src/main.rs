@@ -3,6 +3,9 @@
 //! A command reads files or stdin and writes to stdout; reports go to stderr. The exit code is 0 if
 //! all is fine, 1 if the input is at fault, and 2 for misuse and for failures.
 
+// Everything that a command prints goes through `output`, which escapes what others wrote.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 mod audit;
 mod choices;
 mod cli;

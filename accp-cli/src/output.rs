@@ -1,5 +1,11 @@
-//! The output of a command: stdout, or a file that is written beside its place and renamed.
+//! The output of a command: stdout, or a file that is written beside its place and renamed; and stderr.
+//!
+//! A command writes for people or for programs. What it writes for people (`line`, `print`, `note`, `error`) goes
+//! through [`for_people`], because nearly every line holds something that others wrote. Who writes for programs
+//! says so by the name of the function (`record`, `data`, `print_data`). So a command that forgets to choose
+//! escapes too much, and never too little.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -9,6 +15,7 @@ use anstream::ColorChoice;
 use tempfile::NamedTempFile;
 
 use crate::outcome::{Failure, Outcome, Verdict};
+use crate::words::printable;
 
 /// Prints `error: ...` on stderr.
 pub(crate) fn error(message: impl fmt::Display) {
@@ -17,12 +24,60 @@ pub(crate) fn error(message: impl fmt::Display) {
     } else {
         ("", "")
     };
-    note(format_args!("{on}error{off}: {message}"));
+    record(format_args!(
+        "{on}error{off}: {}",
+        for_people(&message.to_string())
+    ));
 }
 
-/// Prints a line on stderr. If stderr is closed, the command goes on.
+/// Prints a line for people on stderr. If stderr is closed, the command goes on.
 pub(crate) fn note(message: impl fmt::Display) {
-    let _ = writeln!(io::stderr().lock(), "{message}");
+    record(for_people(&message.to_string()));
+}
+
+/// Prints a text with colours on stderr, as [`note`] does one without.
+pub(crate) fn show(text: &Shown) {
+    record(&text.0);
+}
+
+/// Prints a line for programs on stderr, as it is. If stderr is closed, the command goes on.
+pub(crate) fn record(line: impl fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// A text for people with colours. Who makes one has escaped what others wrote.
+#[derive(Debug)]
+pub(crate) struct Shown(pub(crate) String);
+
+/// Escapes what a terminal could act on, and what nobody sees. The ends of lines stay, and marks that belong to the
+/// letter before them, as in the scripts of India.
+pub(crate) fn for_people(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| c == '\n' || is_in_a_word(c))
+}
+
+/// Escapes a text as [`for_people`] does, also where it would begin another line.
+pub(crate) fn on_one_line(text: &str) -> Cow<'_, str> {
+    escaped(text, is_in_a_word)
+}
+
+fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if printable(text) == text {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if stays(c) {
+            out.push(c);
+        } else {
+            out.push_str(&printable(c.encode_utf8(&mut [0; 4])));
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Returns whether a character can stand in a word, behind its first letter.
+fn is_in_a_word(c: char) -> bool {
+    !c.is_ascii() && String::from_iter(['a', c]).escape_debug().eq(['a', c])
 }
 
 /// Returns whether to write colours to a stream: not if it is not a terminal, or `NO_COLOR` is set.
@@ -72,10 +127,16 @@ impl Output {
         }
     }
 
-    /// Writes a whole text to stdout.
+    /// Writes a whole text for people to stdout.
     pub(crate) fn print(text: &[u8]) -> Result<(), Failure> {
+        let text = String::from_utf8_lossy(text);
+        Self::print_data(for_people(&text).as_bytes())
+    }
+
+    /// Writes a whole text for programs to stdout, as it is.
+    pub(crate) fn print_data(text: &[u8]) -> Result<(), Failure> {
         let mut out = Self::stdout();
-        out.write(text)?;
+        out.data(text)?;
         out.finish()
     }
 
@@ -84,8 +145,18 @@ impl Output {
         matches!(self.sink, Sink::Stdout(_))
     }
 
-    /// Writes `text` and a line break.
+    /// Writes `text` for people, and a line break.
     pub(crate) fn line(&mut self, text: impl fmt::Display) -> Result<(), Failure> {
+        self.record(for_people(&text.to_string()))
+    }
+
+    /// Writes a text with colours, and a line break.
+    pub(crate) fn show(&mut self, text: &Shown) -> Result<(), Failure> {
+        self.record(&text.0)
+    }
+
+    /// Writes `text` for programs, as it is, and a line break.
+    pub(crate) fn record(&mut self, text: impl fmt::Display) -> Result<(), Failure> {
         let written = match &mut self.sink {
             Sink::Stdout(stdout) => writeln!(stdout, "{text}"),
             Sink::File(file) => writeln!(file, "{text}"),
@@ -93,8 +164,8 @@ impl Output {
         written.map_err(|error| self.failure(error))
     }
 
-    /// Writes `text` without a line break.
-    pub(crate) fn write(&mut self, text: &[u8]) -> Result<(), Failure> {
+    /// Writes `text` for programs, as it is, without a line break.
+    pub(crate) fn data(&mut self, text: &[u8]) -> Result<(), Failure> {
         let written = match &mut self.sink {
             Sink::Stdout(stdout) => stdout.write_all(text),
             Sink::File(file) => file.write_all(text),
@@ -210,6 +281,22 @@ impl Write for NewFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_people_read_holds_nothing_that_a_terminal_acts_on() {
+        for (text, shown) in [
+            ("a \"frame\",\nnext: né", "a \"frame\",\nnext: né"),
+            ("\u{1b}[2J\u{7}\u{9b}2J\r", r"\u{1b}[2J\u{7}\u{9b}2J\r"),
+            ("\u{202e}x\u{200f}\u{61c}", r"\u{202e}x\u{200f}\u{61c}"),
+            (
+                "नमस्ते e\u{301} \u{2764}\u{fe0f}",
+                "नमस्ते e\u{301} \u{2764}\u{fe0f}",
+            ),
+        ] {
+            assert_eq!(for_people(text), shown);
+        }
+        assert_eq!(on_one_line("fine\nerror: fake"), r"fine\nerror: fake");
+    }
 
     #[test]
     fn a_file_takes_its_place_when_it_is_complete() {

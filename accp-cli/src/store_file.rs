@@ -48,6 +48,13 @@ pub(crate) fn open(path: &Path) -> Result<SqliteStore, Failure> {
     if found.is_dir() {
         return Err(Failure::at(path)(std::io::ErrorKind::IsADirectory.into()));
     }
+    // A pipe would make the command wait for somebody who writes.
+    if !found.is_file() {
+        let path = path.display();
+        return Err(Failure::Misuse(format!(
+            "{path} is not a regular file: name the file of a store"
+        )));
+    }
     Ok(SqliteStore::open_read_only(path)?)
 }
 
@@ -162,6 +169,32 @@ impl Side {
         reference: &Reference<'_>,
     ) -> Result<Option<Value<'static>>, DriverError> {
         self.driver.read(reference)
+    }
+
+    /// Replaces the references in a value with their values. A value whose references cannot be read, because
+    /// their bytes are elsewhere or have expired, stays as it is.
+    ///
+    /// # Errors
+    /// When the store is damaged or fails.
+    pub(crate) fn put_values(&mut self, value: &mut Value<'_>) -> Result<(), DriverError> {
+        let mut failed = None;
+        let found = resolve(value, &mut |key| {
+            let Some(reference) = Reference::parse(key) else {
+                return Ok(None);
+            };
+            match self.read(&reference) {
+                Ok(Some(found)) => Ok(Some(found)),
+                Ok(None) | Err(DriverError::Reference(..)) => Err(String::new()),
+                Err(error) => {
+                    failed = Some(error);
+                    Err(String::new())
+                }
+            }
+        });
+        if let Ok(found) = found {
+            *value = found;
+        }
+        failed.map_or(Ok(()), Err)
     }
 
     /// Replaces the references in a value with their values.

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
+use crate::output::on_one_line;
+
 /// Rows of cells. Every column is as wide as its widest cell, with two spaces between columns.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
@@ -17,8 +19,11 @@ impl Table {
 
     /// Makes a table of these rows, the first its heading.
     pub(crate) fn of<const N: usize>(rows: Vec<[String; N]>) -> Self {
-        let rows = rows.into_iter().map(Vec::from).collect();
-        Self { rows, indent: 0 }
+        let mut table = Self::default();
+        for row in rows {
+            table.row(row);
+        }
+        table
     }
 
     /// Indents the whole table.
@@ -28,7 +33,9 @@ impl Table {
     }
 
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(Vec::from(cells));
+        // A cell of others must not look like a row of ours, and its width is that of what people see.
+        self.rows
+            .push(cells.map(|cell| on_one_line(&cell).into_owned()).into());
     }
 }
 
@@ -60,6 +67,16 @@ impl fmt::Display for Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_is_one_cell() {
+        let mut table = Table::headed(["key", "n"]);
+        table.row(["a\nforged  1\u{9b}".to_owned(), "2".to_owned()]);
+        insta::assert_snapshot!(table, @r"
+        key                 n
+        a\nforged  1\u{9b}  2
+        ");
+    }
 
     #[test]
     fn columns_are_aligned_and_lines_end_without_spaces() {

@@ -1,7 +1,7 @@
 //! Words of the command. Those for a frame are in `accp_frame::words`.
 
 pub(crate) use accp_frame::words::{
-    UNLIMITED, is_at, message, name, of_the_session, printable, stated, twin,
+    UNLIMITED, is_at, is_printable, message, name, of_the_session, printable, stated, twin,
 };
 use accp_runtime::context::Checkpoint;
 

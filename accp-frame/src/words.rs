@@ -129,19 +129,31 @@ pub fn name(text: &str) -> Cow<'_, str> {
 /// assert_eq!(printable("\u{1b}[31m\nFAKE \u{202e}"), r"\u{1b}[31m\nFAKE \u{202e}");
 /// ```
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let is_fine = |c: char| matches!(c, '\'' | '"' | '\\') || c.escape_debug().len() == 1;
-    if text.chars().all(is_fine) {
+    if text.chars().all(is_printable) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if is_fine(c) {
+        if is_printable(c) {
             escaped.push(c);
         } else {
             escaped.extend(c.escape_debug());
         }
     }
     Cow::Owned(escaped)
+}
+
+/// Returns whether a character can be printed as it is: a terminal shows it, does not act on it, and keeps the
+/// order of those around it.
+///
+/// ```
+/// use accp_frame::words::is_printable;
+///
+/// assert!(['a', 'é', '\\', '"'].into_iter().all(is_printable));
+/// assert!(!['\n', '\u{9b}', '\u{202e}'].into_iter().any(is_printable));
+/// ```
+pub fn is_printable(c: char) -> bool {
+    matches!(c, '\'' | '"' | '\\') || c.escape_debug().len() == 1
 }
 
 fn verb(intent: Intent) -> &'static str {

@@ -2,6 +2,7 @@
 
 mod group;
 mod program;
+mod signals;
 
 use std::sync::Arc;
 
@@ -10,11 +11,12 @@ use accp_runtime::session::Outbound;
 use accp_runtime::{Frame, Message, Registry};
 
 use self::program::{Program, ProgramArgs};
+use self::signals::Signals;
 use crate::hub::HubArgs;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::note;
 use crate::registries::RegistryArgs;
-use crate::words::twin;
+use crate::words::{printable, twin};
 
 /// Take part in a session as an agent that answers by a command
 ///
@@ -23,7 +25,8 @@ use crate::words::twin;
 /// chat). If it prints nothing, the request counts as handled. If it fails, the answer is `fail:error`
 /// with its exit status. What it writes to stderr goes to the stderr of this command. When the request is
 /// cancelled, and when the agent ends, the command and all that it has started get SIGTERM, and later
-/// SIGKILL. It does not see `ACCP_TOKEN`.
+/// SIGKILL. When the command ends by itself, what it has left running gets the same. It does not see
+/// `ACCP_TOKEN`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp agent cook -- echo 'Soup of the day: pumpkin'
@@ -53,7 +56,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         let agent = connect
             .await
-            .map_err(|error| Failure::Misuse(error.to_string()))?;
+            .map_err(|error| Failure::Misuse(printable(&error.to_string()).into_owned()))?;
+        // From the first command on, a signal must not end this process before the command.
+        let mut signals = Signals::new();
         note(format_args!(
             "{} is in session {} at {}",
             args.name, hub.session, hub.hub
@@ -72,9 +77,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
                     || agent_end(&agent),
                     |error| error.to_string(),
                 );
-                Err(Failure::Misuse(text))
+                Err(Failure::Misuse(printable(&text).into_owned()))
             }
-            () = super::serve::interrupted() => Ok(Verdict::Fine),
+            () = signals.end() => Ok(Verdict::Fine),
         };
         program.end().await;
         outcome
@@ -109,7 +114,16 @@ async fn answer(
         return Ok(());
     }
     let message = if said.starts_with('@') && Frame::parse(said).is_ok() {
-        Message::decode(said, registry)?.into_owned()
+        let message = Message::decode(said, registry)?.into_owned();
+        // Nobody would learn of it: the session takes frames of this agent only.
+        if message.agent != *name {
+            note(format_args!(
+                "error: the command prints a frame of {}, and this agent is {name}",
+                message.agent
+            ));
+            return Err("the command prints a frame of another agent".into());
+        }
+        message
     } else {
         let message = Message::new(name.to_owned(), "done", operation)?;
         if is_chat {

@@ -111,7 +111,7 @@ impl Report {
                     if self.names_file {
                         found["file"] = name.as_str().into();
                     }
-                    self.out.line(found)?;
+                    self.out.record(found)?;
                 }
             }
         }
@@ -132,8 +132,8 @@ impl Report {
                 Ok(())
             }
             Err(fault) => {
-                let shown = fault.render(name, line, self.styled);
-                self.out.line(format_args!("{shown}\n"))
+                self.out.show(&fault.render(name, line, self.styled))?;
+                self.out.line("")
             }
         }
     }

@@ -20,6 +20,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, mut root: clap::Command) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut root, "accp", &mut script);
-    Output::print(&script)?;
+    Output::print_data(&script)?;
     Ok(Verdict::Fine)
 }

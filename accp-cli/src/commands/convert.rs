@@ -15,7 +15,7 @@ use crate::choices::Format;
 use crate::conversations::{FormatIn, at, each_conversation, each_restored, formats};
 use crate::input::Input;
 use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{OWN, Output, error, note};
+use crate::output::{self, OWN, Output, error, note};
 use sinks::Sinks;
 use summary::table;
 
@@ -162,10 +162,10 @@ fn write_conversations(args: &Args) -> Outcome {
     for path in args.inputs() {
         let write = |name: &str, line, conversation: Conversation| match args.format_out {
             Some(format) => match conversation.written(format) {
-                Ok(json) => out.line(json),
+                Ok(json) => out.record(json),
                 Err(why) => Err(at(name, line, why)),
             },
-            None => out.line(conversation.into_json()),
+            None => out.record(conversation.into_json()),
         };
         if args.restore {
             each_restored(Input::open(Some(path))?, path, side, write)?;
@@ -207,10 +207,11 @@ fn report(
         }
     };
     // The summary is the result of --verify; otherwise the frames are.
-    if args.verify {
-        Output::print(format!("{text}\n").as_bytes())
-    } else {
-        note(text);
-        Ok(())
+    match (args.verify, args.format) {
+        (true, Format::Text) => Output::print(format!("{text}\n").as_bytes())?,
+        (true, Format::Json) => Output::print_data(format!("{text}\n").as_bytes())?,
+        (false, Format::Text) => note(text),
+        (false, Format::Json) => output::record(text),
     }
+    Ok(())
 }

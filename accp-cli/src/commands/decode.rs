@@ -50,11 +50,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut faults = 0;
     while let Some(line) = lines.next()? {
         match decode(line, &registry, externals.as_ref()) {
-            Ok(json) if args.pretty => out.line(format_args!("{json:#}"))?,
-            Ok(json) => out.line(json)?,
+            Ok(json) if args.pretty => out.record(format_args!("{json:#}"))?,
+            Ok(json) => out.record(json)?,
             Err(fault) => {
                 faults += 1;
-                output::note(fault.render(&name, line, styled));
+                output::show(&fault.render(&name, line, styled));
             }
         }
     }

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Some(Err(error)) => return Err(no_json(&name, error)),
         };
         match encode(&json, args, &registry, externals.as_mut()) {
-            Ok(frame) => out.line(frame)?,
+            Ok(frame) => out.record(frame)?,
             Err(error) => {
                 if let Some(externals) = &mut externals {
                     externals.failed()?;

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::erasure::Data;
-use crate::hub::{Hub, HubArgs};
-use crate::outcome::{Failure, Outcome};
+use crate::hub::{Hub, HubArgs, TimeArgs};
+use crate::outcome::Outcome;
 
 /// Have a running hub erase somebody's frames and values from a session
 ///
@@ -19,6 +19,8 @@ pub(crate) struct Args {
     data: Data,
     #[command(flatten)]
     hub: HubArgs,
+    #[command(flatten)]
+    time: TimeArgs,
 }
 
 /// Runs the command.
@@ -30,8 +32,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         "from": wanted.from, "positions": positions.collect::<Vec<_>>(), "keys": wanted.keys,
         "lapse": wanted.lapses, "dry_run": args.data.dry_run,
     });
-    let said = Hub::new(&args.hub)?.erase(&body.to_string())?;
-    let told = serde_json::from_str(&said);
-    let told = told.map_err(|error| Failure::Input(format!("the hub answers no JSON: {error}")))?;
-    args.data.tell(&told)
+    let hub = Hub::new(&args.hub, args.time.time())?;
+    args.data.tell(&hub.erase(&body.to_string())?)
 }

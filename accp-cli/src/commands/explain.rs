@@ -71,9 +71,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 out.line(format_args!("{gap}{found}"))?;
                 explained += 1;
             }
-            (Format::Text, Err(fault)) => output::note(fault.render(&name, line, styled)),
-            (Format::Json, Ok(found)) => out.line(found.to_json(line.number))?,
-            (Format::Json, Err(fault)) => out.line(fault.to_json(line.number))?,
+            (Format::Text, Err(fault)) => output::show(&fault.render(&name, line, styled)),
+            (Format::Json, Ok(found)) => out.record(found.to_json(line.number))?,
+            (Format::Json, Err(fault)) => out.record(fault.to_json(line.number))?,
         }
     }
     out.finish()?;

@@ -59,13 +59,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
                     let place = format!("{name}:{}:{}", line.number, at + 1);
                     output::note(format_args!("{place}: {what}: `{from}` is `{to}`"));
                 }
-                out.line(frame)?;
+                out.record(frame)?;
             }
             (Format::Text, Err((fault, frame))) => {
                 let bytes = frame.as_deref().map_or(line.bytes, str::as_bytes);
-                output::note(fault.render(&name, Line { bytes, ..line }, styled));
+                output::show(&fault.render(&name, Line { bytes, ..line }, styled));
             }
-            (Format::Json, Ok((frame, repairs))) => out.line(json!({
+            (Format::Json, Ok((frame, repairs))) => out.record(json!({
                 "line": line.number,
                 "frame": frame,
                 "repairs": repairs.iter().map(repair_to_json).collect::<Json>(),
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 if let Some(frame) = frame {
                     found["frame"] = frame.into();
                 }
-                out.line(found)?;
+                out.record(found)?;
             }
         }
     }

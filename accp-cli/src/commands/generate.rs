@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         path => {
             let mut out = Output::to(path.as_deref(), SHARED)?;
-            out.write(text.as_bytes())?;
+            out.data(text.as_bytes())?;
             out.finish()?;
         }
     }

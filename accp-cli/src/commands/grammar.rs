@@ -62,14 +62,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
         path => path.clone(),
     });
     match path {
-        _ if args.abnf => Output::print(grammar.abnf.as_bytes())?,
+        _ if args.abnf => Output::print_data(grammar.abnf.as_bytes())?,
         Some(path) if args.check.is_some() => check(grammar, &path)?,
         path => {
             // Both texts are part of this binary, so an error is a mistake in the source.
             let pest = grammar.generate();
             let pest = pest.map_err(|error| Failure::Input(error.to_string()))?;
             let mut out = Output::to(path.as_deref(), SHARED)?;
-            out.write(pest.as_bytes())?;
+            out.data(pest.as_bytes())?;
             out.finish()?;
         }
     }

@@ -37,6 +37,6 @@ pub(crate) fn run(args: &Args, mut root: clap::Command) -> Outcome {
     clap_mangen::Man::new(command.clone())
         .render(&mut page)
         .map_err(|error| Failure::Io("manual page".to_owned(), error))?;
-    Output::print(&page)?;
+    Output::print_data(&page)?;
     Ok(Verdict::Fine)
 }

@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Output::print(primer.to_string().as_bytes())?;
             output::note(costs(&primer, &counter));
         }
-        Format::Json => Output::print(format!("{}\n", to_json(&primer, &counter)).as_bytes())?,
+        Format::Json => Output::print_data(format!("{}\n", to_json(&primer, &counter)).as_bytes())?,
     }
     Ok(Verdict::Fine)
 }

@@ -31,6 +31,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Verdict {
     let config = ureq::Agent::config_builder()
         .http_status_as_error(false)
+        .max_redirects(0)
         .timeout_global(Some(Duration::from_secs(args.timeout)))
         .build();
     let http = ureq::Agent::new_with_config(config);

@@ -1,12 +1,13 @@
 //! `accp send` and `accp ask`: one frame to a running hub.
 
-use accp_registry::Registry;
-use accp_runtime::Frame;
+use std::time::Duration;
 
-use crate::hub::{Hub, HubArgs};
-use crate::outcome::{Outcome, Verdict};
-use crate::output::{Output, note};
-use crate::words::{printable, twin};
+use accp_registry::Registry;
+
+use crate::hub::{Answer, Hub, HubArgs, TimeArgs, seconds};
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::{self, Output, note};
+use crate::words::twin;
 
 /// Send a frame to a running hub
 ///
@@ -21,12 +22,14 @@ pub(crate) struct SendArgs {
     frame: String,
     #[command(flatten)]
     hub: HubArgs,
+    #[command(flatten)]
+    time: TimeArgs,
 }
 
 /// Send a frame to a running hub, and print the frame that answers it
 ///
 /// The answer is the first `done`, `fail` or `end` in the chain of the frame; pieces of a stream are
-/// printed as well. The exit code is 1 if the answer is `fail`, or if nobody answers in time.
+/// printed as well. The exit code is 1 if the answer is `fail` or not whole, or if nobody answers in time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp ask '@guest>req:chat{content:What_is_for_lunch?|schema:CH}'
@@ -44,36 +47,63 @@ pub(crate) struct AskArgs {
     hub: HubArgs,
 }
 
+/// The time in which a hub says that nobody has answered, once the time of `ask` is over.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// Runs `accp send`.
 pub(crate) fn send(args: &SendArgs) -> Outcome {
-    match Hub::new(&args.hub)?.post(&args.frame, None)? {
-        Some(answer) => Output::print(format!("{}\n", printable(&answer)).as_bytes())?,
-        None => note("the hub says nothing: the frame has expired, or its chain was cancelled"),
-    }
-    Ok(Verdict::Fine)
+    let hub = Hub::new(&args.hub, args.time.time())?;
+    let Some(answer) = hub.post(&args.frame, None)? else {
+        note(SILENT);
+        return Ok(Verdict::Fine);
+    };
+    let last = each(answer, |frame, _| {
+        Output::print(format!("{frame}\n").as_bytes())
+    })?;
+    Ok(Verdict::of(u64::from(last == "fail")))
 }
 
 /// Runs `accp ask`.
 pub(crate) fn ask(args: &AskArgs) -> Outcome {
-    let Some(said) = Hub::new(&args.hub)?.post(&args.frame, Some(args.timeout))? else {
-        note("the hub says nothing: the frame has expired, or its chain was cancelled");
+    let hub = Hub::new(&args.hub, seconds(args.timeout) + GRACE)?;
+    let Some(answer) = hub.post(&args.frame, Some(args.timeout))? else {
+        note(SILENT);
         return Ok(Verdict::AtFault);
     };
-    let mut out = Output::stdout();
-    let mut last = String::new();
-    for answer in said.lines() {
-        last = Frame::parse(answer).map_or(String::new(), |frame| frame.intent.into_owned());
-        if last == "ack" {
-            note(format_args!(
-                "error: E3001: nobody has answered within {} s",
+    let last = each(answer, |frame, intent| {
+        if intent == "ack" {
+            output::error(format_args!(
+                "E3001: nobody has answered within {} s",
                 args.timeout
             ));
-        } else if args.words {
-            out.line(twin(answer, Registry::shared()))?;
-        } else {
-            out.line(printable(answer))?;
+            return Ok(());
         }
-    }
-    out.finish()?;
+        let mut out = Output::stdout();
+        if args.words {
+            out.line(twin(frame, Registry::shared()))?;
+        } else {
+            out.line(frame)?;
+        }
+        out.finish()
+    })?;
     Ok(Verdict::of(u64::from(matches!(&*last, "ack" | "fail"))))
+}
+
+const SILENT: &str = "the hub says nothing: the frame has expired, or its chain was cancelled";
+
+/// Calls `take` with each frame of an answer and its intent, as they come. Returns the last intent.
+fn each(
+    mut answer: Answer,
+    mut take: impl FnMut(&str, &str) -> Result<(), Failure>,
+) -> Result<String, Failure> {
+    let mut last = None;
+    while let Some((frame, intent)) = answer.next()? {
+        take(&frame, &intent)?;
+        last = Some(intent);
+    }
+    match last {
+        None => Err(answer.is_empty()),
+        Some(last) if last == "stream" => Err(answer.is_not_whole()),
+        Some(last) => Ok(last),
+    }
 }

@@ -124,7 +124,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Ok(Verdict::Fine);
     }
     let traces = args.traces.open()?;
-    args.log.start(traces.layer());
+    // What is on its way to stderr goes out before this function ends.
+    let _log = args.log.start(traces.layer());
     let few = accp_hub::make_room(&mut config);
     // Nobody who has not asked for so many misses the last of them.
     let is_tight = args.config.is_some() || config.limits.connections < FEW;
@@ -163,11 +164,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         few.filter(|_| is_tight).into_iter().for_each(note);
         // The first frame need not wait for the tables.
         std::thread::spawn(|| accp_tokens::Bpe::o200k_base().load());
-        let server = with_others(
-            server,
-            args.admission.is_asked_for(),
-            args.public_url.as_deref(),
-        );
+        let server = with_others(server, args.public_url.as_deref());
         traces.follow(server).run(interrupted()).await;
         Ok(Verdict::Fine)
     });
@@ -177,12 +174,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Lets models that speak MCP and clients of A2A take part, each as the agent of its path:
 /// `/mcp/{session}/{agent}` and `/a2a/{session}/{agent}`.
-fn with_others(server: Server, has_tokens: bool, public: Option<&str>) -> Server {
-    let mut settings = accp_mcp::Settings::default();
-    if has_tokens {
-        // Names that lead to loopback are of no use without a token.
-        settings.hosts.clear();
-    }
+fn with_others(server: Server, public: Option<&str>) -> Server {
+    // The hub has checked the host and the origin of what comes to a service.
+    let settings = accp_mcp::Settings::behind_a_gate();
     let agents = server.agents();
     let url = public.map_or_else(|| server.url(), str::to_owned);
     let a2a = accp_a2a::Config::new(format!("{}/a2a", url.trim_end_matches('/')));

@@ -2,12 +2,15 @@
 
 use accp_registry::Registry;
 
-use crate::hub::{Hub, HubArgs};
-use crate::outcome::{Outcome, Verdict};
-use crate::output::Output;
-use crate::words::{printable, twin};
+use crate::hub::{Hub, HubArgs, TimeArgs};
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::{Output, on_one_line};
+use crate::words::twin;
 
 /// Print the frames of a session on a running hub, as they come
+///
+/// The command goes on until it is interrupted. When the hub ends the log before, the exit code is 1, and the
+/// command says where to go on.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp tail --words
@@ -24,18 +27,34 @@ pub(crate) struct Args {
     words: bool,
     #[command(flatten)]
     hub: HubArgs,
+    #[command(flatten)]
+    time: TimeArgs,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    Hub::new(&args.hub)?.frames(args.after, !args.no_follow, |frame| {
-        let mut out = Output::stdout();
-        if args.words {
-            out.line(twin(frame, Registry::shared()))?;
-        } else {
-            out.line(printable(frame))?;
+    let hub = Hub::new(&args.hub, args.time.time())?;
+    let mut log = hub.log(args.after, !args.no_follow)?;
+    let mut last = args.after;
+    let why = loop {
+        match log.next() {
+            Ok(Some((position, frame))) => {
+                let mut out = Output::stdout();
+                if args.words {
+                    out.line(twin(&frame, Registry::shared()))?;
+                } else {
+                    out.line(on_one_line(&frame))?;
+                }
+                out.finish()?;
+                last = position;
+            }
+            Ok(None) if args.no_follow => return Ok(Verdict::Fine),
+            Ok(None) => break "the hub has ended it".to_owned(),
+            Err(why) => break why.to_string(),
         }
-        out.finish().map(drop)
-    })?;
-    Ok(Verdict::Fine)
+    };
+    Err(Failure::Input(format!(
+        "the log of {} stops after position {last}: {why}; --after {last} goes on from there",
+        args.hub.session
+    )))
 }

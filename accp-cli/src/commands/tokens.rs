@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 out.line(row(&line.number.to_string(), marked(&tokens)))?;
                 totals.add(&tokens);
             }
-            (Format::Text, Err(fault)) => output::note(fault.render(&name, line, styled)),
+            (Format::Text, Err(fault)) => output::show(&fault.render(&name, line, styled)),
             (Format::Json, Ok(tokens)) => {
                 let mut json = json!({ "line": line.number });
                 if let (Json::Object(json), Json::Object(counts)) = (&mut json, to_json(&tokens)) {
@@ -88,9 +88,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 }
                 json["encoding"] = json!(counter.counter.name());
                 json["substitute"] = json!(!counter.exact);
-                out.line(json)?;
+                out.record(json)?;
             }
-            (Format::Json, Err(fault)) => out.line(fault.to_json(line.number))?,
+            (Format::Json, Err(fault)) => out.record(fault.to_json(line.number))?,
         }
     }
     if args.format == Format::Text {

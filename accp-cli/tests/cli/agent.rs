@@ -195,3 +195,67 @@ fn a_command_that_cannot_run_is_named_to_the_operator_alone() {
     let told: Vec<_> = (0..2).map(|_| cook.line()).collect();
     assert!(told[1].contains("/no/such/command"), "{told:?}");
 }
+
+#[test]
+fn every_signal_that_ends_the_agent_ends_its_command() {
+    for signal in ["HUP", "QUIT", "INT", "USR1", "USR2", "ALRM", "ABRT"] {
+        let kitchen = Kitchen::open(&["--grace", "0"], STUBBORN);
+        kitchen.send(QUESTION);
+        let alive = kitchen.alive();
+        let sent = Command::new("kill")
+            .args(["-s", signal, &kitchen.cook.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+        assert!(!alive.rest().contains("survived"), "{signal}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn under_nohup_an_agent_goes_on_when_its_terminal_closes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let mut ignoring = Command::new("sh");
+    ignoring.args(["-c", r#"trap '' HUP; exec "$@""#, "sh"]);
+    ignoring.arg(env!("CARGO_BIN_EXE_accp"));
+    ignoring.args(["agent", "cook", "--hub", &url, "--", "echo", "Soup"]);
+    let mut cook = Running::spawn(&mut ignoring);
+    assert!(cook.line().starts_with("cook is in session main"));
+    let sent = Command::new("kill")
+        .args(["-s", "HUP", &cook.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let asked = run(&["ask", "--hub", &url, QUESTION]);
+    assert!(asked.stdout.contains("Soup"), "{}", asked.stdout);
+}
+
+#[test]
+fn what_a_command_leaves_behind_ends_with_it() {
+    for redirected in ["", ">/dev/null"] {
+        let script = format!(
+            "exec 3>alive; (sleep 20; echo survived >&3) {redirected} & echo begun >&3; echo Soup"
+        );
+        let kitchen = Kitchen::open(&[], &script);
+        let said = std::thread::scope(|scope| {
+            let said = scope.spawn(|| kitchen.ask());
+            assert_eq!(kitchen.alive().rest(), "");
+            said.join().unwrap()
+        });
+        assert!(said.starts_with("@cook>done:chat{content:Soup|"), "{said}");
+    }
+}
+
+#[test]
+fn a_frame_of_another_agent_is_an_error_for_both() {
+    for frame in [
+        "@bob>done:chat{content:Soup|schema:CH}",
+        "@hub>sync:close{}",
+    ] {
+        let mut kitchen = Kitchen::open(&[], &format!("echo '{frame}'"));
+        let said = kitchen.ask();
+        let fail = "@cook>fail:error{code:E9999|msg:the_command_prints_a_frame_of_another_agent|";
+        assert!(said.starts_with(fail), "{said}");
+        let told: Vec<_> = (0..2).map(|_| kitchen.cook.line()).collect();
+        assert!(told[1].contains("this agent is cook"), "{told:?}");
+    }
+}

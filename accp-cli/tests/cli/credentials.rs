@@ -11,7 +11,8 @@ const DIGEST: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf5
 const FRAME: &str = "@guest>req:plan{}";
 
 fn hub(folder: &Path) -> (Running, String) {
-    let tokens = format!("[[token]]\nsha256 = \"{DIGEST}\"\nsessions = [\"main\"]\n");
+    let tokens =
+        format!("[[token]]\nsha256 = \"{DIGEST}\"\nagent = \"*\"\nsessions = [\"main\"]\n");
     fs::write(folder.join("tokens.toml"), tokens).unwrap();
     Running::hub(&["--memory", "--tokens", "tokens.toml"], folder)
 }

@@ -1,7 +1,10 @@
 //! The gate of a hub, tried from outside: a process of its own, and what a stranger sends.
 
 mod client;
+mod ends;
 mod limits;
+mod models;
+mod tasks;
 
 use std::fmt::Write as _;
 use std::fs;

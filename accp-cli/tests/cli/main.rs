@@ -36,6 +36,7 @@ mod primer;
 mod private;
 mod registry;
 mod session;
+mod strangers;
 mod tokens;
 #[cfg(feature = "otel")]
 mod traces;

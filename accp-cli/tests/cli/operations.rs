@@ -174,7 +174,7 @@ fn the_image_starts_what_there_is() {
 fn a_hub_says_whether_it_is_ready() {
     let folder = tempfile::tempdir().unwrap();
     let digest = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
-    let tokens = format!("[[token]]\nsha256 = \"{digest}\"\nsessions = []\n");
+    let tokens = format!("[[token]]\nsha256 = \"{digest}\"\nagent = \"*\"\nsessions = []\n");
     fs::write(folder.path().join("tokens.toml"), tokens).unwrap();
     let (hub, url) = Running::hub(&["--memory", "--tokens", "tokens.toml"], folder.path());
     let ready = || super::accp(&["ready", "--hub", &url], "");

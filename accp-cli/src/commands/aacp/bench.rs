@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             if let Some([english, packet, saved]) = cost {
                 report["cost"] = json!({ "english": english, "packet": packet, "saved": saved });
             }
-            out.line(report)?;
+            out.record(report)?;
         }
         Format::Text => {
             let mut table = Table::headed(HEADING);

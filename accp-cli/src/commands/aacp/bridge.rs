@@ -82,9 +82,9 @@ fn to_frames(args: &Args, from: Option<&str>, validator: &Validator<'_>) -> Outc
             match args.format {
                 Format::Text => {
                     report::tell(name, number, report);
-                    out.line(frame)?;
+                    out.record(frame)?;
                 }
-                Format::Json => out.line(json!({
+                Format::Json => out.record(json!({
                     "line": number, "frame": frame, "warnings": report::warnings(report),
                 }))?,
             }

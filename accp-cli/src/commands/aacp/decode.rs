@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                     }
                     out.line(format_args!("  {english}\n"))?;
                 }
-                Format::Json => out.line(json!({
+                Format::Json => out.record(json!({
                     "line": number, "packet": packet.text(), "task": packet.task(),
                     "dom": packet.dom(), "fields": packet.fields(), "english": english,
                 }))?,

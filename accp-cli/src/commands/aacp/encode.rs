@@ -84,8 +84,8 @@ fn by_rules(args: &Args, name: &str, vocabulary: &Vocabulary) -> Outcome {
     let mut out = Output::stdout();
     for (hop, packet) in packets {
         match args.format {
-            Format::Text => out.line(packet)?,
-            Format::Json => out.line(json!({
+            Format::Text => out.record(packet)?,
+            Format::Json => out.record(json!({
                 "workflow": workflow.name, "hop": hop, "packet": packet.text(),
             }))?,
         }
@@ -103,7 +103,7 @@ fn refused<T>(
 ) -> Result<T, Failure> {
     if format == Format::Json {
         let error = json!({ "code": code, "field": field, "message": failure.to_string() });
-        Output::print(format!("{}\n", json!({ "errors": [error] })).as_bytes())?;
+        Output::print_data(format!("{}\n", json!({ "errors": [error] })).as_bytes())?;
     }
     Err(failure)
 }

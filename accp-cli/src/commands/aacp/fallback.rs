@@ -162,14 +162,14 @@ fn run(args: &EnglishArgs, vocabulary: &Vocabulary, format: Format, mode: Mode) 
     let verdict = match (answered, format) {
         (Ok(reply), format) => {
             match format {
-                Format::Text => out.line(reply.text)?,
-                Format::Json => out.line(reply.json)?,
+                Format::Text => out.record(reply.text)?,
+                Format::Json => out.record(reply.json)?,
             }
             Ok(reply.verdict)
         }
         (Err(error), format) => {
             if format == Format::Json {
-                out.line(json!({ "errors": [shown(&error)] }))?;
+                out.record(json!({ "errors": [shown(&error)] }))?;
             }
             Err(failure(&error))
         }

@@ -34,7 +34,7 @@ pub(super) fn each(
         match format {
             Format::Text => report::tell(&name, number, &report),
             Format::Json => {
-                out.line(json!({ "line": number, "errors": report::errors(&report) }))?;
+                out.record(json!({ "line": number, "errors": report::errors(&report) }))?;
             }
         }
     }
@@ -56,9 +56,9 @@ pub(super) fn written(
     while let Some(line) = lines.next()? {
         let number = line.number;
         match (make(line), format) {
-            (Ok(packet), Format::Text) => out.line(packet)?,
+            (Ok(packet), Format::Text) => out.record(packet)?,
             (Ok(packet), Format::Json) => {
-                out.line(json!({ "line": number, "packet": packet }))?;
+                out.record(json!({ "line": number, "packet": packet }))?;
             }
             (Err(error), format) => {
                 faults += 1;
@@ -84,7 +84,7 @@ pub(super) fn refuse(
             output::error(format_args!("{name}:{number}: {message}"));
             Ok(())
         }
-        Format::Json => out.line(json!({ "line": number, "errors": [error] })),
+        Format::Json => out.record(json!({ "line": number, "errors": [error] })),
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                     .iter()
                     .for_each(output::note),
                 Format::Json => {
-                    out.line(json!({ "line": line.number, "errors": report::errors(&report) }))?;
+                    out.record(json!({ "line": line.number, "errors": report::errors(&report) }))?;
                 }
             }
             continue;
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             }
         }
         if args.format == Format::Json {
-            out.line(json!({ "line": line.number, "warnings": Json::Array(warnings) }))?;
+            out.record(json!({ "line": line.number, "warnings": Json::Array(warnings) }))?;
         }
     }
     out.finish()?;

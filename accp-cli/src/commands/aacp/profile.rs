@@ -18,7 +18,7 @@ pub(crate) struct Args {}
 /// Runs the command.
 pub(crate) fn run(Args {}: &Args) -> Outcome {
     let mut out = Output::stdout();
-    out.line(bridge::PROFILE.trim_end())?;
+    out.record(bridge::PROFILE.trim_end())?;
     out.finish()?;
     Ok(Verdict::Fine)
 }

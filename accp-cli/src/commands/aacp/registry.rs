@@ -164,7 +164,7 @@ fn list(args: &Args) -> Outcome {
                 let (dom, seen) = (entry.dom(), entry.times_seen);
                 out.line(format_args!("{id} {dom} {seen} {}", printable(english)))?;
             }
-            Format::Json => out.line(entry.to_json())?,
+            Format::Json => out.record(entry.to_json())?,
         }
     }
     out.finish()?;
@@ -176,7 +176,7 @@ fn show(args: &Args, key: &KeyArgs) -> Outcome {
     let entry = entry.map_err(|error| failed(&error))?;
     let mut out = Output::stdout();
     match args.format {
-        Format::Json => out.line(entry.to_json())?,
+        Format::Json => out.record(entry.to_json())?,
         Format::Text => {
             out.line(printable(entry.instruction().text()))?;
             out.line(format_args!("  id: {}", entry.key().id))?;
@@ -240,7 +240,7 @@ fn store(args: &Args, entries: &[Entry]) -> Outcome {
     let kept = entries.len() - added;
     match args.format {
         Format::Text => output::note(format_args!("{added} added, {kept} there already")),
-        Format::Json => out.line(serde_json::json!({
+        Format::Json => out.record(serde_json::json!({
             "added": added, "kept": kept,
             "ids": entries.iter().map(|entry| entry.key().id.to_string()).collect::<Vec<_>>(),
         }))?,
@@ -257,7 +257,7 @@ fn remove(args: &Args, key: &KeyArgs) -> Outcome {
         .map_err(|error| failed(&error))?;
     if args.format == Format::Json {
         let mut out = Output::stdout();
-        out.line(
+        out.record(
             serde_json::json!({ "removed": is_gone, "id": id.to_string(), "dom": found.dom }),
         )?;
         out.finish()?;
@@ -271,7 +271,7 @@ fn export(args: &Args) -> Outcome {
     let document = Entry::to_document(&entries);
     let text = serde_json::to_string_pretty(&document);
     let text = text.map_err(|error| Failure::Misuse(error.to_string()))?;
-    out.line(text)?;
+    out.record(text)?;
     out.finish()?;
     end
 }

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                     out.line(told)?;
                 }
             }
-            Format::Json => out.line(json!({
+            Format::Json => out.record(json!({
                 "line": line.number, "valid": report.is_valid(),
                 "errors": report::errors(&report), "warnings": report::warnings(&report),
             }))?,

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             }
             Format::Json => {
                 let hops: Json = workflow.hops.iter().map(hop).collect();
-                out.line(json!({
+                out.record(json!({
                     "workflow": workflow.name, "meaning": workflow.meaning, "hops": hops,
                 }))?;
             }

@@ -33,19 +33,28 @@ impl Group {
         })
     }
 
-    /// Waits until the command has ended by itself. What it has left behind in its group goes on.
-    pub(super) async fn exit(&mut self) -> io::Result<ExitStatus> {
+    /// Waits until the command has ended by itself, and ends what it has left behind in its group.
+    pub(super) async fn exit(&mut self, grace: Duration) -> io::Result<ExitStatus> {
         let status = self.child.wait().await?;
         #[cfg(unix)]
         {
+            self.end_all(grace).await;
+            // Another group may have the number from now on.
             self.id = None;
         }
+        #[cfg(not(unix))]
+        let _ = grace; // there are no groups here
         Ok(status)
     }
 
     /// Ends the group: asks each process by SIGTERM, and kills those that are there after the grace time.
     #[cfg(unix)]
     pub(super) async fn end(mut self, grace: Duration) {
+        self.end_all(grace).await;
+    }
+
+    #[cfg(unix)]
+    async fn end_all(&mut self, grace: Duration) {
         self.signal(rustix::process::Signal::TERM);
         let gone = async {
             // The group is there until its first process has been waited for.
@@ -54,8 +63,9 @@ impl Group {
                 tokio::time::sleep(LOOK).await;
             }
         };
-        // Whatever is left after the grace time is killed by the drop.
-        let _ = tokio::time::timeout(grace, gone).await;
+        if tokio::time::timeout(grace, gone).await.is_err() {
+            self.signal(rustix::process::Signal::KILL);
+        }
     }
 
     /// Kills the command: there are no groups here.

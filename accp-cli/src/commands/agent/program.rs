@@ -146,8 +146,9 @@ impl Program {
                 None => Ok(String::new()),
             }
         };
-        let ((), printed, last) = tokio::try_join!(write, read, tell)?;
-        let status = group.exit().await?;
+        // What the command has left behind could keep its stdout open.
+        let exit = async { Ok(group.exit(self.grace()).await?) };
+        let ((), printed, last, status) = tokio::try_join!(write, read, tell, exit)?;
         if !status.success() {
             return Err(failure(status, &last).into());
         }

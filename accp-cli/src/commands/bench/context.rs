@@ -159,7 +159,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let dumps = dump.is_some();
         let mut write = |lines: &str| {
             let mut dump = dump.iter_mut();
-            dump.try_for_each(|dump| dump.write(lines.as_bytes()))
+            dump.try_for_each(|dump| dump.data(lines.as_bytes()))
         };
         let all = each_batch(path, args, tools, |transcripts| {
             evaluation.measure_more(&mut corpus, transcripts, dumps, &mut write)
@@ -183,13 +183,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     if let Some(path) = &args.html {
         let mut html = Output::to(Some(path), OWN)?;
-        html.write(report.to_html().as_bytes())?;
+        html.data(report.to_html().as_bytes())?;
         html.finish()?;
     }
     let mut out = Output::stdout();
     match args.format {
         Format::Text => out.line(text(&report, args.all, args.sensitivity))?,
-        Format::Json => report.to_json().iter().try_for_each(|row| out.line(row))?,
+        Format::Json => report
+            .to_json()
+            .iter()
+            .try_for_each(|row| out.record(row))?,
     }
     out.finish()?;
     Ok(Verdict::Fine)

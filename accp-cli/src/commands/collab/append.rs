@@ -118,7 +118,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 "phase": state.phase().as_str(), "proposal_owner": state.owner(),
                 "waiting_for": state.waiting_for(),
             });
-            report::print(&object.to_string())?;
+            report::record(&object.to_string())?;
         }
         Format::Text => {
             let waiting = match state.waiting_for() {

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .zip(file)
         .map(|(protocol, file)| protocol.reference(file));
     match args.place.format {
-        Format::Json => report::print(&json!({ "ok": true, "declared": name }).to_string())?,
+        Format::Json => report::record(&json!({ "ok": true, "declared": name }).to_string())?,
         Format::Text => report::print(&format!("declared {}", name.unwrap_or_default()))?,
     }
     Ok(Verdict::Fine)

@@ -47,11 +47,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
     }
     match args.place.format {
-        Format::Json => report::print(&json!({ "ok": true, "frames": texts }).to_string())?,
+        Format::Json => report::record(&json!({ "ok": true, "frames": texts }).to_string())?,
         Format::Text => {
             let mut out = Output::stdout();
             for frame in &texts {
-                out.line(frame)?;
+                out.record(frame)?;
             }
             out.finish()?;
         }
@@ -97,7 +97,7 @@ fn check(events: &[Event], format: Format) -> Outcome {
         return report::refuse(&wrong, format);
     }
     match format {
-        Format::Json => report::print(&json!({ "ok": true, "events": events.len() }).to_string())?,
+        Format::Json => report::record(&json!({ "ok": true, "events": events.len() }).to_string())?,
         Format::Text => report::print(&format!(
             "{} frames are the events of the folder",
             events.len()

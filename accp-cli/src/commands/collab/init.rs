@@ -149,7 +149,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             let object = json!({
                 "ok": true, "folder": name, "primary": primary, "phase": phase, "files": made.files,
             });
-            report::print(&object.to_string())?;
+            report::record(&object.to_string())?;
         }
         Format::Text if made.files.is_empty() => {
             report::print(&format!(

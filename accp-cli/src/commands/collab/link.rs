@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         side.serve(now(), |inbound| {
             // It is out before it counts as handled.
-            report::print(inbound.text()).map_err(|failure| failure.to_string())?;
+            report::record(inbound.text()).map_err(|failure| failure.to_string())?;
             Ok(vec![])
         })?;
         if args.until_sent && !is_open && waiting.is_empty() && side.session().is_quiet() {

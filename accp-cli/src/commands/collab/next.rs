@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let name = args.place.name();
     match args.place.format {
-        Format::Json => report::print(&report::next_object(&folder, &next, &name).to_string())?,
+        Format::Json => report::record(&report::next_object(&folder, &next, &name).to_string())?,
         Format::Text => {
             report::print(&format!(
                 "{}\n{}",

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             object.insert("ok".to_owned(), true.into());
             object.insert("repaired".to_owned(), repaired.files.into());
             object.extend(report::standing(&repaired.folder));
-            report::print(&Json::Object(object).to_string())?;
+            report::record(&Json::Object(object).to_string())?;
         }
         Format::Text if repaired.files.is_empty() => report::print("nothing was to be mended")?,
         Format::Text => report::print(&format!("mended: {}", repaired.files.join(", ")))?,

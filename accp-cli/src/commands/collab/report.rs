@@ -14,7 +14,7 @@ pub(super) fn refuse(findings: &[Finding], format: Format) -> Outcome {
     match format {
         Format::Json => {
             let errors: Vec<Json> = findings.iter().map(object).collect();
-            print(&json!({ "ok": false, "errors": errors }).to_string())?;
+            record(&json!({ "ok": false, "errors": errors }).to_string())?;
         }
         Format::Text => {
             for finding in findings {
@@ -25,10 +25,19 @@ pub(super) fn refuse(findings: &[Finding], format: Format) -> Outcome {
     Ok(Verdict::Refused)
 }
 
-/// Prints a line on stdout. If nobody reads it, the exit code says the verdict all the same.
+/// Prints lines for people on stdout. If nobody reads them, the exit code says the verdict all the same.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
+    put(|out| out.line(text))
+}
+
+/// Prints a line for programs, as [`print`] does one for people.
+pub(super) fn record(text: &str) -> Result<(), Failure> {
+    put(|out| out.record(text))
+}
+
+fn put(write: impl FnOnce(&mut Output) -> Result<(), Failure>) -> Result<(), Failure> {
     let mut out = Output::stdout();
-    let printed = out.line(text).and_then(|()| out.finish());
+    let printed = write(&mut out).and_then(|()| out.finish());
     printed.or_else(|failure| {
         if failure.is_broken_pipe() {
             Ok(())

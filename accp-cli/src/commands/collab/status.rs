@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             object.insert("frozen".to_owned(), frozen.into());
             object.insert("events".to_owned(), folder.log().events().len().into());
             object.insert("last".to_owned(), report::last(&folder));
-            report::print(&Json::Object(object).to_string())?;
+            report::record(&Json::Object(object).to_string())?;
         }
         Format::Text => {
             let frozen = if frozen.is_empty() {

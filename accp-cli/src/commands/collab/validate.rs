@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 "phase": phase,
                 "events": folder.log().events().len(),
             });
-            report::print(&object.to_string())?;
+            report::record(&object.to_string())?;
         }
         Format::Text => {
             let of = |kind: &str, found: &[&accp_collab::Finding]| {

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         match args.place.format {
             Format::Json => {
                 let object = json!({ "ready": false, "reason": "timeout", "waiting_for": asked });
-                report::print(&object.to_string())?;
+                report::record(&object.to_string())?;
             }
             Format::Text => output::note(format_args!("timeout: waiting for {}", asked.join(", "))),
         }
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 "ready": true, "reason": ready.reason.as_str(), "phase": phase,
                 "next": report::next_object(&ready.folder, &ready.next, &name),
             });
-            report::print(&object.to_string())?;
+            report::record(&object.to_string())?;
         }
         Format::Text => {
             let reason = match ready.reason {

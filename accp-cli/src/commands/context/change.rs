@@ -32,7 +32,7 @@ pub(crate) fn checkpoint(args: &CheckpointArgs) -> Outcome {
     let number = context.checkpoint(&options);
     let number = number.map_err(failure)?;
     match args.place.format {
-        Format::Json => report::print(&json!({ "checkpoint": number }).to_string())?,
+        Format::Json => report::record(&json!({ "checkpoint": number }).to_string())?,
         Format::Text => report::print(&format!("checkpoint {number}"))?,
     }
     Ok(Verdict::Fine)
@@ -63,7 +63,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
         let text = context.checkpoint_text(number).map_err(failure)?;
         let kept: Json = serde_json::from_str(&text)
             .map_err(|error| Failure::Input(format!("checkpoint {number}: {error}")))?;
-        report::print(&kept["list"].to_string())?;
+        report::record(&kept["list"].to_string())?;
         return Ok(Verdict::Fine);
     }
     let window = window(&args.size, context.session())?;
@@ -75,7 +75,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
     };
     let list = context.resume(&options).map_err(failure)?;
     output::note(window.used(window.count(&list, &counter)));
-    report::print(&list.to_string())?;
+    report::record(&list.to_string())?;
     Ok(Verdict::Fine)
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn mark(args: &MarkArgs) -> Outcome {
         .mark(args.message, args.place.now())
         .map_err(failure)?;
     match args.place.format {
-        Format::Json => report::print(&json!({ "marked": args.message }).to_string())?,
+        Format::Json => report::record(&json!({ "marked": args.message }).to_string())?,
         Format::Text => report::print(&format!("message {} is critical", args.message))?,
     }
     Ok(Verdict::Fine)

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
     };
     found.sort_by_key(|fault| fault.message);
     match args.format {
-        Format::Json => report::print(&report::faults(&found).to_string())?,
+        Format::Json => report::record(&report::faults(&found).to_string())?,
         Format::Text => {
             for fault in &found {
                 output::error(format!("{name}: {fault}"));
@@ -91,7 +91,7 @@ pub(crate) fn run_repair(args: &RepairArgs) -> Outcome {
     for fault in &found {
         output::error(fault);
     }
-    report::print(&list.to_string())?;
+    report::record(&list.to_string())?;
     Ok(Verdict::of(found.len() as u64))
 }
 

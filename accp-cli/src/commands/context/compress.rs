@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let said = report::report(args.place.session.as_str(), &window, &done);
     if let Some(path) = &args.report {
         let mut out = Output::to(Some(path), output::OWN)?;
-        out.line(&said)?;
+        out.record(&said)?;
         out.finish()?;
     }
     for event in &done.events {
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(advice) = &done.advice {
         output::note(advice);
     }
-    report::print(&done.list.to_string())?;
+    report::record(&done.list.to_string())?;
     Ok(Verdict::Fine)
 }
 

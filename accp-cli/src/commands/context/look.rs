@@ -33,7 +33,7 @@ pub(crate) fn status(args: &StatusArgs) -> Outcome {
     };
     let status = session.status(&window);
     match args.place.format {
-        Format::Json => report::print(&json!(status).to_string())?,
+        Format::Json => report::record(&json!(status).to_string())?,
         Format::Text => report::print(&status.to_string())?,
     }
     Ok(Verdict::Fine)
@@ -100,7 +100,7 @@ pub(crate) fn recover(args: &RecoverArgs) -> Outcome {
     }
     for hit in &hits {
         match args.place.format {
-            Format::Json => report::print(&json!(hit).to_string())?,
+            Format::Json => report::record(&json!(hit).to_string())?,
             Format::Text => report::print(&hit.to_string())?,
         }
     }
@@ -140,7 +140,7 @@ pub(crate) fn read(args: &ReadArgs) -> Outcome {
     let lines = lines.map_err(|error| Failure::Input(error.to_string()))?;
     match args.place.format {
         Format::Text => report::print(&lines.text)?,
-        Format::Json => report::print(
+        Format::Json => report::record(
             &json!({ "file": args.path, "lines": [first, last.min(lines.of)], "of": lines.of, "text": lines.text })
                 .to_string(),
         )?,
@@ -162,7 +162,7 @@ pub(crate) fn restore(args: &RestoreArgs) -> Outcome {
     let context = args.place.begun()?;
     let list = context.begun().map_err(failure)?.restored();
     let list = list.map_err(|fault| Failure::Input(fault.to_string()))?;
-    report::print(&list.to_string())?;
+    report::record(&list.to_string())?;
     Ok(Verdict::Fine)
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn intent(args: &IntentArgs) -> Outcome {
     let context = args.place.begun()?;
     let intent = context.begun().map_err(failure)?.intent();
     match args.place.format {
-        Format::Json => report::print(&json!({ "intent": intent }).to_string())?,
+        Format::Json => report::record(&json!({ "intent": intent }).to_string())?,
         Format::Text => report::print(&intent.join("\n\n"))?,
     }
     Ok(Verdict::Fine)
@@ -208,13 +208,13 @@ pub(crate) fn log(args: &LogArgs) -> Outcome {
     };
     for event in &events[from..] {
         match args.place.format {
-            Format::Json => report::print(&json!(event).to_string())?,
+            Format::Json => report::record(&json!(event).to_string())?,
             Format::Text => report::print(&event.to_markdown())?,
         }
     }
     for drift in context.begun().map_err(failure)?.drift() {
         match args.place.format {
-            Format::Json => report::print(&json!(drift).to_string())?,
+            Format::Json => report::record(&json!(drift).to_string())?,
             Format::Text => report::print(&format!(
                 "## Drift\n**Timestamp:** {}\n**Indicator:** {}\n**Severity:** {}\n**Evidence:** {}\n",
                 drift.at,

@@ -7,11 +7,14 @@ use serde_json::{Value as Json, json};
 use crate::outcome::Failure;
 use crate::output::Output;
 
-/// Prints a line on stdout.
+/// Prints lines for people on stdout.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
-    let mut out = Output::stdout();
-    out.line(text)?;
-    out.finish()
+    Output::print(format!("{text}\n").as_bytes())
+}
+
+/// Prints a line for programs on stdout.
+pub(super) fn record(text: &str) -> Result<(), Failure> {
+    Output::print_data(format!("{text}\n").as_bytes())
 }
 
 /// Returns the faults of a list as an object.

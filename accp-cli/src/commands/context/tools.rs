@@ -22,7 +22,7 @@ pub(crate) struct ToolsArgs {
 pub(crate) fn tools(args: &ToolsArgs) -> Outcome {
     let form = Form::from(args.messages);
     let all = Tool::ALL.map(|tool| tool.definition(form));
-    report::print(&json!(all).to_string())?;
+    report::record(&json!(all).to_string())?;
     Ok(Verdict::Fine)
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn call(args: &CallArgs) -> Outcome {
     let answer = called(&place.root, &place.session, &args.tool, &arguments);
     let answer = answer.map_err(|error| Failure::Input(error.to_string()))?;
     match place.format {
-        Format::Json => report::print(&answer.json.to_string())?,
+        Format::Json => report::record(&answer.json.to_string())?,
         Format::Text => report::print(&answer.text)?,
     }
     Ok(Verdict::Fine)

@@ -47,7 +47,9 @@ impl Sinks {
             None => &mut nowhere,
         };
         match converter.convert(conversation, externals) {
-            Ok(frames) => frames.lines().try_for_each(|frame| self.frames.line(frame)),
+            Ok(frames) => frames
+                .lines()
+                .try_for_each(|frame| self.frames.record(frame)),
             Err(error) => {
                 if let Some(side) = &mut self.side {
                     side.failed()?;

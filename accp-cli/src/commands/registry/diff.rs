@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for change in &changes {
         match args.format {
             Format::Text => out.line(change)?,
-            Format::Json => out.line(json!({
+            Format::Json => out.record(json!({
                 "pointer": change.pointer,
                 "description": change.description,
                 "breaking": change.breaking,

@@ -12,7 +12,7 @@ use clap::builder::PossibleValuesParser;
 use crate::choices::{Format, Half};
 use crate::conversations::{FormatIn, each_conversation};
 use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{Output, SHARED, note};
+use crate::output::{self, Output, SHARED, note};
 use report::Report;
 
 /// Learn a registry from recorded conversations and tool schemas
@@ -72,11 +72,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let learnt = learn(&traces, options).map_err(|error| Failure::Input(error.to_string()))?;
     let mut out = Output::to(args.output.as_deref(), SHARED)?;
-    out.line(format_args!("{:#}", learnt.registry.to_json()))?;
+    out.record(format_args!("{:#}", learnt.registry.to_json()))?;
     out.finish()?;
     match args.format {
         Format::Text => note(Report(&learnt)),
-        Format::Json => learnt.to_json().into_iter().for_each(note),
+        Format::Json => learnt.to_json().into_iter().for_each(output::record),
     }
     Ok(Verdict::Fine)
 }

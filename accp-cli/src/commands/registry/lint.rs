@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             .get_or_insert_with(|| path.display().to_string());
         match args.format {
             Format::Text => out.line(&problem)?,
-            Format::Json => out.line(to_json(problem))?,
+            Format::Json => out.record(to_json(problem))?,
         }
     }
     out.finish()?;

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 for (key, value) in all {
                     json[key] = value.clone();
                 }
-                out.line(json)?;
+                out.record(json)?;
             }
         }
     }

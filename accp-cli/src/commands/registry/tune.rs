@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Failure::Input(format!("{path}: {error}"))
     })?;
     let mut out = Output::to(args.output.as_deref(), SHARED)?;
-    out.line(format_args!("{:#}", tuned.document))?;
+    out.record(format_args!("{:#}", tuned.document))?;
     out.finish()?;
     note(match tuned.changed {
         1 => "1 name changed".to_owned(),

@@ -1,18 +1,20 @@
 //! What the hub writes to stderr of itself.
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Write as _};
+use std::io::{self, Write};
 
 use clap::ValueEnum;
 use tracing::Level;
 use tracing::field::Field;
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::field::MakeExt as _;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{self, format};
 use tracing_subscriber::layer::{Layer, SubscriberExt as _};
 use tracing_subscriber::registry::Registry;
 
-use crate::words::printable;
+use crate::words::{is_printable, printable};
 
 /// The options of the log.
 #[derive(Debug, clap::Args)]
@@ -52,17 +54,26 @@ impl From<Grade> for Level {
 }
 
 impl LogArgs {
-    /// Starts the log, and lets `others` hear what is said, too.
-    pub(crate) fn start(&self, others: Option<Box<dyn Layer<Registry> + Send + Sync>>) {
+    /// Starts the log, and lets `others` hear what is said, too. It ends with what is returned.
+    ///
+    /// Nobody waits for stderr: lines are dropped once too many wait for a reader, and the next line that goes out
+    /// comes after a gap.
+    pub(crate) fn start(
+        &self,
+        others: Option<Box<dyn Layer<Registry> + Send + Sync>>,
+    ) -> WorkerGuard {
         let level = Level::from(self.log_level);
         // Other crates say what they like on the lower levels, payloads too.
         let foreign = level.min(Level::WARN);
         let shown = Targets::new()
             .with_default(foreign)
-            // It says what callers have written, at this level too.
-            .with_target("rmcp", level.min(Level::ERROR))
+            // It says what callers have written, once for each time that they are refused.
+            .with_target("rmcp", LevelFilter::OFF)
             .with_target("accp", level);
-        let lines = fmt::layer::<Registry>().with_writer(std::io::stderr);
+        let (writer, guard) = NonBlockingBuilder::default()
+            .buffered_lines_limit(LINES)
+            .finish(Escaped(io::stderr()));
+        let lines = fmt::layer::<Registry>().with_writer(writer);
         let lines = match self.log {
             Form::Text => {
                 let fields = format::debug_fn(field).delimited(" ");
@@ -75,6 +86,41 @@ impl LogArgs {
         let log = tracing_subscriber::registry().with(layers);
         // With --debug the frames are shown in words, and that is the log.
         let _ = tracing::subscriber::set_global_default(log);
+        guard
+    }
+}
+
+/// Lines that wait for a reader of stderr at most.
+const LINES: usize = 10_000;
+
+/// Escapes in a line of the log what a terminal would act on. JSON reads the escapes back as they were. Lines of
+/// text have none any more: [`field`] has escaped them in a form for people.
+struct Escaped<W>(W);
+
+impl<W: Write> Write for Escaped<W> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        let is_fine = |c: char| c == '\n' || is_printable(c);
+        if text.chars().all(is_fine) {
+            self.0.write_all(line)?;
+            return Ok(line.len());
+        }
+        let mut escaped = String::with_capacity(line.len() + 16);
+        for c in text.chars() {
+            if is_fine(c) {
+                escaped.push(c);
+            } else {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(escaped, "\\u{unit:04x}"); // a String takes everything
+                }
+            }
+        }
+        self.0.write_all(escaped.as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -84,5 +130,25 @@ fn field(out: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Re
     match field.name() {
         "message" => write!(out, "{}", printable(&value)),
         name => write!(out, "{name}={}", printable(&value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_json_reads_back_and_moves_no_terminal() {
+        let said =
+            serde_json::json!({ "fields": { "why": "\u{9b}31m\u{202e}\u{e0041} \\ né \n" } });
+        let mut written = Vec::new();
+        let line = format!("{said}\n");
+        Escaped(&mut written).write_all(line.as_bytes()).unwrap();
+        let written = String::from_utf8(written).unwrap();
+        let is_odd = |c: char| c != '\n' && !is_printable(c);
+        assert!(!written.contains(is_odd), "{written:?}");
+        assert!(written.contains("né"));
+        let again: serde_json::Value = serde_json::from_str(&written).unwrap();
+        assert_eq!(again, said);
     }
 }

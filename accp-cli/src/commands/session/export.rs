@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::redact::Redactor;
-use crate::store_file::{Opened, SessionArgs, Side};
+use crate::store_file::{Opened, SessionArgs};
 
 /// Write the log of a session, and the values in its cold state, for programs
 ///
@@ -91,17 +91,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
             entry.text = redactor.frame(&entry.text, &registry).into();
         }
         match args.format {
-            ExportFormat::Frames if entry.kind == EntryKind::Frame => out.line(&entry.text)?,
+            ExportFormat::Frames if entry.kind == EntryKind::Frame => out.record(&entry.text)?,
             ExportFormat::Frames => {}
             ExportFormat::Jsonl => {
                 if args.resolve
                     && let Some(message) = &mut message
                 {
-                    put_values(message, &mut opened.side);
+                    for (_, value) in message.payload.iter_mut() {
+                        opened.side.put_values(value)?;
+                    }
                 }
                 // A part, and what was refused or dropped, need not be readable.
                 faults += u64::from(message.is_none() && entry.kind.is_relayed());
-                out.line(to_json(&entry, message.as_ref()))?;
+                out.record(to_json(&entry, message.as_ref()))?;
             }
         }
     }
@@ -113,15 +115,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         ));
     }
     Ok(Verdict::of(faults))
-}
-
-/// Replaces each reference with its value. A reference that cannot be read stays.
-fn put_values(message: &mut Message<'_>, side: &mut Side) {
-    for (_, value) in message.payload.iter_mut() {
-        if let Ok(found) = side.resolve(value) {
-            *value = found;
-        }
-    }
 }
 
 fn to_json(entry: &Entry, message: Option<&Message<'_>>) -> Json {
@@ -166,13 +159,13 @@ fn write_values(
         missing += u64::from(data.is_none());
         if let Some(redactor) = redactor {
             // The digest of a short value leads to the value.
-            out.line(json!({
+            out.record(json!({
                 "key": format!("cold.{key}"), "length": value.length, "expired": expired,
                 "value": data.map(|value| redactor.value(&value)),
             }))?;
             continue;
         }
-        out.line(json!({
+        out.record(json!({
             "key": format!("cold.{key}"), "sha256": value.digest.to_string(),
             "length": value.length, "expired": expired, "text": text,
             "value": data.map(|value| value.to_json()),

@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut out = Output::stdout();
     match args.format {
         Format::Text => out.line(report::table(&files))?,
-        Format::Json => out.line(report::to_json(&files))?,
+        Format::Json => out.record(report::to_json(&files))?,
     }
     out.finish()?;
     output::note(format_args!("in {:.1} s", begun.elapsed().as_secs_f64()));

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         };
         let at = summary.at;
         match args.format {
-            Format::Json => out.line(json!({
+            Format::Json => out.record(json!({
                 "session": summary.name(), "side": side, "entries": summary.entries,
                 "bytes": summary.bytes, "due": summary.due, "members": members,
                 "last": summary.last, "at": at.map(Time::as_millis),

@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         if args.frames {
             // Only the frames that were relayed to members.
             if entry.kind.is_relayed() {
-                out.line(shown(&entry.text).as_deref().unwrap_or(&entry.text))?;
+                out.record(shown(&entry.text).as_deref().unwrap_or(&entry.text))?;
             }
             continue;
         }

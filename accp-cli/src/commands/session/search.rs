@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for found in store.search(&summary.side, &args.words.join(" "), args.limit)? {
         let (at, text) = (found.position, found.snippet);
         match args.format {
-            Format::Json => out.line(json!({ "position": at, "snippet": text }))?,
+            Format::Json => out.record(json!({ "position": at, "snippet": text }))?,
             Format::Text => out.line(format_args!("{at:>6}  {}", name(&text)))?,
         }
     }

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let state = opened.side.state();
         let context = render_context(state.warm(), state.hot());
         match &redactor {
-            None => out.write(context.as_bytes())?,
+            None => out.line(context.trim_end())?,
             Some(redactor) => {
                 for line in context.lines() {
                     out.line(redactor.frame(line, opened.side.registry()))?;
@@ -58,8 +58,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     } else {
         let picture = Picture::of(&mut opened)?;
         match args.format {
-            Format::Text => out.write(picture.text(&opened, redactor.as_ref()).as_bytes())?,
-            Format::Json => out.line(picture.json(&opened, redactor.as_ref()))?,
+            Format::Text => out.line(picture.text(&opened, redactor.as_ref()).trim_end())?,
+            Format::Json => out.record(picture.json(&opened, redactor.as_ref()))?,
         }
     }
     out.finish()?;

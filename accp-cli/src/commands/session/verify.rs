@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         };
         faults += report.audit.faults.len() as u64;
         match args.format {
-            Format::Json => out.line(report.json(summary))?,
+            Format::Json => out.record(report.json(summary))?,
             Format::Text => report.tell(&mut out, &args.file, summary)?,
         }
     }

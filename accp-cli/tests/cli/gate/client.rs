@@ -165,10 +165,19 @@ impl Open {
 
     /// Reads until this text has come.
     pub(super) fn until(&mut self, text: &str) {
-        while !String::from_utf8_lossy(&self.read).contains(text) {
-            let so_far = String::from_utf8_lossy(&self.read).into_owned();
-            assert!(self.more(), "{text:?} has not come: {so_far}");
+        self.until_all(text, 1);
+    }
+
+    /// Reads until this text has come so many times.
+    pub(super) fn until_all(&mut self, text: &str, count: usize) {
+        while self.so_far().matches(text).count() < count {
+            assert!(self.more(), "{text:?} has not come: {}", self.so_far());
         }
+    }
+
+    /// Returns what was read.
+    pub(super) fn so_far(&self) -> String {
+        String::from_utf8_lossy(&self.read).into_owned()
     }
 
     /// Reads what comes next. Returns false at the end of the connection.

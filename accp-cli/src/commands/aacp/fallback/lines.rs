@@ -74,8 +74,8 @@ pub(super) fn run(
                 (Some(Ok(reply)), format) => {
                     inputs += u64::from(reply.verdict == Verdict::AtFault);
                     match format {
-                        Format::Text => out.line(reply.text)?,
-                        Format::Json => out.line(reply.json)?,
+                        Format::Text => out.record(reply.text)?,
+                        Format::Json => out.record(reply.json)?,
                     }
                 }
                 (Some(Err(fault)), format) => {

@@ -1,0 +1,83 @@
+//! The signals that end this process.
+
+#[cfg(unix)]
+use rustix::process::Signal;
+#[cfg(unix)]
+use tokio::signal::unix::{self, SignalKind};
+
+/// Takes the signals that would end this process, so that it can end what it has started before.
+pub(super) struct Signals {
+    #[cfg(unix)]
+    taken: Vec<unix::Signal>,
+}
+
+/// The signals by which somebody ends a process, unless the process ignores them.
+#[cfg(unix)]
+const ENDS: [Signal; 12] = [
+    Signal::TERM,
+    Signal::INT,
+    Signal::HUP,
+    Signal::QUIT,
+    Signal::USR1,
+    Signal::USR2,
+    Signal::ABORT,
+    Signal::ALARM,
+    Signal::VTALARM,
+    Signal::PROF,
+    Signal::XCPU,
+    Signal::XFSZ,
+];
+
+#[cfg(unix)]
+impl Signals {
+    pub(super) fn new() -> Self {
+        let ignored = ignored();
+        let numbers = ENDS.iter().map(|signal| signal.as_raw());
+        // Under `nohup`, a terminal that is closed does not end this process.
+        let numbers = numbers.filter(|number| ignored >> (number - 1) & 1 == 0);
+        let taken = numbers.filter_map(|number| unix::signal(SignalKind::from_raw(number)).ok());
+        Self {
+            taken: taken.collect(),
+        }
+    }
+
+    /// Returns when one of the signals has come.
+    pub(super) async fn end(&mut self) {
+        std::future::poll_fn(|context| {
+            let mut taken = self.taken.iter_mut();
+            if taken.any(|signal| signal.poll_recv(context).is_ready()) {
+                std::task::Poll::Ready(())
+            } else {
+                std::task::Poll::Pending
+            }
+        })
+        .await;
+    }
+}
+
+/// Returns the signals that this process was told to ignore, each as a bit. Only Linux says them.
+#[cfg(unix)]
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .map(str::trim);
+    mask.and_then(|mask| u64::from_str_radix(mask, 16).ok())
+        .unwrap_or_default()
+}
+
+#[cfg(not(unix))]
+impl Signals {
+    pub(super) fn new() -> Self {
+        Self {}
+    }
+
+    /// Returns when the process is interrupted.
+    pub(super) async fn end(&mut self) {
+        // Without a handler, the system ends the process itself.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What a hub answers: frames and lines of a log, as they come, each within bounds of length and time.
+
+use std::fmt;
+use std::io::{self, BufRead as _, BufReader};
+use std::time::{Duration, Instant};
+
+use accp_runtime::Frame;
+use serde_json::Value as Json;
+use ureq::http::Response;
+use ureq::{Body, BodyReader};
+
+use crate::outcome::Failure;
+use crate::output::on_one_line;
+use crate::words::UNLIMITED;
+
+/// The most bytes of a line of a hub: a frame, several times over, with what a log says of it.
+const LINE: usize = 4 << 20;
+
+/// The frames with which a hub answers, as they come.
+pub(crate) struct Answer(pub(super) Lines);
+
+impl Answer {
+    /// Returns the next frame with its intent; `None` after the last.
+    pub(crate) fn next(&mut self) -> Result<Option<(String, String)>, Failure> {
+        let Some(line) = self.0.next()? else {
+            return Ok(None);
+        };
+        let frame = Frame::parse_with(&line, &UNLIMITED);
+        let frame = frame.map_err(|_| not_a_hub(&self.0.base, &line))?;
+        let intent = frame.intent.into_owned();
+        Ok(Some((line, intent)))
+    }
+
+    /// Says that the answer ended too early.
+    pub(crate) fn is_not_whole(&self) -> Failure {
+        not_whole(
+            &self.0.base,
+            &"it has no end; `accp tail` shows what comes later",
+        )
+    }
+
+    /// Says that what answers is not a hub.
+    pub(crate) fn is_empty(&self) -> Failure {
+        not_a_hub(&self.0.base, "an empty body")
+    }
+}
+
+/// The log of a session, as it comes.
+pub(crate) struct Log(pub(super) Lines);
+
+impl Log {
+    /// Returns the next frame with its position; `None` at the end of the log.
+    pub(crate) fn next(&mut self) -> Result<Option<(u64, String)>, Failure> {
+        let Some(line) = self.0.next()? else {
+            return Ok(None);
+        };
+        let strange = || not_a_hub(&self.0.base, &line);
+        let entry: Json = serde_json::from_str(&line).map_err(|_| strange())?;
+        if let Some(error) = entry.get("error") {
+            let told = |name: &str| error[name].as_str().map(on_one_line).unwrap_or_default();
+            let (code, expected) = (told("code"), told("expected"));
+            return Err(Failure::Input(format!(
+                "{code}: the hub expects {expected}"
+            )));
+        }
+        match (entry["position"].as_u64(), entry["frame"].as_str()) {
+            (Some(position), Some(frame)) => Ok(Some((position, frame.to_owned()))),
+            _ => Err(strange()),
+        }
+    }
+}
+
+/// The lines of a body. Each is of a bounded length, and has to come in time.
+pub(super) struct Lines {
+    body: BufReader<BodyReader<'static>>,
+    base: String,
+    time: Duration,
+    /// Whether the next line may begin at any time.
+    follow: bool,
+}
+
+impl Lines {
+    /// Reads the body of an answer. Who follows a log waits for the next line without a limit.
+    pub(super) fn new(answer: Response<Body>, base: &str, time: Duration, follow: bool) -> Self {
+        Self {
+            body: BufReader::new(answer.into_body().into_reader()),
+            base: base.to_owned(),
+            time,
+            follow,
+        }
+    }
+
+    /// Returns the next line that is not blank.
+    fn next(&mut self) -> Result<Option<String>, Failure> {
+        let mut line = Vec::new();
+        let mut begun = (!self.follow).then(Instant::now);
+        loop {
+            let piece = match self.body.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                piece => piece.map_err(|error| broken(&self.base, self.time, &error))?,
+            };
+            let is_end = piece.is_empty();
+            let end = piece.iter().position(|byte| *byte == b'\n');
+            line.extend_from_slice(piece.get(..end.unwrap_or(piece.len())).unwrap_or_default());
+            let taken = end.map_or(piece.len(), |end| end + 1);
+            self.body.consume(taken);
+            if line.len() > LINE {
+                return Err(not_a_hub(
+                    &self.base,
+                    &format!("a line of more than {LINE} bytes"),
+                ));
+            }
+            if is_end || end.is_some() {
+                let text = line.trim_ascii();
+                if !text.is_empty() {
+                    return Ok(Some(String::from_utf8_lossy(text).into_owned()));
+                }
+                if is_end {
+                    return Ok(None);
+                }
+                line.clear();
+                begun = begun.filter(|_| !self.follow);
+            } else {
+                begun.get_or_insert_with(Instant::now);
+            }
+            if begun.is_some_and(|begun| begun.elapsed() > self.time) {
+                return Err(late(&self.base, self.time));
+            }
+        }
+    }
+}
+
+pub(super) fn late(base: &str, time: Duration) -> Failure {
+    Failure::Misuse(format!(
+        "the hub at {base} does not answer within {} s; --timeout waits longer",
+        time.as_secs()
+    ))
+}
+
+/// Says why a body has not come to its end.
+pub(super) fn broken(base: &str, time: Duration, error: &io::Error) -> Failure {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+    let is_late = matches!(cause, Some(ureq::Error::Timeout(_)));
+    if is_late || error.kind() == io::ErrorKind::TimedOut {
+        let time = time.as_secs();
+        not_whole(
+            base,
+            &format_args!("the rest does not come within {time} s"),
+        )
+    } else {
+        not_whole(base, error)
+    }
+}
+
+fn not_whole(base: &str, why: &dyn fmt::Display) -> Failure {
+    Failure::Input(format!("the answer of {base} is not whole: {why}"))
+}
+
+pub(super) fn not_a_hub(base: &str, found: &str) -> Failure {
+    let found = brief(found);
+    Failure::Input(format!(
+        "what answers at {base} does not answer as a hub: {found}; --hub names another"
+    ))
+}
+
+/// Returns the beginning of what others wrote, on one line.
+pub(super) fn brief(text: &str) -> String {
+    const MOST: usize = 300;
+    let mut letters = text.trim().chars();
+    let mut begin: String = letters.by_ref().take(MOST).collect();
+    if letters.next().is_some() {
+        begin.push_str("...");
+    }
+    on_one_line(&begin).into_owned()
+}

@@ -1,0 +1,292 @@
+//! Tasks of A2A: what reading them costs, what it opens, and when what was opened ends.
+
+use std::fs;
+
+use serde_json::{Value as Json, json};
+
+use super::super::hub::Running;
+use super::client::{Answer, Client, Open, message};
+use super::{COOK, DEV, GUEST, content, frame, write_tokens};
+
+/// A message whose task nobody waits for.
+fn told(id: &str, text: &str) -> Json {
+    let mut told = message(id, text);
+    told["configuration"] = json!({ "returnImmediately": true });
+    told
+}
+
+/// A message of one frame.
+fn framed(text: &str) -> Json {
+    let mut framed = told("m", text);
+    framed["message"]["parts"][0]["mediaType"] = json!("application/accp");
+    framed
+}
+
+/// Returns the id of the task in an answer.
+fn task(answer: &Answer) -> String {
+    let body: Json = serde_json::from_str(&answer.body).unwrap();
+    let id = body["result"]["task"]["id"].as_str();
+    id.ok_or(answer).unwrap().to_owned()
+}
+
+/// Calls a method of A2A, and leaves its answer open.
+fn call(client: &Client, path: &str, method: &str, params: &Json) -> Open {
+    let call = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
+    let json_ = [
+        ("content-type", "application/json"),
+        ("connection", "close"),
+    ];
+    client.open("POST", path, &json_, call.to_string().as_bytes())
+}
+
+/// Returns the log of a session.
+fn log(client: &Client) -> String {
+    client.get("/accp/v1/sessions/lunch/frames").body
+}
+
+#[test]
+fn an_answer_has_a_bound_for_values_in_the_place_of_references() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let client = Client::new(&url, None);
+    let long = "y".repeat(1_000_000);
+    let said = client.a2a("/a2a/lunch/eve", "SendMessage", &told("v", &long));
+    let value = log(&client);
+    assert!(value.contains("$cold.k100_1"), "{said:?}");
+    let lists = |mid: &str, seq, times: usize| {
+        let list = vec!["$cold.k100_1"; times].join(",");
+        let plan = format!("@dev>req:plan{{goal:x|list:[{list}]}}");
+        let posted = client.post_frame(&frame(&plan, mid, seq, "sid:lunch"));
+        assert_eq!(posted.status, 200, "{posted:?}");
+    };
+    lists("abc101000001", 1, 4_000);
+    lists("abc101000002", 2, 3);
+    let get = |id: &str| client.a2a("/a2a/lunch/dev", "GetTask", &json!({ "id": id }));
+    let many = get("abc101000001");
+    assert!(many.body.len() < 100_000, "{} bytes", many.body.len());
+    assert_eq!(many.body.matches("$cold.k100_1").count(), 4_000);
+    let few = get("abc101000002");
+    assert_eq!(few.body.matches(&long).count(), 3);
+    // All tasks of a list share one bound: three and a half fit.
+    for number in 3..9 {
+        lists(&format!("abc10100000{number}"), number, 2);
+    }
+    let listed = json!({ "historyLength": 1 });
+    let listed = client.a2a("/a2a/lunch/dev", "ListTasks", &listed);
+    let shown = listed.body.matches(&long).count();
+    assert!((6..=8).contains(&shown), "{shown} values");
+}
+
+#[test]
+fn the_largest_value_that_a_hub_takes_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let client = Client::new(&url, None);
+    let length = 8 << 20;
+    let value = format!("\"{}", "x".repeat(length - 1));
+    let digest = accp_registry::Hash::of(value.as_bytes());
+    let put = format!("@dev>sync:put{{keys:[[k101_1,{digest},{length}]]}}");
+    let announced = client.post_frame(&frame(&put, "abc101000001", 1, "sid:lunch"));
+    assert_eq!(announced.status, 200, "{announced:?}");
+    let path = "/accp/v1/sessions/lunch/values/k101_1?agent=dev";
+    assert_eq!(client.ask("PUT", path, &[], &value).status, 201);
+    let plan = frame(
+        "@dev>req:plan{goal:$cold.k101_1}",
+        "abc101000002",
+        2,
+        "sid:lunch",
+    );
+    assert_eq!(client.post_frame(&plan).status, 200);
+    let shown = json!({ "id": "abc101000002" });
+    let shown = client.a2a("/a2a/lunch/dev", "GetTask", &shown);
+    assert!(shown.body.len() > length, "{} bytes", shown.body.len());
+}
+
+#[test]
+fn a_task_goes_on_when_its_session_ends_and_those_who_follow_it_hear_so() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tokens(folder.path(), &[GUEST, COOK]);
+    let tokens = folder.path().join("tokens.toml");
+    let may_erase = fs::read_to_string(&tokens).unwrap() + "admin = true\n";
+    fs::write(&tokens, may_erase).unwrap();
+    let (_hub, url) = Running::hub(&["--tokens", "tokens.toml"], folder.path());
+    let [client, cook] = [GUEST, COOK].map(|token| Client::new(&url, Some(token.0)));
+    let plan = frame("@cook>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
+    assert_eq!(cook.post_frame(&plan).status, 200);
+    let path = "/a2a/lunch/guest";
+    let mut streamed = call(&client, path, "SendStreamingMessage", &message("m1", "one"));
+    streamed.until("\"task\"");
+    let waits = call(&client, path, "SendMessage", &message("m2", "two"));
+    let follow = "/accp/v1/sessions/lunch/frames?follow=true";
+    client.open("GET", follow, &[], b"").until("content:two");
+    let id = task(&client.a2a(path, "SendMessage", &told("m1", "one")));
+
+    let erase = json!({ "from": "cook" }).to_string();
+    let kind = [("content-type", "application/json")];
+    let erased = cook.ask("POST", "/accp/v1/sessions/lunch/erase", &kind, &erase);
+    assert_eq!(erased.status, 200, "{erased:?}");
+    for (what, ended) in [("a stream", streamed.finish()), ("a call", waits.finish())] {
+        assert!(ended.is_whole, "{what}: {ended:?}");
+        let says = ended.body.contains("\"error\"") && ended.body.contains("SubscribeToTask");
+        assert!(says, "{what}: {ended:?}");
+    }
+    // It does go on.
+    let mut again = call(&client, path, "SubscribeToTask", &json!({ "id": id }));
+    again.until("\"task\"");
+    // Who opens the agent elsewhere disturbs nobody who follows its tasks.
+    let model = client.begin("/mcp/lunch/guest");
+    let params = json!({ "name": "accp_receive", "arguments": { "timeout": 0 } });
+    let opened = client.mcp("/mcp/lunch/guest", Some(&model), "tools/call", &params);
+    assert_eq!(opened.status, 200, "{opened:?}");
+    let done = "@cook>done:chat{role:assistant|content:soup|schema:CH}";
+    let done = frame(done, "abc101000002", 2, &format!("sid:lunch,cid:{id}"));
+    assert_eq!(cook.post_frame(&done).status, 200);
+    let ended = again.finish();
+    assert!(ended.body.contains("TASK_STATE_COMPLETED"), "{ended:?}");
+}
+
+#[test]
+fn two_agents_that_say_the_same_have_a_task_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let client = Client::new(&url, None);
+    let says = |agent: &str| {
+        let path = format!("/a2a/lunch/{agent}");
+        task(&client.a2a(&path, "SendMessage", &told("1", "hello")))
+    };
+    let (dev, eve) = (says("dev"), says("eve"));
+    assert_ne!(dev, eve);
+    assert_eq!((says("dev"), says("eve")), (dev.clone(), eve.clone()));
+    let done = "@cook>done:chat{role:assistant|content:for_dev|schema:CH}";
+    let done = frame(done, "abc101000001", 1, &format!("sid:lunch,cid:{dev}"));
+    assert_eq!(client.post_frame(&done).status, 200);
+    let get = |agent: &str, id: &str| {
+        let path = format!("/a2a/lunch/{agent}");
+        client.a2a(&path, "GetTask", &json!({ "id": id })).body
+    };
+    assert!(get("dev", &dev).contains("TASK_STATE_COMPLETED"));
+    assert!(get("eve", &eve).contains("TASK_STATE_SUBMITTED"));
+    assert!(get("eve", &dev).contains("\"error\""));
+}
+
+/// What a client of A2A is refused, or only looks at.
+fn harmless() -> Vec<(&'static str, Json)> {
+    let mut elsewhere = told("m", "hello");
+    elsewhere["message"]["contextId"] = json!("dinner");
+    let mut more = told("m", "hello");
+    more["message"]["taskId"] = json!("nope");
+    let mut less = told("m", "hello");
+    less["configuration"]["historyLength"] = json!(-1);
+    let unknown = json!({ "id": "nope" });
+    vec![
+        ("SendMessage", elsewhere),
+        ("SendMessage", more),
+        ("SendMessage", less),
+        ("SendMessage", framed("@x>req:plan{goal")),
+        ("SendMessage", framed("@x>req:schedule{asgn:dev|schema:TA}")),
+        ("SendMessage", framed("@x>cancel:plan{}")),
+        ("SendMessage", framed("@x>done:plan{goal:x}")),
+        ("SendStreamingMessage", framed("@x>done:plan{goal:x}")),
+        ("GetTask", unknown.clone()),
+        ("CancelTask", unknown.clone()),
+        ("SubscribeToTask", unknown),
+        ("ListTasks", json!({})),
+        ("ListTasks", json!({ "pageSize": 0 })),
+        ("CreateTaskPushNotificationConfig", json!({})),
+    ]
+}
+
+#[test]
+fn who_is_refused_or_only_looks_opens_no_agent() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hub.accp");
+    let (_hub, url) = Running::hub(&[], folder.path());
+    let client = Client::new(&url, None);
+    let plan = frame("@eve>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
+    assert_eq!(client.post_frame(&plan).status, 200);
+    let before = content(&file);
+    // An agent of nobody, one that came by POST, and a session that has not begun.
+    for path in ["/a2a/lunch/new", "/a2a/lunch/eve", "/a2a/nowhere/new"] {
+        for (method, params) in harmless() {
+            let answer = client.a2a(path, method, &params);
+            assert_eq!(answer.status, 200, "{path} {method}: {answer:?}");
+            assert!(content(&file) == before, "{path} {method} {params} writes");
+        }
+    }
+    let listed = client.a2a("/a2a/lunch/eve", "ListTasks", &json!({}));
+    assert!(listed.body.contains("abc101000001"), "{listed:?}");
+    // An agent that has a socket keeps it.
+    let mut socket = greet(&client);
+    for (method, params) in harmless() {
+        client.a2a("/a2a/lunch/dev", method, &params);
+    }
+    say(&mut socket, "@dev>ping:link{}[mid:2,seq:0]");
+    socket.until("@hub>pong:link{}");
+}
+
+/// Opens a socket as `dev`, and waits until it is in the session.
+fn greet(client: &Client) -> Open {
+    let upgrade = [
+        ("connection", "upgrade"),
+        ("upgrade", "websocket"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ];
+    let path = "/accp/v1/ws?session=lunch&agent=dev";
+    let mut socket = client.open("GET", path, &upgrade, b"");
+    socket.until("101 Switching Protocols");
+    say(
+        &mut socket,
+        "@dev>sync:registry{v:1|hash:abc123|pos:0|ext:[]}[mid:1,seq:0]",
+    );
+    socket.until("@hub>sync:registry");
+    socket
+}
+
+/// Says something short over a socket, masked by zeros.
+fn say(socket: &mut Open, text: &str) {
+    let length = u8::try_from(text.len()).unwrap();
+    let head = [0x81, 0x80 | length, 0, 0, 0, 0];
+    socket.write(&[&head[..], text.as_bytes()].concat());
+}
+
+#[test]
+fn a_withdrawn_token_gives_its_sessions_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let any = ("secret-of-any", "any", "a-*");
+    write_tokens(folder.path(), &[COOK, any]);
+    let settings = "idle = 1\n[limits]\nsessions = 3\n";
+    fs::write(folder.path().join("hub.toml"), settings).unwrap();
+    let args = ["--config", "hub.toml", "--tokens", "tokens.toml"];
+    let (_hub, url) = Running::hub(&args, folder.path());
+    let (cook, any) = (
+        Client::new(&url, Some(COOK.0)),
+        Client::new(&url, Some(any.0)),
+    );
+    for number in 0..3 {
+        let path = format!("/a2a/a-{number}/any");
+        let begun = any.a2a(&path, "SendMessage", &told("m", "hello"));
+        assert!(begun.body.contains("\"task\""), "{begun:?}");
+    }
+    let plan = frame("@cook>req:plan{}", "abc101000001", 1, "sid:lunch");
+    assert_eq!(cook.post_frame(&plan).status, 503);
+    write_tokens(folder.path(), &[COOK]);
+    let comes_in = || cook.post_frame(&plan).status == 200;
+    assert!((0..100_000).any(|_| comes_in()), "the sessions stay");
+}
+
+#[test]
+fn a_name_that_no_client_may_have_is_the_fault_of_the_client() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tokens(folder.path(), &[DEV, GUEST, ("secret-of-hub", "hub", "*")]);
+    let (_hub, url) = Running::hub(&["--tokens", "tokens.toml"], folder.path());
+    let dev = Client::new(&url, Some(DEV.0));
+    let plan = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
+    assert_eq!(dev.post_frame(&plan).status, 200);
+    let hub = Client::new(&url, Some("secret-of-hub"));
+    let said = hub.a2a("/a2a/lunch/hub", "SendMessage", &told("m", "hello"));
+    assert_eq!(said.status, 400, "{said:?}");
+    assert!(said.body.contains("E5001"), "{said:?}");
+    let said = hub.a2a("/a2a/lunch/the%20hub", "SendMessage", &told("m", "hello"));
+    assert_eq!(said.status, 400, "{said:?}");
+}
