@@ -37,8 +37,8 @@ const LISTS: &str = "accp-cli/src/commands/context";
 
 const BUDGETS: [Budget; 5] = [
     Budget {
-        // 340 more than before `accp agent` bounded what its command prints and ended all that it had started, and
-        // tokens came from files, and 40 more than before the log escaped what others write.
+        // 380 more than before `accp agent` bounded what its command prints and ended all that it had started, tokens
+        // came from files, and the log escaped what others write; 640 more than before hubs could be enemies.
         of: "the command",
         counts: |file| {
             let apart = [PACKETS, FOLDERS, LISTS];
@@ -46,7 +46,7 @@ const BUDGETS: [Budget; 5] = [
             file.starts_with("accp-cli/src/") && !is_apart
         },
         goal: 8_700,
-        until_then: 10_060,
+        until_then: 10_700,
     },
     Budget {
         // 130 more than before it had a bridge and a profile, told each failure to programs too, and went on
