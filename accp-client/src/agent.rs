@@ -18,6 +18,7 @@ use crate::context::Cx;
 use crate::error::Error;
 use crate::frames::Frames;
 use crate::handle::Handle;
+use crate::sending::Sending;
 
 /// An agent of a session. Clones are the same agent.
 ///
@@ -50,15 +51,17 @@ impl Agent {
         self.handle.call(Command::Joined).await
     }
 
-    /// Sends a frame. When this returns, the frame is in the log of the hub in this process. The frame of an
-    /// agent that is connected is then in its own store, and goes out until its fate is known, also after a
-    /// restart on that store.
+    /// Sends a frame. When this returns, the hub has accepted the frame: it is in the log, at the position that
+    /// comes back. While the link is down this waits, for 60 seconds or [`within`](Sending::within) another time;
+    /// [`queued`](Sending::queued) does not wait for the hub.
     ///
     /// # Errors
-    /// [`Error::Input`] when the session does not take the frame. [`Error::Refused`] when the hub in this
-    /// process refuses it. [`Error::Ended`].
-    pub async fn send(&self, frame: impl EncodeFrame + Send + Sync + 'static) -> Result<(), Error> {
-        self.send_with(Outbound::owned(frame)).await
+    /// [`Error::Pending`] when the hub has not taken the frame in time: it stays in the outbox and goes out, so
+    /// do not send it again. [`Error::Unsent`] when there was no room for it, [`Error::Input`] when the session does
+    /// not take it, [`Error::Refused`] when the hub does not, [`Error::Expired`] and [`Error::Cancelled`] when
+    /// the hub has dropped it. [`Error::Ended`].
+    pub fn send(&self, frame: impl EncodeFrame + Send + Sync + 'static) -> Sending {
+        self.send_with(Outbound::owned(frame))
     }
 
     /// As [`send`](Self::send), with the rest of the envelope: its chain, its `ttl`. This also sends a
@@ -66,12 +69,8 @@ impl Agent {
     ///
     /// # Errors
     /// See [`send`](Self::send).
-    pub async fn send_with(&self, outbound: Outbound<'static>) -> Result<(), Error> {
-        let send = |done| Command::Send {
-            outbound,
-            done: Some(done),
-        };
-        self.handle.call(send).await
+    pub fn send_with(&self, outbound: Outbound<'static>) -> Sending {
+        Sending::new(Arc::clone(&self.handle), outbound)
     }
 
     /// Sends a frame and waits for the frame that answers it, `done` or `end` in its chain: for 60
@@ -190,6 +189,33 @@ impl Agent {
         self.handle.search(words, limit).await
     }
 
+    /// Closes the agent: its handlers get nothing more, those that run end, and all that it has sent reaches its
+    /// hub. Then the agent ends, with all of its clones. So a program that closes its agents before it ends loses
+    /// nothing, with a store or without.
+    ///
+    /// ```
+    /// use accp_client::{Error, Hub};
+    /// use accp_runtime::profiles::ChatReq;
+    /// use accp_store::MemoryStore;
+    ///
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// let hub = Hub::open("lunch", MemoryStore::new()).await?;
+    /// let guest = hub.agent("guest")?;
+    /// guest.send(ChatReq::new("hello")).queued().await?;
+    /// guest.close().await?;
+    /// assert!(matches!(guest.send(ChatReq::new("hello")).await, Err(Error::Ended(_))));
+    /// # Ok::<(), Error>(())
+    /// # }).map_err(|error| error.to_string())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Unsent`] when that takes more than 60 seconds: a handler still runs, or the hub is away. What a
+    /// store keeps goes out when the agent is opened again. [`Error::Ended`].
+    pub async fn close(&self) -> Result<(), Error> {
+        self.handle.close().await
+    }
+
     pub(crate) fn tell(&self, command: Command) -> Result<(), Error> {
         self.handle.tell(command)
     }
@@ -230,9 +256,8 @@ impl Cx {
             let Some(piece) = piece else {
                 return Ok(count);
             };
-            agent
-                .send_with(Outbound::owned(piece).in_chain(chain.clone()))
-                .await?;
+            let piece = Outbound::owned(piece).in_chain(chain.clone());
+            agent.send_with(piece).queued().await?;
             count += 1;
         }
     }

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Weak;
 use std::time::Duration;
 
-use accp_runtime::session::{Inbound, MemberId, Outbound, Posted, Router, Session};
+use accp_runtime::session::{Inbound, MemberId, Mid, Outbound, Posted, Router, Session};
 use accp_runtime::{AgentId, FrameFamily, Intent, IntoOwned, Value};
 use accp_session::Supplied;
 use accp_store::Match;
@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use crate::context::{Cx, Marked};
 use crate::error::{Done, Error};
+use crate::sending::Sent;
 use crate::wire::Wire;
 
 /// What a handler of any type does with a frame.
@@ -31,12 +32,7 @@ pub(crate) type Handlers = Router<Option<Cx>, Handling>;
 
 /// What a handle asks of its side.
 pub(crate) enum Command {
-    Send {
-        outbound: Outbound<'static>,
-        /// Who wants to know when the frame is durable. A frame that waits is not sent once they have
-        /// gone.
-        done: Option<Done<()>>,
-    },
+    Send(Posting),
     Ask(Asking),
     /// Nobody waits any more for the question with this number: its chain is to be cancelled.
     Abandon(u64),
@@ -96,8 +92,43 @@ pub(crate) enum Command {
     Connected,
     /// Of a member: tells when it is in the session, and has what stands there.
     Joined(Done<()>),
+    /// The agent, or the side with all of its agents, gets nothing more to handle, and ends once all that it has
+    /// under way is done.
+    Drain(Done<()>),
     /// The side ends, for this reason.
     End(String),
+}
+
+/// A frame on its way.
+pub(crate) struct Posting {
+    pub(crate) outbound: Outbound<'static>,
+    /// Who wants to know when the frame is durable here. A frame that waits is not sent once they have gone.
+    pub(crate) queued: Option<Done<Mid>>,
+    /// Who wants to know when the host has accepted the frame.
+    pub(crate) fate: Option<Done<Sent>>,
+}
+
+impl Posting {
+    /// A frame of whose fate nobody wants to know.
+    pub(crate) fn unwatched(outbound: Outbound<'static>) -> Self {
+        Self {
+            outbound,
+            queued: None,
+            fate: None,
+        }
+    }
+
+    /// Returns whether nobody waits any more for the frame to be sent.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.queued.as_ref().is_some_and(Done::is_closed)
+    }
+
+    /// Tells who waits that the frame is not sent.
+    pub(crate) fn fails(self, error: Error) {
+        if let Some(queued) = self.queued {
+            let _ = queued.send(Err(error));
+        }
+    }
 }
 
 /// A question on its way.
@@ -162,14 +193,14 @@ where
 /// Answers what a handle asks of a side that has ended.
 pub(crate) fn refuse(command: Command, ended: Error) {
     match command {
-        Command::Send { done, .. } => drop(done.map(|done| done.send(Err(ended)))),
+        Command::Send(posting) => posting.fails(ended),
         Command::Ask(asking) => drop(asking.answer.send(Err(ended))),
         Command::Join { number, .. } => drop(number.send(Err(ended))),
         Command::Post { done, .. } => drop(done.send(Err(ended))),
         Command::Supply { done, .. } => drop(done.send(Err(ended))),
         Command::Read { done, .. } => drop(done.send(Err(ended))),
         Command::Search { done, .. } => drop(done.send(Err(ended))),
-        Command::Joined(done) => drop(done.send(Err(ended))),
+        Command::Joined(done) | Command::Drain(done) => drop(done.send(Err(ended))),
         Command::Handled(marked) => drop(marked.done.map(|done| done.send(Err(ended)))),
         Command::Serve(_)
         | Command::Open { .. }

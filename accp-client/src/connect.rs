@@ -56,11 +56,14 @@ impl Agent {
     /// ```
     ///
     /// The frames of the agent wait in memory until the hub has them;
-    /// [`store`](Connect::store) keeps them in a store that outlives the process.
+    /// [`store`](Connect::store) keeps them in a store that outlives the process. An agent whose store was in the
+    /// session before need not find its hub: it goes on with what the store has, and connects when the hub is
+    /// back.
     ///
     /// # Errors
-    /// [`Error::Unreachable`] when there is no hub, [`Error::Denied`] when the hub does not let the
-    /// agent in, [`Error::Name`], and [`Error::Ended`] when the store fails.
+    /// [`Error::Address`] when this is not the address of a hub, [`Error::Unreachable`] when there is no hub,
+    /// [`Error::Denied`] when the hub does not let the agent in, [`Error::Name`], and [`Error::Ended`] when the
+    /// store fails.
     pub fn connect(
         hub: impl Into<String>,
         session: impl Into<String>,
@@ -114,7 +117,6 @@ impl Connect {
             self.token,
             self.authority.as_deref(),
         )?;
-        let socket = target.connect().await?;
         let ended = |error: accp_store::StoreError| Error::Ended(error.to_string());
         let committer = (self.store)().map_err(ended)?;
         let options = self.options.unwrap_or_else(|| {
@@ -123,6 +125,12 @@ impl Connect {
         let mut options = side::member(options, id);
         options.session = self.session;
         let driver = AsyncDriver::open_member(&committer, Vec::new(), options, now()).await?;
+        let socket = match target.connect().await {
+            Ok(socket) => Some(socket),
+            // Its store has what it works on, and takes what it sends, until the hub is back.
+            Err(Error::Unreachable(..)) if driver.session().has_joined() => None,
+            Err(error) => return Err(error),
+        };
         let (handle, end) = Handle::new(&committer, driver.side().clone());
         let ((own, frames), (host, down)) = (wire(), wire());
         // The number is of no use to a member: its frames are those of its link.

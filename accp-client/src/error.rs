@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use accp_runtime::session::{InputError, PeerError, ReadError};
+use accp_runtime::session::{InputError, Mid, PeerError, ReadError};
 use accp_runtime::{DecodeError, EncodeError, ErrorCode};
 use accp_store::DriverError;
 
 /// Who waits for the end of something.
 pub(crate) type Done<T> = tokio::sync::oneshot::Sender<Result<T, Error>>;
+
+/// Who is told once something is durable, or why it is not.
+pub(crate) type Told = Box<dyn FnOnce(Result<(), Error>) + Send>;
 
 /// The reason why a call of an agent failed. The variant says who is at fault.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -33,11 +36,14 @@ pub enum Error {
     /// The peer answered with another frame than was asked for. The answer counts as handled.
     #[error("the answer is another frame: {0}")]
     Answer(DecodeError),
+    /// The caller: this is not the address of a hub, for this reason.
+    #[error("`{0}` is not the address of a hub: {1}")]
+    Address(String, String),
     /// There is no hub at this address, for this reason.
     #[error("no hub at {0}: {1}; `accp serve` starts one")]
     Unreachable(String, String),
     /// The hub at this address does not let the agent in, for this reason.
-    #[error("{0}: {1}")]
+    #[error("the hub at {0} refuses the agent: {1}")]
     Denied(String, String),
     /// The reference with this text, without its `$`, could not be read.
     #[error("`${0}`: {1}")]
@@ -45,6 +51,16 @@ pub enum Error {
     /// Nobody has answered in time. A late answer goes to a handler.
     #[error("E3001: no answer within {0:?}")]
     Timeout(Duration),
+    /// The session has not taken frames in this time: the agent has never been in its session, or its outbox is
+    /// full. A frame that was to be sent was not.
+    #[error(
+        "E3001: the session has not taken all frames within {0:?}: is the hub there, and does it let the agent in?"
+    )]
+    Unsent(Duration),
+    /// The frame with this id waits in the outbox of the agent: the host has not said in time what becomes of it.
+    /// It goes out until the host does, so do not send it again.
+    #[error("E3001: the hub has not taken the frame {0} in time; it goes out until the hub has it")]
+    Pending(Mid),
     /// The chain of the frame was cancelled.
     #[error("the chain of the frame was cancelled")]
     Cancelled,
@@ -65,8 +81,11 @@ impl Error {
             Self::Failed { code, .. } => *code,
             Self::Answer(error) => Some(error.code()),
             Self::Reference(_, error) => Some(error.code()),
-            Self::Timeout(_) | Self::Expired => Some(ErrorCode::TIMEOUT),
+            Self::Timeout(_) | Self::Expired | Self::Unsent(_) | Self::Pending(_) => {
+                Some(ErrorCode::TIMEOUT)
+            }
             Self::Name(..)
+            | Self::Address(..)
             | Self::Unreachable(..)
             | Self::Denied(..)
             | Self::Cancelled

@@ -18,6 +18,9 @@ use crate::frames::Log;
 /// The time for which a reader waits for the bytes of a value.
 const SUPPLY: Duration = Duration::from_secs(30);
 
+/// The time for which who closes an agent waits for what it has under way.
+const CLOSE: Duration = Duration::from_secs(60);
+
 /// The number of the handles of a side itself. Each guest of a host has another one.
 pub(crate) const SIDE: u64 = 0;
 
@@ -101,6 +104,12 @@ impl Handle {
         let (done, answer) = oneshot::channel();
         self.tell(command(done))?;
         answer.await.unwrap_or_else(|_| Err(Error::ended()))
+    }
+
+    /// Closes the agent, or the side with all of its agents, and waits until what is under way is done.
+    pub(crate) async fn close(&self) -> Result<(), Error> {
+        let drained = tokio::time::timeout(CLOSE, self.call(Command::Drain)).await;
+        drained.unwrap_or(Err(Error::Unsent(CLOSE)))
     }
 
     pub(crate) async fn look<T: Send + 'static>(

@@ -221,6 +221,15 @@ impl Hub {
         self.shared.host.has_ended()
     }
 
+    /// Closes the hub: the handlers of its agents get nothing more, those that run end with their replies, and the
+    /// hub ends with all of its agents and links. Agents that are elsewhere come back when it is opened again.
+    ///
+    /// # Errors
+    /// [`Error::Unsent`] when a handler runs for more than 60 seconds. [`Error::Ended`].
+    pub async fn close(&self) -> Result<(), Error> {
+        self.shared.host.close().await
+    }
+
     /// Ends the hub for this reason, with its agents and links: another process hosts the session from now
     /// on, say.
     pub fn end(&self, why: impl Into<String>) {

@@ -26,13 +26,15 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::clock::{instant, now};
 use crate::command::{Command, refuse};
-use crate::error::{Done, Error};
+use crate::error::{Done, Error, Told};
 use crate::handle::{End, SIDE};
 use crate::wire::{Frame, Wire};
 use guest::Guest;
 use speaker::Speaker;
 use work::Work;
 
+/// What who still uses an agent or a hub is told once it was closed.
+const CLOSED: &str = "it was closed";
 /// Frames, and commands, that share a commit.
 const AT_ONCE: usize = 256;
 
@@ -54,7 +56,6 @@ pub(crate) struct Side {
     readings: Vec<(String, Done<Value<'static>>)>,
     /// True until a side that begins has caught up with its session.
     begins: bool,
-    has_joined: bool,
     joining: Vec<Done<()>>,
     /// Of a host: the agents in its process, by the numbers of their handles.
     guests: BTreeMap<u64, Guest>,
@@ -65,7 +66,7 @@ pub(crate) struct Side {
     /// Sides of agents that are guests from now on. They are deleted once the inboxes are kept.
     leaving: Vec<SideId>,
     /// What is told to callers once the inputs are durable.
-    durable: Vec<Done<()>>,
+    durable: Vec<Told>,
     posted: Vec<(Posted, Done<Posted>)>,
     supplied: Vec<(Supplied, Done<Supplied>)>,
     /// How far the log is durable.
@@ -94,7 +95,6 @@ impl Side {
             unclaimed: Vec::new(),
             readings: Vec::new(),
             begins,
-            has_joined: false,
             joining: Vec::new(),
             guests: BTreeMap::new(),
             ended: BTreeMap::new(),
@@ -136,8 +136,8 @@ impl Side {
         for guest in self.guests.values_mut() {
             guest.work.end(ended);
         }
-        for done in self.durable.drain(..) {
-            let _ = done.send(Err(ended()));
+        for told in self.durable.drain(..) {
+            told(Err(ended()));
         }
         for (_, done) in self.posted.drain(..) {
             let _ = done.send(Err(ended()));
@@ -166,8 +166,13 @@ impl Side {
     async fn turn(&mut self) -> Result<bool, Error> {
         let outcome = self.driver.carry_out(now()).await?;
         self.delete_sides().await?;
-        for done in self.durable.drain(..) {
-            let _ = done.send(Ok(()));
+        for told in self.durable.drain(..) {
+            told(Ok(()));
+        }
+        self.work.settle(false, &outcome.entries, &outcome.events);
+        if self.has_drained() {
+            self.work.tell_drained();
+            return Err(Error::Ended(CLOSED.to_owned()));
         }
         for (posted, done) in self.posted.drain(..) {
             let _ = done.send(Ok(posted));
@@ -191,7 +196,7 @@ impl Side {
         let has_cancelled = self.work.follow(&mut own, &outcome.events)?;
         let has_sent = self.work.send_early(&mut own)? | has_cancelled;
         self.inbox.extend(outcome.inbound);
-        self.catch_up(&outcome.events).await?;
+        self.catch_up().await?;
         let is_news = |event| matches!(event, &Event::Supplied(_) | &Event::Unavailable(_));
         if outcome.events.iter().any(is_news) {
             for (key, done) in std::mem::take(&mut self.readings) {
@@ -220,7 +225,10 @@ impl Side {
             biased;
             command = self.commands.recv() => match command {
                 Some((by, command)) => self.obey(by, command).await?,
-                None => return Ok(false),
+                None => {
+                    self.leaves();
+                    return Ok(false);
+                }
             },
             Some(frame) = self.frames.recv() => self.hear(&frame)?,
             () = gone => return Err(Error::Ended("the host of the session has ended".to_owned())),
@@ -242,6 +250,25 @@ impl Side {
         Ok(true)
     }
 
+    /// Returns whether nothing is left to do on a side that was closed.
+    fn has_drained(&self) -> bool {
+        let is_done = self.work.has_drained() && self.guests.is_empty();
+        is_done && self.driver.session().outbox_len() == 0
+    }
+
+    /// Says what is left of an agent whose last handle is gone.
+    fn leaves(&self) {
+        let waiting = self.driver.session().outbox_len() + self.work.early.len();
+        if waiting > 0 {
+            tracing::warn!(
+                side = ?self.driver.side(),
+                waiting,
+                "an agent is dropped before its hub has all that it has sent: await `Agent::close` first. Frames in \
+                 a store that is kept go out when the agent is opened again"
+            );
+        }
+    }
+
     async fn obey(&mut self, by: u64, command: Command) -> Result<(), Error> {
         if by != SIDE {
             return self.obey_guest(by, command).await;
@@ -252,7 +279,7 @@ impl Side {
             durable: &mut self.durable,
         };
         match command {
-            Command::Send { outbound, done } => self.work.tell(&mut own, outbound, done)?,
+            Command::Send(posting) => self.work.tell(&mut own, posting)?,
             Command::Ask(asking) => self.work.ask(&mut own, asking)?,
             Command::Abandon(number) => self.work.abandon(&mut own, number)?,
             Command::Leave(number) => self.work.leave(number),
@@ -280,6 +307,12 @@ impl Side {
             Command::Joined(done) => {
                 self.joining.push(done);
                 self.tell_joined();
+            }
+            Command::Drain(done) => {
+                self.guests
+                    .values_mut()
+                    .for_each(|guest| guest.work.drain(None));
+                self.work.drain(Some(done));
             }
             Command::End(reason) => return Err(Error::Ended(reason)),
             Command::Open { .. } | Command::Close => {}

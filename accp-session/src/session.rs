@@ -231,6 +231,15 @@ impl Session {
         self.side().me()
     }
 
+    /// Returns whether the host has let this side in, be it in this run or in an earlier one. A host is in its
+    /// session.
+    pub fn has_joined(&self) -> bool {
+        match &self.role {
+            Role::Host(_) => true,
+            Role::Member(member) => member.joined,
+        }
+    }
+
     /// Returns the state that the log folds to on this side.
     pub fn state(&self) -> &State {
         &self.side().state

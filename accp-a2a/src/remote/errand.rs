@@ -284,7 +284,7 @@ impl Course<'_> {
                 Err(error @ (accp_client::Error::Input(_) | accp_client::Error::Refused(_))) => {
                     tracing::debug!(%error, "a piece of a remote agent was left out");
                 }
-                sent => sent?,
+                sent => drop(sent?),
             }
         }
         Ok(())

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use accp_runtime::Typed;
+use accp_runtime::profiles::ErrorFail;
 use accp_runtime::session::MemberId;
 use futures_util::{SinkExt, StreamExt};
 use rustls::ClientConfig;
@@ -60,12 +62,20 @@ impl Target {
         token: Option<String>,
         authority: Option<&Path>,
     ) -> Result<Self, Error> {
-        let refuse = |why: String| Error::Unreachable(hub.to_owned(), why);
-        let mut url = Url::parse(hub).map_err(|error| refuse(format!("no URL: {error}")))?;
+        let refuse = |why: String| Error::Address(hub.to_owned(), why);
+        let no_url = || refuse(format!("begin it with ws:// or wss://, as in ws://{hub}"));
+        let mut url = Url::parse(hub).map_err(|error| match error {
+            url::ParseError::RelativeUrlWithoutBase => no_url(),
+            other => refuse(other.to_string()),
+        })?;
         let scheme = match url.scheme() {
             "ws" | "http" => "ws",
             "wss" | "https" => "wss",
-            _ => return Err(refuse("begin the URL with ws:// or wss://".to_owned())),
+            _ if hub.contains("://") => {
+                return Err(refuse("begin it with ws:// or wss://".to_owned()));
+            }
+            // The name of a host and its port.
+            _ => return Err(no_url()),
         };
         // Between these schemes a change is always possible.
         let _ = url.set_scheme(scheme);
@@ -107,9 +117,8 @@ impl Target {
             Ok(Ok((socket, _))) => Ok(socket),
             Ok(Err(tungstenite::Error::Http(answer))) if answer.status().is_client_error() => {
                 let body = answer.body().as_deref().unwrap_or_default();
-                let said = String::from_utf8_lossy(body).trim().to_owned();
-                let status = answer.status().to_string();
-                let why = if said.is_empty() { status } else { said };
+                let said = said(&String::from_utf8_lossy(body));
+                let why = said.unwrap_or_else(|| format!("it answers {}", answer.status()));
                 Err(Error::Denied(self.origin(), why))
             }
             Ok(Err(error)) => Err(failed(&error)),
@@ -119,6 +128,21 @@ impl Target {
     fn origin(&self) -> String {
         self.url.origin().ascii_serialization()
     }
+}
+
+/// Returns what a hub says of a request that it refuses, if it says something.
+fn said(body: &str) -> Option<String> {
+    const MOST: usize = 500;
+    if let Ok(told) = Typed::<ErrorFail<'_>>::decode(body) {
+        return Some(format!("{}: expected {}", told.frame.code, told.frame.msg));
+    }
+    // Something else answers here, such as a proxy.
+    let text = body.trim();
+    let begin = text
+        .char_indices()
+        .nth(MOST)
+        .map_or(text, |(end, _)| &text[..end]);
+    (!text.is_empty()).then(|| format!("it answers {begin:?}"))
 }
 
 /// Carries the frames of an agent to its hub and back.
@@ -158,16 +182,19 @@ impl Carrier {
         }
     }
 
-    pub(super) async fn run(mut self, first: Socket) {
-        let mut socket = first;
+    /// Carries frames until the agent ends. Without a first socket, the hub was not there.
+    pub(super) async fn run(mut self, first: Option<Socket>) {
+        let mut next = first;
         let denied = loop {
-            match self.carry(socket).await {
-                Broken::Over => return,
-                Broken::Denied(why) => break why,
-                Broken::Lost => {}
+            if let Some(socket) = next.take() {
+                match self.carry(socket).await {
+                    Broken::Over => return,
+                    Broken::Denied(why) => break why,
+                    Broken::Lost => {}
+                }
             }
             match self.again().await {
-                Ok(again) => socket = again,
+                Ok(again) => next = Some(again),
                 Err(Broken::Denied(why)) => break why,
                 Err(_) => return,
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use accp_runtime::Frame;
-use accp_runtime::session::{Event, Inbound, MemberId, Mid, Transmit};
+use accp_runtime::session::{Inbound, MemberId, Mid, Transmit};
 use accp_session::Entry;
 use accp_store::{AsyncDriver, DriverError};
 
@@ -16,13 +16,12 @@ use crate::error::Error;
 const PIECE: usize = 256;
 
 impl Side {
-    /// Notes that a side has joined. A side that begins first gets what stands in the log since its
+    /// Lets a side begin that has joined. It first gets what stands in the log since its
     /// agent joined: its agent may have had a store before, which is gone. Of that, handlers get the
     /// questions that the agent has not answered, and nothing else.
-    pub(super) async fn catch_up(&mut self, events: &[Event]) -> Result<(), Error> {
-        self.has_joined |= events.iter().any(|event| matches!(event, Event::Joined(_)));
+    pub(super) async fn catch_up(&mut self) -> Result<(), Error> {
         let session = self.driver.session();
-        if self.begins && self.has_joined && session.position() >= session.known() {
+        if self.begins && session.has_joined() && session.position() >= session.known() {
             let mut answered = BTreeSet::new();
             if !self.inbox.is_empty() {
                 let me = session.me();
@@ -42,7 +41,7 @@ impl Side {
     }
 
     pub(super) fn tell_joined(&mut self) {
-        if self.has_joined && !self.begins {
+        if self.driver.session().has_joined() && !self.begins {
             for done in self.joining.drain(..) {
                 let _ = done.send(Ok(()));
             }

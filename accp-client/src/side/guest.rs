@@ -12,7 +12,7 @@ use super::speaker::Speaker;
 use super::work::{Taken, Work};
 use crate::clock::now;
 use crate::command::Asking;
-use crate::error::Done;
+use crate::error::Told;
 use crate::inbox::Inbox;
 
 /// Entries that are read at a time at most, and at least.
@@ -68,7 +68,7 @@ impl Guest {
     pub(super) fn speaker<'s>(
         &self,
         driver: &'s mut Driver,
-        durable: &'s mut Vec<Done<()>>,
+        durable: &'s mut Vec<Told>,
     ) -> Speaker<'s> {
         Speaker {
             driver,
@@ -89,7 +89,7 @@ impl Guest {
     pub(super) fn ask(
         &mut self,
         driver: &mut Driver,
-        durable: &mut Vec<Done<()>>,
+        durable: &mut Vec<Told>,
         asking: Asking,
     ) -> Result<(), DriverError> {
         if self.work.questions.is_empty() {
@@ -114,7 +114,7 @@ impl Guest {
     pub(super) fn mark_late(
         &mut self,
         driver: &mut Driver,
-        durable: &mut Vec<Done<()>>,
+        durable: &mut Vec<Told>,
     ) -> Result<bool, DriverError> {
         if self.work.late.is_empty() {
             return Ok(false);
@@ -158,7 +158,8 @@ impl Guest {
     }
 
     fn hands(&self) -> bool {
-        self.work.listens && !self.is_blocked && self.work.room() > 0
+        let listens = self.work.listens && !self.work.drains();
+        listens && !self.is_blocked && self.work.room() > 0
     }
 
     /// Returns the position from which this guest reads on, up to the end of what is durable.

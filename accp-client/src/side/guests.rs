@@ -9,9 +9,9 @@ use accp_session::{Cold, Entry, Outgoing};
 use accp_store::{Committer, DriverError, SideId};
 use tokio::sync::watch;
 
-use super::Side;
 use super::guest::Guest;
 use super::work::Work;
+use super::{CLOSED, Side};
 use crate::clock::now;
 use crate::command::{Command, refuse};
 use crate::error::Error;
@@ -40,9 +40,9 @@ impl Side {
         };
         let (driver, durable) = (&mut self.driver, &mut self.durable);
         match command {
-            Command::Send { outbound, done } => {
+            Command::Send(posting) => {
                 let mut speaker = guest.speaker(driver, durable);
-                guest.work.tell(&mut speaker, outbound, done)?;
+                guest.work.tell(&mut speaker, posting)?;
             }
             Command::Ask(asking) => guest.ask(driver, durable, asking)?,
             Command::Abandon(number) => {
@@ -55,6 +55,7 @@ impl Side {
                 guest.begin_again();
             }
             Command::Handled(marked) => guest.work.late.push_back(marked),
+            Command::Drain(done) => guest.work.drain(Some(done)),
             // What stands in the session is here from the beginning.
             Command::Joined(done) => drop(done.send(Ok(()))),
             other => self.look_up(other).await?,
@@ -70,6 +71,10 @@ impl Side {
         own: Weak<dyn Any + Send + Sync>,
         last: watch::Sender<u64>,
     ) -> Result<(), Error> {
+        if self.work.drains() {
+            self.ended.insert(number, Error::Ended(CLOSED.to_owned()));
+            return Ok(());
+        }
         let known = self.driver.session().state().member_of(agent.as_str());
         let end = self.driver.session().position();
         let member = match self.driver.session_mut()?.join_guest(agent, now()) {
@@ -184,6 +189,7 @@ impl Side {
         for guest in self.guests.values_mut() {
             let (driver, durable) = (&mut self.driver, &mut self.durable);
             guest.tell(end);
+            guest.work.settle(true, fresh, &[]);
             if has_values {
                 guest.unblock();
             }
@@ -194,7 +200,25 @@ impl Side {
             has_inputs |= guest.mark_late(driver, durable)?;
             has_inputs |= guest.work.send_early(&mut guest.speaker(driver, durable))?;
         }
+        // What a reply has just said is not durable yet.
+        if !has_inputs {
+            has_inputs = self.end_drained()?;
+        }
         Ok(has_inputs)
+    }
+
+    /// Ends the guests that were closed and have nothing left to do. Returns whether there were any.
+    fn end_drained(&mut self) -> Result<bool, DriverError> {
+        let drained = |_: &u64, guest: &mut Guest| guest.work.has_drained();
+        let drained: Vec<_> = self.guests.extract_if(.., drained).collect();
+        let were_any = !drained.is_empty();
+        for (number, mut guest) in drained {
+            self.driver.session_mut()?.end_guest(guest.member);
+            guest.work.tell_drained();
+            guest.work.end(|| Error::Ended(CLOSED.to_owned()));
+            self.ended.insert(number, Error::Ended(CLOSED.to_owned()));
+        }
+        Ok(were_any)
     }
 }
 

@@ -23,7 +23,7 @@ impl Side {
     /// Returns whether the session has new inputs.
     pub(super) async fn hand_out(&mut self) -> Result<bool, DriverError> {
         let mut has_inputs = false;
-        if self.begins {
+        if self.begins || self.work.drains() {
             return Ok(false);
         }
         // A handler gets no frame before an earlier one that waits for its values or for room.

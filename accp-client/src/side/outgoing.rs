@@ -2,14 +2,30 @@
 
 use accp_runtime::Message;
 use accp_runtime::session::{Event, Mid, Outbound};
+use accp_session::{Entry, EntryKind};
 use accp_store::{AskError, DriverError, Question};
 use tokio::time::Instant;
 
 use super::asked::Asked;
 use super::speaker::Speaker;
 use super::work::Work;
-use crate::command::{Asking, Command};
+use crate::command::{Asking, Command, Posting};
 use crate::error::{Done, Error};
+use crate::sending::Sent;
+
+/// A frame whose fate somebody wants to know.
+pub(super) struct OnItsWay {
+    /// Its position, once its entry was seen.
+    position: Option<u64>,
+    fate: Done<Sent>,
+}
+
+impl OnItsWay {
+    /// Tells who waits why the agent has ended.
+    pub(super) fn ends(self, error: Error) {
+        let _ = self.fate.send(Err(error));
+    }
+}
 
 impl Work {
     /// Sends the frames that have waited, as far as the session takes them now. Returns whether it
@@ -19,14 +35,12 @@ impl Work {
         for command in std::mem::take(&mut self.early) {
             match command {
                 // Nobody waits any more.
-                Command::Send {
-                    done: Some(done), ..
-                } if done.is_closed() => {}
+                Command::Send(posting) if posting.is_given_up() => {}
                 Command::Ask(asking) if asking.answer.is_closed() => {}
                 Command::Ask(asking) if asking.until <= Instant::now() => {
                     let _ = asking.answer.send(Err(Error::Timeout(asking.within)));
                 }
-                Command::Send { outbound, done } => self.tell(speaker, outbound, done)?,
+                Command::Send(posting) => self.tell(speaker, posting)?,
                 Command::Ask(asking) => self.ask(speaker, asking)?,
                 _ => {}
             }
@@ -38,15 +52,77 @@ impl Work {
     pub(super) fn tell(
         &mut self,
         speaker: &mut Speaker<'_>,
-        outbound: Outbound<'static>,
-        done: Option<Done<()>>,
+        posting: Posting,
     ) -> Result<(), DriverError> {
-        match (self.send(speaker, &outbound)?, done) {
-            (None, done) => self.early.push_back(Command::Send { outbound, done }),
-            (Some(Ok(_)), done) => speaker.durable.extend(done),
-            (Some(Err(error)), done) => drop(done.map(|done| done.send(Err(error)))),
+        match self.send(speaker, &posting.outbound)? {
+            None => self.early.push_back(Command::Send(posting)),
+            Some(Err(error)) => posting.fails(error),
+            Some(Ok(mid)) => {
+                if let Some(fate) = posting.fate {
+                    let position = None;
+                    self.sent.insert(mid.clone(), OnItsWay { position, fate });
+                }
+                if let Some(queued) = posting.queued {
+                    let told = |durable: Result<(), Error>| queued.send(durable.map(|()| mid));
+                    speaker
+                        .durable
+                        .push(Box::new(|durable| drop(told(durable))));
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Tells who waits what has become of their frames. The log of a host has the frames of its guests when they
+    /// are durable; a member hears of its own.
+    pub(super) fn settle(&mut self, is_guest: bool, entries: &[Entry], events: &[Event]) {
+        if self.sent.is_empty() {
+            return;
+        }
+        for entry in entries {
+            let Some(sent) = self.sent.get_mut(&entry.mid) else {
+                continue;
+            };
+            let is_accepted = entry.kind.is_relayed();
+            if is_accepted {
+                sent.position = Some(entry.position);
+            }
+            if is_guest && is_accepted {
+                self.accepted(&entry.mid);
+            } else if is_guest && entry.kind == EntryKind::Dropped {
+                // One whose time was over is refused before it comes here.
+                self.lost(&entry.mid, Error::Cancelled);
+            }
+        }
+        for event in events {
+            match event {
+                Event::Acknowledged(mid) => self.accepted(mid),
+                Event::Retried { old, new, .. } => {
+                    if let Some(sent) = self.sent.remove(old) {
+                        self.sent.insert(new.clone(), sent);
+                    }
+                }
+                Event::Refused(mid, error) => self.lost(mid, Error::Refused(error.clone())),
+                Event::Cancelled(mid) => self.lost(mid, Error::Cancelled),
+                Event::Expired(mid) => self.lost(mid, Error::Expired),
+                _ => {}
+            }
+        }
+        // Who has given up hears nothing.
+        self.sent.retain(|_, sent| !sent.fate.is_closed());
+    }
+
+    fn accepted(&mut self, mid: &Mid) {
+        if let Some(OnItsWay { position, fate }) = self.sent.remove(mid) {
+            let mid = mid.clone();
+            let _ = fate.send(Ok(Sent { mid, position }));
+        }
+    }
+
+    fn lost(&mut self, mid: &Mid, error: Error) {
+        if let Some(sent) = self.sent.remove(mid) {
+            let _ = sent.fate.send(Err(error));
+        }
     }
 
     /// Sends a question, now or later.
@@ -138,7 +214,7 @@ impl Work {
     ) -> Result<(), DriverError> {
         if let Ok(cancel) = Message::new(self.name.to_string(), "cancel", "task") {
             let cancel = Outbound::owned_message(cancel).in_chain(question.chain().to_string());
-            self.tell(speaker, cancel, None)?;
+            self.tell(speaker, Posting::unwatched(cancel))?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use accp_runtime::session::{InputError, MemberId, Mid, Outbound, SendError, Tran
 use accp_store::{AsyncDriver, DriverError};
 
 use crate::clock::now;
-use crate::error::{Done, Error};
+use crate::error::{Error, Told};
 
 /// The session of an agent, for what the agent sends.
 pub(super) struct Speaker<'s> {
@@ -12,7 +12,7 @@ pub(super) struct Speaker<'s> {
     /// The number of a guest; `None` for the agent of the side itself.
     pub(super) guest: Option<MemberId>,
     /// Who is told once the inputs are durable.
-    pub(super) durable: &'s mut Vec<Done<()>>,
+    pub(super) durable: &'s mut Vec<Told>,
 }
 
 impl Speaker<'_> {

@@ -1,21 +1,22 @@
 //! What an agent has under way: its handlers, its questions, and what waits.
 
 use std::any::Any;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 
-use accp_runtime::session::{Inbound, Outbound};
+use accp_runtime::session::{Inbound, Mid, Outbound};
 use accp_runtime::{ErrorCode, Intent, Registry};
 use accp_store::DriverError;
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use super::asked::Asked;
+use super::outgoing::OnItsWay;
 use super::speaker::{error_of, waits};
 use crate::command::{Command, Handlers, PANICKED, refuse};
 use crate::context::{Marked, Reply, Ticket};
-use crate::error::{Done, Error};
+use crate::error::{Done, Error, Told};
 use crate::handle::Handle;
 
 /// Handlers of an agent that run at a time. The frames behind wait in their order.
@@ -32,10 +33,14 @@ pub(super) struct Work {
     /// The positions of frames that handlers have.
     pub(super) begun: BTreeSet<u64>,
     pub(super) questions: Vec<Asked>,
+    /// Frames whose fate somebody wants to know.
+    pub(super) sent: BTreeMap<Mid, OnItsWay>,
     /// Frames that wait until the session takes them.
     pub(super) early: VecDeque<Command>,
     /// Marks whose answers wait for the same.
     pub(super) late: VecDeque<Marked>,
+    /// Who waits for the end of an agent that was closed; `None` before it was.
+    draining: Option<Vec<Done<()>>>,
 }
 
 /// What became of a frame that was handed to the handlers.
@@ -55,8 +60,31 @@ impl Work {
             listens: false,
             begun: BTreeSet::new(),
             questions: Vec::new(),
+            sent: BTreeMap::new(),
             early: VecDeque::new(),
             late: VecDeque::new(),
+            draining: None,
+        }
+    }
+
+    /// Hands out nothing more from now on. `done` hears when all that is under way is done.
+    pub(super) fn drain(&mut self, done: Option<Done<()>>) {
+        self.draining.get_or_insert_default().extend(done);
+    }
+
+    pub(super) fn drains(&self) -> bool {
+        self.draining.is_some()
+    }
+
+    /// Returns whether the agent was closed, its handlers have ended, and what it has sent has its fate.
+    pub(super) fn has_drained(&self) -> bool {
+        let is_idle = self.begun.is_empty() && self.late.is_empty() && self.early.is_empty();
+        self.drains() && is_idle && self.sent.is_empty()
+    }
+
+    pub(super) fn tell_drained(&mut self) {
+        for done in self.draining.iter_mut().flat_map(|all| all.drain(..)) {
+            let _ = done.send(Ok(()));
         }
     }
 
@@ -89,6 +117,12 @@ impl Work {
     pub(super) fn end(&mut self, ended: impl Fn() -> Error) {
         for asked in self.questions.drain(..) {
             let _ = asked.asking.answer.send(Err(ended()));
+        }
+        for done in self.draining.iter_mut().flat_map(|all| all.drain(..)) {
+            let _ = done.send(Err(ended()));
+        }
+        while let Some((_, sent)) = self.sent.pop_first() {
+            sent.ends(ended());
         }
         let late = self.late.drain(..).map(Command::Handled);
         for command in self.early.drain(..).chain(late) {
@@ -166,7 +200,7 @@ impl Work {
     pub(super) fn mark_late(
         &mut self,
         registry: &Registry,
-        durable: &mut Vec<Done<()>>,
+        durable: &mut Vec<Told>,
         mut handled: impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<(), DriverError>,
     ) -> Result<bool, DriverError> {
         let before = self.late.len();
@@ -184,7 +218,7 @@ impl Work {
         &mut self,
         marked: Marked,
         registry: &Registry,
-        durable: &mut Vec<Done<()>>,
+        durable: &mut Vec<Told>,
         handled: &mut impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<(), DriverError>,
     ) -> Result<Option<Marked>, DriverError> {
         let inbound = &marked.inbound;
@@ -212,7 +246,7 @@ impl Work {
         }
         self.begun.remove(&inbound.position());
         match (refused, marked.done) {
-            (None, Some(done)) => durable.push(done),
+            (None, Some(done)) => durable.push(Box::new(|durable| drop(done.send(durable)))),
             (Some(error), Some(done)) => drop(done.send(Err(error))),
             (_, None) => {}
         }

@@ -1,0 +1,183 @@
+//! Agents in programs of their own, which connect to a hub (`accp_client::Agent::connect`).
+
+use std::time::Duration;
+
+use accp_client::{Agent, Error};
+use accp_runtime::session::{Options, Outbound};
+use accp_runtime::{AgentId, Message, Value};
+use accp_store::{MemoryStore, SqliteStore};
+
+use super::REGISTRY;
+use super::processes::{HUB, Hub, PART, Program};
+
+/// Says a line to the test that has started this program.
+macro_rules! say {
+    ($($words:tt)*) => {
+        println!("\npart: {}", format_args!($($words)*))
+    };
+}
+
+fn note(text: &str) -> Outbound<'static> {
+    let mut note = Message::new("dev", "req", "note").unwrap();
+    note.schema = Some("NOTE".into());
+    note.payload
+        .insert("text", Value::String(text.to_owned().into()));
+    Outbound::owned_message(note)
+}
+
+async fn connect(store: bool) -> Result<Agent, Error> {
+    let options = Options::from_json("team", AgentId::new("dev").unwrap(), REGISTRY).unwrap();
+    let connecting = Agent::connect(std::env::var(HUB).unwrap(), "team", "dev").options(options);
+    if store {
+        connecting
+            .store(SqliteStore::open("dev.accp").unwrap())
+            .await
+    } else {
+        connecting.store(MemoryStore::new()).await
+    }
+}
+
+/// What a program does for a test. It does nothing where nobody has given it a part.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plays_a_part() {
+    let Ok(part) = std::env::var(PART) else {
+        return;
+    };
+    let (what, text) = part.split_once(' ').unwrap_or((&part, ""));
+    let agent = match connect(what != "fire").await {
+        Ok(agent) => agent,
+        Err(error) => return say!("not connected: {error}"),
+    };
+    match what {
+        // Sends a frame and ends at once, as a short program does.
+        "fire" | "send" => match agent.send_with(note(text)).await {
+            Ok(sent) => say!("sent at {}", sent.position.unwrap()),
+            Err(error) => say!("not sent: {error}"),
+        },
+        // Goes on as soon as the frame is in its store.
+        "queue" => {
+            agent.send_with(note(text)).queued().await.unwrap();
+            say!("queued");
+        }
+        // As before, and then waits for the hub.
+        "close" => {
+            for n in 0..20 {
+                agent
+                    .send_with(note(&format!("{text} {n}")))
+                    .queued()
+                    .await
+                    .unwrap();
+            }
+            say!("closed: {:?}", agent.close().await);
+        }
+        "send_soon" => {
+            let sent = agent
+                .send_with(note(text))
+                .within(Duration::from_millis(300));
+            match sent.await {
+                Err(Error::Pending(_)) => say!("pending"),
+                other => say!("not pending: {other:?}"),
+            }
+        }
+        // Stays until it is killed.
+        "stay" => {
+            say!("joined: {:?}", agent.joined().await);
+            std::future::pending::<()>().await;
+        }
+        other => say!("there is no part {other}"),
+    }
+    std::process::exit(0);
+}
+
+struct Place {
+    folder: tempfile::TempDir,
+    hub: Hub,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let hub = Hub::new(folder.path());
+        Self { folder, hub }
+    }
+
+    /// Runs a program, and returns what it says.
+    fn run(&self, part: &str) -> String {
+        let mut program = Program::start(self.folder.path(), &self.hub, part);
+        let said = program.says();
+        assert!(program.wait().success(), "{part}: {said}");
+        said
+    }
+
+    fn count(&self, text: &str) -> usize {
+        let log = self.hub.log();
+        log.iter().filter(|frame| frame.contains(text)).count()
+    }
+}
+
+#[test]
+fn what_a_short_program_has_sent_is_in_the_log() {
+    let mut place = Place::new();
+    place.hub.start();
+    for n in 0..5 {
+        let said = place.run(&format!("fire soup{n}"));
+        assert!(said.starts_with("sent at "), "{said}");
+        assert_eq!(place.count(&format!("soup{n}")), 1);
+    }
+}
+
+#[test]
+fn an_agent_comes_back_to_its_store_whoever_was_killed() {
+    let mut place = Place::new();
+    place.hub.start();
+    for n in 0..4 {
+        let mut program = Program::start(place.folder.path(), &place.hub, "stay");
+        assert_eq!(program.says(), "joined: Ok(())");
+        program.kill();
+        let said = place.run(&format!("send soup{n}"));
+        assert!(said.starts_with("sent at "), "{said}");
+        if n % 2 == 1 {
+            place.hub.kill();
+            place.hub.start();
+        }
+    }
+    let log = place.hub.log();
+    assert_eq!(log.len(), 4, "{log:?}");
+}
+
+#[test]
+fn a_frame_waits_for_a_hub_that_is_away_and_goes_out_once() {
+    let mut place = Place::new();
+    place.hub.start();
+    assert!(place.run("send first").starts_with("sent at "));
+    place.hub.kill();
+    // Its store has been in the session, so the agent needs no hub to begin.
+    assert_eq!(place.run("queue second"), "queued");
+    assert_eq!(place.run("send_soon third"), "pending");
+    place.hub.start();
+    assert!(place.run("send fourth").starts_with("sent at "));
+    let log = place.hub.log();
+    let order = ["first", "second", "third", "fourth"];
+    assert_eq!(log.len(), order.len(), "{log:?}");
+    for (frame, text) in log.iter().zip(order) {
+        assert!(frame.contains(text), "{log:?}");
+    }
+}
+
+#[test]
+fn who_closes_an_agent_loses_nothing() {
+    let mut place = Place::new();
+    place.hub.start();
+    assert_eq!(place.run("close soup"), "closed: Ok(())");
+    assert_eq!(place.count("soup"), 20);
+}
+
+#[test]
+fn an_agent_that_was_never_in_its_session_needs_its_hub() {
+    let place = Place::new();
+    let said = place.run("send note");
+    assert!(
+        said.starts_with("not connected: no hub at ws://127.0.0.1"),
+        "{said}"
+    );
+}

@@ -1,0 +1,13 @@
+//! What the session promises, tried where users meet it: each program is a process of its own, is killed and started
+//! again on its store, and speaks a registry that is not the standard one.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod agents;
+mod processes;
+
+/// The registry of these tests.
+const REGISTRY: &str = r#"{ "schemas": { "note": {
+    "code": "NOTE", "fields": ["text", "size"], "types": { "text": "text", "size": "integer" },
+    "required": ["text"], "inline": ["text"],
+    "frames": [ { "intent": "req", "operation": "note" }, { "intent": "done", "operation": "note" } ]
+} } }"#;

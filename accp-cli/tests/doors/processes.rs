@@ -1,0 +1,137 @@
+//! Processes of their own: hubs, and agents that are programs.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use super::REGISTRY;
+
+/// A hub in a folder, on a port that stays its own when it starts again.
+pub(crate) struct Hub {
+    folder: std::path::PathBuf,
+    port: u16,
+    running: Option<Child>,
+}
+
+impl Hub {
+    /// Takes a port, and starts nothing.
+    pub(crate) fn new(folder: &Path) -> Self {
+        std::fs::write(folder.join("registry.json"), REGISTRY).unwrap();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        Self {
+            folder: folder.to_owned(),
+            port,
+            running: None,
+        }
+    }
+
+    /// Starts the hub, and waits until it listens.
+    pub(crate) fn start(&mut self) {
+        let listen = format!("127.0.0.1:{}", self.port);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_accp"))
+            .args([
+                "serve",
+                "hub.accp",
+                "--registry",
+                "registry.json",
+                "--listen",
+                &listen,
+            ])
+            .current_dir(&self.folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        errors.read_line(&mut line).unwrap();
+        assert!(line.starts_with("hub at "), "{line}");
+        // The hub goes on when nobody reads its log.
+        self.running = Some(child);
+    }
+
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut child) = self.running.take() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("ws://127.0.0.1:{}", self.port)
+    }
+
+    /// Returns the frames in the log that a program has sent.
+    pub(crate) fn log(&self) -> Vec<String> {
+        let hub = format!("http://127.0.0.1:{}", self.port);
+        let tail = Command::new(env!("CARGO_BIN_EXE_accp"))
+            .args(["tail", "--hub", &hub, "--session", "team", "--no-follow"])
+            .current_dir(&self.folder)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(tail.stdout).unwrap();
+        let lines = text.lines().filter(|line| line.contains(":note{"));
+        lines.map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A program of its own: this test again, which plays the part that it is given.
+pub(crate) struct Program {
+    child: Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+/// The variables that tell a program its part, and where the hub is.
+pub(crate) const PART: &str = "DOORS_PART";
+pub(crate) const HUB: &str = "DOORS_HUB";
+
+impl Program {
+    /// Starts a program in a folder. `part` is the test that it runs.
+    pub(crate) fn start(folder: &Path, hub: &Hub, part: &str) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "agents::plays_a_part",
+                "--nocapture",
+                "--test-threads=1",
+            ])
+            .env(PART, part)
+            .env(HUB, hub.url())
+            .current_dir(folder)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    /// Returns the next line that the program says.
+    pub(crate) fn says(&mut self) -> String {
+        let said = self.lines.find_map(|line| {
+            let line = line.unwrap();
+            line.strip_prefix("part: ").map(str::to_owned)
+        });
+        said.unwrap_or_else(|| "it has ended".to_owned())
+    }
+
+    /// Ends the program as a power cut would.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub(crate) fn wait(mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+}

@@ -1,0 +1,128 @@
+//! A frame on its way into the log.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use accp_runtime::session::{Mid, Outbound};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::command::{Command, Posting};
+use crate::error::Error;
+use crate::handle::Handle;
+
+/// The time for which a frame waits if nothing else is said.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A frame, which is sent when it is awaited. See [`Agent::send`](crate::Agent::send).
+#[must_use = "a frame is sent when it is awaited"]
+pub struct Sending {
+    side: Arc<Handle>,
+    outbound: Outbound<'static>,
+    within: Duration,
+}
+
+/// A frame that the host has accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sent {
+    /// The id of the frame in the log.
+    pub mid: Mid,
+    /// Its position in the log, the first being 1. `None` when this side does not know it: its host knows the
+    /// draft alone, or the entry is in a part of the log that this side has skipped.
+    pub position: Option<u64>,
+}
+
+impl Sending {
+    pub(crate) fn new(side: Arc<Handle>, outbound: Outbound<'static>) -> Self {
+        Self {
+            side,
+            outbound,
+            within: PATIENCE,
+        }
+    }
+
+    /// Waits for this time at most; 60 seconds by default.
+    pub fn within(mut self, time: Duration) -> Self {
+        self.within = time;
+        self
+    }
+
+    /// Waits only until the frame is in the store of this agent, and returns the id under which it goes out. It
+    /// goes out until its fate is known, also after a restart on that store. An agent of a hub in this process
+    /// shares the store of its hub, so its frame is in the log then.
+    ///
+    /// # Errors
+    /// [`Error::Unsent`] when the session has not taken the frame in time, [`Error::Input`] when it does not take
+    /// it at all, [`Error::Refused`] and [`Error::Expired`] when the hub in this process does not, and
+    /// [`Error::Ended`].
+    ///
+    /// ```
+    /// use accp_client::Hub;
+    /// use accp_runtime::profiles::ChatReq;
+    /// use accp_store::MemoryStore;
+    ///
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// let hub = Hub::open("lunch", MemoryStore::new()).await?;
+    /// let guest = hub.agent("guest")?;
+    /// let mid = guest.send(ChatReq::new("hello")).queued().await?;
+    /// let sent = guest.send(ChatReq::new("soup?")).await?;
+    /// assert!(sent.mid != mid && sent.position.is_some());
+    /// # Ok::<(), accp_client::Error>(())
+    /// # }).map_err(|error| error.to_string())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn queued(self) -> Result<Mid, Error> {
+        let (queued, on_its_way) = oneshot::channel();
+        let within = self.within;
+        self.side.tell(Command::Send(Posting {
+            outbound: self.outbound,
+            queued: Some(queued),
+            fate: None,
+        }))?;
+        let told = timeout(within, on_its_way).await;
+        let told = told.map_err(|_| Error::Unsent(within))?;
+        told.unwrap_or_else(|_| Err(Error::ended()))
+    }
+
+    async fn accepted(self) -> Result<Sent, Error> {
+        let (queued, on_its_way) = oneshot::channel();
+        let (fate, known) = oneshot::channel();
+        let within = self.within;
+        self.side.tell(Command::Send(Posting {
+            outbound: self.outbound,
+            queued: Some(queued),
+            fate: Some(fate),
+        }))?;
+        let mut mid = None;
+        let accepted = timeout(within, async {
+            mid = Some(on_its_way.await.unwrap_or_else(|_| Err(Error::ended()))?);
+            known.await.unwrap_or_else(|_| Err(Error::ended()))
+        });
+        match (accepted.await, mid) {
+            (Ok(accepted), _) => accepted,
+            (Err(_), Some(mid)) => Err(Error::Pending(mid)),
+            (Err(_), None) => Err(Error::Unsent(within)),
+        }
+    }
+}
+
+impl IntoFuture for Sending {
+    type Output = Result<Sent, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.accepted())
+    }
+}
+
+impl fmt::Debug for Sending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sending")
+            .field("outbound", &self.outbound)
+            .finish_non_exhaustive()
+    }
+}
