@@ -22,8 +22,7 @@ pub(crate) struct Place {
 #[derive(Debug)]
 struct Ahead {
     path: PathBuf,
-    /// The log as the last write left it, with its length; `None` before there is one. Nobody else makes it
-    /// shorter: others who write close the file before.
+    /// The log as the last write left it, with its length; `None` before there is one.
     seen: Mutex<Option<(Number, u64)>>,
     /// Set once what is committed is not found any more. No write helps then.
     lost: OnceLock<Lost>,
@@ -74,14 +73,17 @@ impl Place {
         *self.seen() = now;
     }
 
-    /// Checks that the write-ahead log is the one of the last write. `grows` says that nothing since can have
-    /// made it shorter.
-    pub(crate) fn check_ahead(&self, grows: bool) -> Result<(), (Lost, StoreError)> {
+    /// Checks that the write-ahead log is the one of the last write. `needed` returns its length at least, and is
+    /// asked where the log has become shorter: another process may have emptied it in good order.
+    pub(crate) fn check_ahead(
+        &self,
+        needed: impl FnOnce() -> Option<u64>,
+    ) -> Result<(), (Lost, StoreError)> {
         let seen = *self.seen();
         let lost = match (seen, measure(&self.ahead.path)) {
             (None, _) => return Ok(()),
             (Some((number, length)), Ok(now)) if number == now.0 => {
-                if !grows || length <= now.1 {
+                if length <= now.1 || needed().is_some_and(|needed| needed <= now.1) {
                     return Ok(());
                 }
                 Lost::Cut

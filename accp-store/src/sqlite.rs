@@ -45,8 +45,7 @@ use side::Side;
 /// as long as a copy of the file, needs room for one on the disk, and gives other numbers to rows of
 /// the application's tables that have no `INTEGER PRIMARY KEY`. When another process reads at that
 /// time, it fails with [`Busy`](crate::StoreErrorKind::Busy) after the data has left the tables; erase
-/// again then. Another process that has the file open is told to open it anew when it writes next
-/// ([`Gone`](crate::StoreErrorKind::Gone)). Copies of the file, and blocks of the disk that once were part of it, are out of reach.
+/// again then. Copies of the file, and blocks of the disk that once were part of it, are out of reach.
 ///
 /// Tables whose names begin with `app_` belong to the application. It can write to them in the
 /// commit of a batch ([`Transactional`]), and may read them by a connection of its own. The store
@@ -85,6 +84,11 @@ pub struct SqliteStore {
     /// The file that is open; `None` in memory.
     place: Option<Place>,
 }
+
+/// The bytes of a write-ahead log before its pages, if it has any, and those before each page (SQLite, "WAL-mode File
+/// Format").
+const HEAD: u64 = 32;
+const FRAME: u64 = 24;
 
 impl SqliteStore {
     /// The time that a commit waits for another process, unless
@@ -186,9 +190,9 @@ impl SqliteStore {
         &mut self,
         write: impl FnOnce(&mut Self) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.check_place(true)?;
+        self.check_place()?;
         let written = write(self)?;
-        self.check_place(false)?;
+        self.check_place()?;
         if let Some(place) = &self.place {
             place.note();
         }
@@ -196,13 +200,31 @@ impl SqliteStore {
     }
 
     /// Checks the file and its write-ahead log, and saves what can be saved if the log is not there any more.
-    fn check_place(&self, grows: bool) -> Result<(), StoreError> {
+    fn check_place(&self) -> Result<(), StoreError> {
         let Some(place) = &self.place else {
             return Ok(());
         };
         let named = |error: StoreError| error.in_store(&self.file);
         place.check().map_err(named)?;
-        place.check_ahead(grows).map_err(|(lost, error)| {
+        // The pages that the log has, as all processes know it.
+        let needed = || {
+            let looked = self
+                .conn
+                .query_row("PRAGMA wal_checkpoint(NOOP)", (), |row| row.get(1));
+            let pages: u64 = looked
+                .ok()
+                .and_then(|pages: i64| u64::try_from(pages).ok())?;
+            let page = self
+                .conn
+                .query_row("PRAGMA page_size", (), |row| row.get(0));
+            let page = page.ok().and_then(|page: i64| u64::try_from(page).ok())?;
+            Some(if pages == 0 {
+                0
+            } else {
+                HEAD + pages * (page + FRAME)
+            })
+        };
+        place.check_ahead(needed).map_err(|(lost, error)| {
             // The error says what is wrong, whether or not this helps.
             let _ = match lost {
                 Lost::Removed => self

@@ -172,6 +172,27 @@ fn a_write_ahead_log_that_was_cut_takes_no_commits_and_does_not_spoil_the_file()
     }
 }
 
+/// Another process may empty the log into the file. That is no damage.
+#[test]
+fn a_write_ahead_log_that_another_process_empties_is_fine() {
+    for how in [
+        "PRAGMA wal_checkpoint(TRUNCATE)",
+        "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)",
+    ] {
+        let (_folder, path, mut store) = filled();
+        for key in ["k1", "k2", "k3"] {
+            store
+                .commit(&[(&common::launch(), &values(&[key]))])
+                .unwrap();
+            let other = rusqlite::Connection::open(&path).unwrap();
+            other.execute_batch(how).unwrap();
+            assert_eq!(sizes(&path)[1], 0);
+        }
+        store.probe().unwrap();
+        assert!(store.cold(&common::launch(), "k1").unwrap().is_some());
+    }
+}
+
 #[test]
 fn a_probe_really_writes() {
     let (_folder, path, mut store) = filled();
