@@ -29,6 +29,8 @@ struct Opened {
 
 struct Place {
     opened: tokio::sync::Mutex<Opened>,
+    /// Held by who sends a message.
+    turn: tokio::sync::Mutex<()>,
     /// When somebody came last.
     used: Mutex<Instant>,
     /// The requests that are here. It changes while the map of places is locked.
@@ -69,6 +71,7 @@ impl<A: Agents> Places<A> {
         let place = open.entry(key(who)).or_insert_with(|| {
             Arc::new(Place {
                 opened: <_>::default(),
+                turn: <_>::default(),
                 used: Mutex::new(now),
                 visits: AtomicUsize::new(0),
                 end: OnceLock::new(),
@@ -117,6 +120,11 @@ impl<A: Agents> Visit<'_, A> {
         let name = self.who.agent().to_owned();
         let member = hub.look(move |session| session.state().member_of(&name));
         Ok(member.await?.map(|_| Log::Hub(hub)))
+    }
+
+    /// Waits until nobody else sends a message for the agent. One that comes twice at once is found by the second.
+    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.place.turn.lock().await
     }
 
     /// Returns the agent, and opens it if it is not open.

@@ -91,6 +91,7 @@ impl<A: Agents> Speaker<'_, A> {
     /// from the message, so that a stream has each frame that does.
     async fn take(&self, incoming: Incoming) -> Result<(Desk, Course), Failure> {
         let Incoming { id, content, .. } = incoming;
+        let _turn = self.visit.turn().await;
         let name = self.visit.who.agent();
         let registry = self.visit.registry().await.map_err(Failure::Agent)?;
         if let Some(id) = incoming.task {
@@ -107,10 +108,10 @@ impl<A: Agents> Speaker<'_, A> {
         }
         let chain = content.chain(name, &id);
         // The client has sent this message before.
-        if let Some(desk) = &self.desk
+        if let Some(desk) = Desk::of(self.visit).await?
             && let Some(course) = desk.known(&chain).await?
         {
-            return Ok((desk.clone(), course.at_its_beginning()));
+            return Ok((desk, course.at_its_beginning()));
         }
         let frames = content.frames(name, &chain, true, &registry)?;
         let (agent, desk) = self.open().await?;

@@ -2,12 +2,16 @@
 
 use std::fmt;
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 /// The hub looks no more often than this whether a file has changed.
 const EVERY: Duration = Duration::from_millis(200);
+
+/// The longest time for which files that change all the time are not read.
+const LONGEST: Duration = Duration::from_millis(600);
 
 /// A file of tokens or keys that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -31,10 +35,13 @@ type Reader<T> = Box<dyn Fn() -> Result<T, String> + Send + Sync>;
 
 struct Held<T> {
     value: Arc<T>,
-    /// The version that was read last, also if it could not be used.
+    /// The version that is in force.
     read: Vec<Stamp>,
-    /// The version at the last look.
+    /// The version that could not be used last. It is read again, and the log says so once.
+    failed: Option<Vec<Stamp>>,
+    /// The version at the last look, and since when the version is another one than that in force.
     seen: Vec<Stamp>,
+    changes: Option<Instant>,
     looked: Instant,
     /// How often the files were read again.
     revision: u64,
@@ -55,7 +62,7 @@ impl<T: 'static> Reread<T> {
     ) -> Result<Self, AccessFileError> {
         let file = file.into();
         let path = file.clone();
-        let read = move || parse(&fs::read_to_string(&path).map_err(|error| error.to_string())?);
+        let read = move || parse(&text(&path).map_err(|error| error.to_string())?);
         Self::new(vec![file.clone()], read).map_err(|why| AccessFileError { file, why })
     }
 }
@@ -87,17 +94,25 @@ impl<T> Reread<T> {
             let (now, files) = (stamps(&self.files), &self.files);
             let is_at_rest = now == held.seen;
             held.seen.clone_from(&now);
-            if is_at_rest && now != held.read {
-                held.read = now;
+            if now == held.read {
+                (held.changes, held.failed) = (None, None);
+                return Arc::clone(&held.value);
+            }
+            let since = *held.changes.get_or_insert_with(Instant::now);
+            // Somebody who writes without a pause must not keep a token in force.
+            if is_at_rest || since.elapsed() >= LONGEST {
                 match (self.read)() {
                     Ok(value) => {
                         held.value = Arc::new(value);
                         held.revision += 1;
+                        (held.read, held.changes, held.failed) = (now, None, None);
                         tracing::info!(?files, "files were read again");
                     }
-                    Err(why) => {
+                    Err(why) if held.failed.as_ref() != Some(&now) => {
+                        held.failed = Some(now);
                         tracing::error!(?files, why, "what the files said before stays in force");
                     }
+                    Err(_) => {}
                 }
             }
         }
@@ -126,9 +141,20 @@ impl<T> Held<T> {
             value: Arc::new(read()?),
             seen: stamps.clone(),
             read: stamps,
+            failed: None,
+            changes: None,
             looked: Instant::now(),
             revision: 0,
         })
+    }
+}
+
+/// Reads a file. Who reads a pipe would wait for whoever writes into it.
+fn text(path: &Path) -> io::Result<String> {
+    if fs::metadata(path)?.is_file() {
+        fs::read_to_string(path)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
     }
 }
 
@@ -165,8 +191,6 @@ impl<T> fmt::Debug for Reread<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     fn number(text: &str) -> Result<u32, String> {
@@ -214,6 +238,32 @@ mod tests {
             assert_eq!(*read.get(), 1, "{part}");
         }
         assert_eq!(*read.get(), 2345);
+    }
+
+    #[test]
+    fn a_file_that_could_not_be_read_is_tried_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, away] = ["number", "away"].map(|name| folder.path().join(name));
+        fs::write(&file, "1").unwrap();
+        let fails = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let (path, failing) = (file.clone(), Arc::clone(&fails));
+        let read = Reread::new(vec![file.clone()], move || {
+            if failing.load(std::sync::atomic::Ordering::Relaxed) {
+                return Err("too many open files".to_owned());
+            }
+            number(&fs::read_to_string(&path).unwrap())
+        });
+        let every = Duration::ZERO;
+        let read = Reread {
+            every,
+            ..read.unwrap()
+        };
+        fails.store(true, std::sync::atomic::Ordering::Relaxed);
+        fs::write(&away, "2").unwrap();
+        fs::rename(&away, &file).unwrap();
+        assert_eq!(look(&read), 1);
+        fails.store(false, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(look(&read), 2);
     }
 
     #[test]

@@ -92,7 +92,13 @@ impl Tokens {
 }
 
 fn parse(text: &str) -> Result<Known, String> {
-    let parsed: File = toml::from_str(text).map_err(|error| error.to_string())?;
+    let parsed: File = toml::from_str(text).map_err(|error| {
+        let cure = match error.message() {
+            "missing field `agent`" => "write `agent = \"*\"` where a token may be any agent\n",
+            _ => "",
+        };
+        format!("{error}{cure}")
+    })?;
     let mut known = HashMap::new();
     for (number, entry) in (1..).zip(parsed.token) {
         let mut digest = [0; 32];

@@ -9,6 +9,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::streamable_http_server::{
     SessionId, SessionManager as _, StreamableHttpServerConfig, StreamableHttpService,
 };
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 
@@ -95,7 +96,12 @@ impl Place {
         } else {
             place.used().since
         };
-        since + idle
+        since
+            + if place.seat.is_open() {
+                idle
+            } else {
+                idle.min(UNOPENED)
+            }
     }
 }
 
@@ -113,12 +119,17 @@ struct Places {
     are_tidied: bool,
 }
 
+/// The time for which a place stays where nothing was opened: a request may still be there.
+const UNOPENED: Duration = Duration::from_secs(10);
+
 /// The places of all agents that clients use.
 pub(crate) struct Desks<A> {
     agents: Arc<A>,
     config: StreamableHttpServerConfig,
     idle: Duration,
     places: Mutex<Places>,
+    /// Told when somebody comes to a new place.
+    comes: Arc<Notify>,
 }
 
 impl<A: Agents> Desks<A> {
@@ -128,6 +139,7 @@ impl<A: Agents> Desks<A> {
             config,
             idle,
             places: Mutex::default(),
+            comes: Arc::default(),
         }
     }
 
@@ -136,7 +148,10 @@ impl<A: Agents> Desks<A> {
     pub(crate) fn place(self: &Arc<Self>, who: &Principal) -> Arc<Place> {
         let mut places = self.lock();
         let place = places.all.entry(key(who));
-        let place = place.or_insert_with(|| Arc::new(self.make(who)));
+        let place = place.or_insert_with(|| {
+            self.comes.notify_one();
+            Arc::new(self.make(who))
+        });
         let place = Arc::clone(place);
         let mut used = place.used();
         used.since = Instant::now();
@@ -254,8 +269,17 @@ impl<A: Agents> Desks<A> {
 
 /// Ends the places that nobody uses for long, until there is none.
 async fn tidy<A: Agents>(desks: Weak<Desks<A>>) {
-    while let Some(next) = desks.upgrade().and_then(|desks| desks.end_idle()) {
-        sleep_until(next).await;
+    while let Some(here) = desks.upgrade() {
+        let Some(next) = here.end_idle() else {
+            return;
+        };
+        let comes = Arc::clone(&here.comes);
+        // The server may end meanwhile.
+        drop(here);
+        tokio::select! {
+            () = sleep_until(next) => {}
+            () = comes.notified() => {}
+        }
     }
 }
 

@@ -169,7 +169,8 @@ async fn frame(desk: &Desk, position: u64) -> Result<Option<String>, accp_client
     if position == 0 || position > last {
         return Ok(None);
     }
-    let next = desk.agent.frames(position).next().await?;
+    // What stands there may be for no reader, and so may all behind it.
+    let next = desk.agent.frames(position).next_ready().await?;
     let entry = next.filter(|entry| entry.position == position);
     Ok(entry.map(|entry| entry.text.to_string()))
 }

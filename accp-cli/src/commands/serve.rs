@@ -13,6 +13,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use accp_hub::{Config, ListenError, Open, Server, Sessions, Tls};
 use accp_runtime::AgentId;
@@ -144,6 +145,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }?;
     let sessions = sessions.with_options(options);
     let ended = runtime()?.block_on(async {
+        let idle = Duration::from_secs(config.idle);
         let bound = match args.admission.access()? {
             None => Server::bind(config, sessions, Open).await,
             Some(access) => Server::bind(config, sessions, access).await,
@@ -164,7 +166,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         few.filter(|_| is_tight).into_iter().for_each(note);
         // The first frame need not wait for the tables.
         std::thread::spawn(|| accp_tokens::Bpe::o200k_base().load());
-        let server = with_others(server, args.public_url.as_deref());
+        let server = with_others(server, args.public_url.as_deref(), idle);
         traces.follow(server).run(interrupted()).await;
         Ok(Verdict::Fine)
     });
@@ -174,12 +176,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Lets models that speak MCP and clients of A2A take part, each as the agent of its path:
 /// `/mcp/{session}/{agent}` and `/a2a/{session}/{agent}`.
-fn with_others(server: Server, public: Option<&str>) -> Server {
+fn with_others(server: Server, public: Option<&str>, idle: Duration) -> Server {
     // The hub has checked the host and the origin of what comes to a service.
-    let settings = accp_mcp::Settings::behind_a_gate();
+    let mut settings = accp_mcp::Settings::behind_a_gate();
+    settings.idle = idle;
     let agents = server.agents();
     let url = public.map_or_else(|| server.url(), str::to_owned);
-    let a2a = accp_a2a::Config::new(format!("{}/a2a", url.trim_end_matches('/')));
+    let mut a2a = accp_a2a::Config::new(format!("{}/a2a", url.trim_end_matches('/')));
+    a2a.idle = idle;
     let a2a = accp_a2a::router(a2a, agents.clone());
     server
         .mount("/mcp", accp_mcp::Service::new(agents, settings))
