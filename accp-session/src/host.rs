@@ -48,6 +48,8 @@ pub(crate) struct Host {
     pub relays: Relays,
     /// Members that want a value, each with its first byte, while the store reads the value.
     pub serving: BTreeMap<String, Vec<(MemberId, u64)>>,
+    /// Members that want a value which is on its way here, each with the first byte that it wants.
+    pub hoping: BTreeMap<String, BTreeMap<MemberId, u64>>,
     /// The newest fold that a member may fetch, while one fetches it.
     pub offer: Option<Offer<Weak<[u8]>>>,
     /// Pieces that go out with the next batch.
@@ -106,6 +108,7 @@ impl Host {
             gate,
             relays,
             serving: BTreeMap::new(),
+            hoping: BTreeMap::new(),
             offer: None,
             pieces: Vec::new(),
             queue: Queue::default(),
@@ -462,11 +465,15 @@ impl Host {
             self.answer_wants(&cold, now);
             return;
         }
-        // The bytes are not here yet. Members that want them ask again.
-        self.waiting_for(key);
-        if let Some(missing) = self.gate.numbers.missing.get(key) {
+        // The bytes are not here yet. Members that want them get them once they are; where nobody sends them, the
+        // members ask again.
+        let waiting = self.waiting_for(key);
+        let missing = &self.gate.numbers.missing;
+        self.hoping.retain(|key, _| missing.contains_key(key));
+        if let Some(missing) = missing.get(key) {
             let announced = Some((missing.digest, missing.length));
             self.side.transfers.want(key, missing.from, announced);
+            self.hoping.entry(key.into()).or_default().extend(waiting);
         }
     }
 }

@@ -1,4 +1,5 @@
 //! Link frames at the host, and the bytes that it serves.
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use accp_registry::Hash;
@@ -355,7 +356,10 @@ impl Host {
 
     pub(crate) fn answer_wants(&mut self, cold: &Cold, now: Time) {
         let Some(bytes) = &cold.bytes else { return };
-        for (member, at) in self.waiting_for(&cold.key) {
+        let hoping = self.hoping.remove(&cold.key).unwrap_or_default();
+        let waiting = self.waiting_for(&cold.key);
+        let waiting: BTreeSet<_> = waiting.into_iter().chain(hoping).collect();
+        for (member, at) in waiting {
             let piece = Piece::of(&cold.key, bytes, cold.digest, at);
             self.say_piece(member, &piece, now);
         }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use accp_runtime::Message;
 use accp_runtime::context::{Checkpoint, CheckpointHooks, Frozen, Verdict};
-use accp_runtime::session::{Event, Input, Rules};
+use accp_runtime::session::{Event, Input, Outbound, Reference, Rules};
 use accp_session::{Output, Read};
 use accp_store::{Retention, Store};
 
@@ -26,6 +27,29 @@ fn a_grant_longer_than_a_frame() {
     assert_eq!(*room.host.state(), state);
     room.pass(Duration::from_secs(40));
     room.check_replicas();
+}
+
+/// A value goes from its sender over the host to who reads it. No timer moves it on the way: it takes as long as the
+/// link does.
+#[test]
+fn a_long_value_waits_for_no_timer() {
+    for length in [20_000, 25_000, 100_000, 1_000_000] {
+        let mut room = Room::new(&["dev", "lab"]);
+        let plan = Message::new("dev", "req", "plan").unwrap();
+        let plan = plan.with("goal", "x".repeat(length));
+        let dev = room.members[0].session_mut();
+        dev.send(&Outbound::message(&plan), NOW).unwrap();
+        // Its reader wants it as soon as it knows it, before the host has it.
+        let reference = Reference::parse("cold.k101_1").unwrap();
+        let (mut read, mut at_rest) = (None, 0);
+        while read.is_none() {
+            let left = room.step(Duration::ZERO).unwrap();
+            read = room.members[1].driver.read(&reference).ok().flatten();
+            // What a reader has just asked for goes out with the next step.
+            at_rest = if left.is_empty() { at_rest + 1 } else { 0 };
+            assert!(at_rest < 3, "{length} bytes wait");
+        }
+    }
 }
 
 struct Chatty;
