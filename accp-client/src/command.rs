@@ -18,7 +18,6 @@ use tokio::time::Instant;
 
 use crate::context::{Cx, Marked};
 use crate::error::{Done, Error};
-use crate::sending::Sent;
 use crate::wire::Wire;
 
 /// What a handler of any type does with a frame.
@@ -97,6 +96,17 @@ pub(crate) enum Command {
     Drain(Done<()>),
     /// The side ends, for this reason.
     End(String),
+}
+
+/// A frame that the host has accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sent {
+    /// The id of the frame in the log.
+    pub mid: Mid,
+    /// Its position in the log, the first being 1. `None` when this side does not know it: its host knows the
+    /// draft alone, or the entry is in a part of the log that this side has skipped.
+    pub position: Option<u64>,
 }
 
 /// A frame on its way.

@@ -10,7 +10,7 @@ use accp_runtime::session::{Mid, Outbound};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::command::{Command, Posting};
+use crate::command::{Command, Posting, Sent};
 use crate::error::Error;
 use crate::handle::Handle;
 
@@ -23,17 +23,6 @@ pub struct Sending {
     side: Arc<Handle>,
     outbound: Outbound<'static>,
     within: Duration,
-}
-
-/// A frame that the host has accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Sent {
-    /// The id of the frame in the log.
-    pub mid: Mid,
-    /// Its position in the log, the first being 1. `None` when this side does not know it: its host knows the
-    /// draft alone, or the entry is in a part of the log that this side has skipped.
-    pub position: Option<u64>,
 }
 
 impl Sending {

@@ -223,13 +223,13 @@ impl Side {
         tokio::select! {
             // A command may say why the host has ended.
             biased;
-            command = self.commands.recv() => match command {
-                Some((by, command)) => self.obey(by, command).await?,
-                None => {
+            command = self.commands.recv() => {
+                let Some((by, command)) = command else {
                     self.leaves();
                     return Ok(false);
-                }
-            },
+                };
+                self.obey(by, command).await?;
+            }
             Some(frame) = self.frames.recv() => self.hear(&frame)?,
             () = gone => return Err(Error::Ended("the host of the session has ended".to_owned())),
             () = sleep_until(wakes.unwrap_or_else(Instant::now)), if wakes.is_some() => {}

@@ -25,13 +25,12 @@ fn note(text: &str) -> Outbound<'static> {
     Outbound::owned_message(note)
 }
 
-async fn connect(store: bool) -> Result<Agent, Error> {
-    let options = Options::from_json("team", AgentId::new("dev").unwrap(), REGISTRY).unwrap();
-    let connecting = Agent::connect(std::env::var(HUB).unwrap(), "team", "dev").options(options);
-    if store {
-        connecting
-            .store(SqliteStore::open("dev.accp").unwrap())
-            .await
+async fn connect(name: &'static str, keeps: bool) -> Result<Agent, Error> {
+    let options = Options::from_json("team", AgentId::new(name).unwrap(), REGISTRY).unwrap();
+    let connecting = Agent::connect(std::env::var(HUB).unwrap(), "team", name).options(options);
+    if keeps {
+        let file = format!("{name}.accp");
+        connecting.store(SqliteStore::open(file).unwrap()).await
     } else {
         connecting.store(MemoryStore::new()).await
     }
@@ -44,7 +43,8 @@ async fn plays_a_part() {
         return;
     };
     let (what, text) = part.split_once(' ').unwrap_or((&part, ""));
-    let agent = match connect(what != "fire").await {
+    let name = if what == "count" { "lab" } else { "dev" };
+    let agent = match connect(name, what != "fire").await {
         Ok(agent) => agent,
         Err(error) => return say!("not connected: {error}"),
     };
@@ -77,6 +77,35 @@ async fn plays_a_part() {
             match sent.await {
                 Err(Error::Pending(_)) => say!("pending"),
                 other => say!("not pending: {other:?}"),
+            }
+        }
+        // Answers each note with the number of its bytes.
+        "count" => {
+            agent.serve_others(|cx| async move {
+                let registry = cx.agent()?.registry().await?;
+                let asked = cx.inbound().message(&registry).map_err(Error::Answer)?;
+                let size = match asked.payload.get("text") {
+                    // A handler of a typed frame gets the value itself.
+                    Some(Value::Ref(key)) => cx.agent()?.expand(key).await?,
+                    Some(text) => text.clone().into_owned(),
+                    None => Value::Null,
+                };
+                let size = size.as_str().map_or(-1, |text| text.len() as i64);
+                let mut done = Message::new("lab", "done", "note").unwrap();
+                done.schema = Some("NOTE".into());
+                done.payload.insert("text", Value::String("counted".into()));
+                done.payload.insert("size", Value::Integer(size));
+                cx.reply_with(Outbound::owned_message(done)).await
+            });
+            say!("ready");
+            std::future::pending::<()>().await;
+        }
+        "ask" => {
+            let long = "x".repeat(text.parse().unwrap());
+            let begun = std::time::Instant::now();
+            match agent.ask_with::<()>(note(&long)).frame().await {
+                Ok(answer) => say!("{} {:?}", answer.text(), begun.elapsed()),
+                Err(error) => say!("{error}"),
             }
         }
         // Stays until it is killed.
@@ -162,6 +191,22 @@ fn a_frame_waits_for_a_hub_that_is_away_and_goes_out_once() {
     for (frame, text) in log.iter().zip(order) {
         assert!(frame.contains(text), "{log:?}");
     }
+}
+
+#[test]
+fn a_text_of_any_length_arrives_whole() {
+    let mut place = Place::new();
+    place.hub.start();
+    let mut lab = Program::start(place.folder.path(), &place.hub, "count");
+    assert_eq!(lab.says(), "ready");
+    for length in [1, 51, 24_600, 30_000, 1_000_000] {
+        let said = place.run(&format!("ask {length}"));
+        assert!(
+            said.contains(&format!("size:{length}|")),
+            "{length}: {said}"
+        );
+    }
+    lab.kill();
 }
 
 #[test]

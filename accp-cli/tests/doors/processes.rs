@@ -126,12 +126,18 @@ impl Program {
     }
 
     /// Ends the program as a power cut would.
-    pub(crate) fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+    pub(crate) fn kill(self) {
+        drop(self);
     }
 
     pub(crate) fn wait(mut self) -> ExitStatus {
         self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }

@@ -209,16 +209,19 @@ impl Side {
 
     /// Ends the guests that were closed and have nothing left to do. Returns whether there were any.
     fn end_drained(&mut self) -> Result<bool, DriverError> {
-        let drained = |_: &u64, guest: &mut Guest| guest.work.has_drained();
-        let drained: Vec<_> = self.guests.extract_if(.., drained).collect();
-        let were_any = !drained.is_empty();
-        for (number, mut guest) in drained {
+        let drained = self.guests.iter();
+        let drained = drained.filter(|(_, guest)| guest.work.has_drained());
+        let drained: Vec<u64> = drained.map(|(number, _)| *number).collect();
+        for &number in &drained {
+            let Some(mut guest) = self.guests.remove(&number) else {
+                continue;
+            };
             self.driver.session_mut()?.end_guest(guest.member);
             guest.work.tell_drained();
             guest.work.end(|| Error::Ended(CLOSED.to_owned()));
             self.ended.insert(number, Error::Ended(CLOSED.to_owned()));
         }
-        Ok(were_any)
+        Ok(!drained.is_empty())
     }
 }
 

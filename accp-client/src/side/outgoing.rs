@@ -6,26 +6,11 @@ use accp_session::{Entry, EntryKind};
 use accp_store::{AskError, DriverError, Question};
 use tokio::time::Instant;
 
-use super::asked::Asked;
+use super::asked::{Asked, OnItsWay};
 use super::speaker::Speaker;
 use super::work::Work;
-use crate::command::{Asking, Command, Posting};
-use crate::error::{Done, Error};
-use crate::sending::Sent;
-
-/// A frame whose fate somebody wants to know.
-pub(super) struct OnItsWay {
-    /// Its position, once its entry was seen.
-    position: Option<u64>,
-    fate: Done<Sent>,
-}
-
-impl OnItsWay {
-    /// Tells who waits why the agent has ended.
-    pub(super) fn ends(self, error: Error) {
-        let _ = self.fate.send(Err(error));
-    }
-}
+use crate::command::{Asking, Command, Posting, Sent};
+use crate::error::Error;
 
 impl Work {
     /// Sends the frames that have waited, as far as the session takes them now. Returns whether it

@@ -11,8 +11,7 @@ use accp_store::DriverError;
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
-use super::asked::Asked;
-use super::outgoing::OnItsWay;
+use super::asked::{Asked, OnItsWay};
 use super::speaker::{error_of, waits};
 use crate::command::{Command, Handlers, PANICKED, refuse};
 use crate::context::{Marked, Reply, Ticket};
