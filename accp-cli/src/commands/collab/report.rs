@@ -30,7 +30,7 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
     put(|out| out.line(text))
 }
 
-/// Prints a line for programs, as [`print`] does one for people.
+/// Prints a line for programs, as [`print()`] does one for people.
 pub(super) fn record(text: &str) -> Result<(), Failure> {
     put(|out| out.record(text))
 }
