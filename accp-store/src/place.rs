@@ -69,8 +69,10 @@ impl Place {
 
     /// Notes how a write has left the write-ahead log.
     pub(crate) fn note(&self) {
-        let now = measure(&self.ahead.path).ok();
-        *self.seen() = now;
+        // One that is gone was there before: the next check says so.
+        if let Ok(now) = measure(&self.ahead.path) {
+            *self.seen() = Some(now);
+        }
     }
 
     /// Checks that the write-ahead log is the one of the last write. `needed` returns its length at least, and is

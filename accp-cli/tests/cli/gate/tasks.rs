@@ -169,6 +169,28 @@ fn two_agents_that_say_the_same_have_a_task_each() {
     assert!(get("eve", &dev).contains("\"error\""));
 }
 
+#[test]
+fn a_message_that_comes_many_times_at_once_is_one_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let client = Client::new(&url, None);
+    for round in 0..8 {
+        let told = told(&format!("m{round}"), &format!("hello{round}"));
+        let path = format!("/a2a/lunch/agent{round}");
+        // All are there before the first answer is read.
+        let calls: Vec<Open> = (0..10)
+            .map(|_| call(&client, &path, "SendMessage", &told))
+            .collect();
+        let answers: Vec<Answer> = calls.into_iter().map(Open::finish).collect();
+        let first = task(&answers[0]);
+        assert!(answers.iter().all(|answer| task(answer) == first));
+        let requests = log(&client)
+            .matches(&format!("content:hello{round}"))
+            .count();
+        assert_eq!(requests, 1, "round {round}");
+    }
+}
+
 /// What a client of A2A is refused, or only looks at.
 fn harmless() -> Vec<(&'static str, Json)> {
     let mut elsewhere = told("m", "hello");
