@@ -169,12 +169,27 @@ impl Builder {
         })
     }
 
-    /// Writes the file, and tells Cargo which files it depends on.
+    /// Says what it means that the registry takes the name or the code of a standard profile; see
+    /// [`Registry::replaced`].
+    ///
+    /// # Errors
+    /// Every mistake in the registry, with file and line.
+    pub fn replaced(&self) -> Result<Vec<String>, Error> {
+        let registry = self.registry.as_ref();
+        let said = registry.map(|path| Ok::<_, Error>(Registry::load(path)?.replaced()));
+        said.unwrap_or(Ok(Vec::new()))
+    }
+
+    /// Writes the file, and tells Cargo which files it depends on. A profile that the registry
+    /// [replaces](Self::replaced) gives a warning of Cargo.
     ///
     /// # Errors
     /// The errors of [`Builder::generate`], and when the file cannot be written. An existing file
     /// is then unchanged.
     pub fn compile(&self) -> Result<(), Error> {
+        for said in self.replaced()? {
+            println!("cargo:warning={said}");
+        }
         for path in self.inputs() {
             println!("cargo:rerun-if-changed={}", path.display());
         }

@@ -38,7 +38,8 @@ impl Redactor {
         let mut out = format!("@{agent}>{intent}:{}{{", frame.operation);
         for (at, param) in frame.payload.iter().enumerate() {
             let raw = param.value.as_str();
-            let is_schema = param.key == "schema" && registry.schema(raw).is_some();
+            let head = [&*frame.intent, &*frame.operation];
+            let is_schema = param.key == "schema" && registry.schema_of(raw, &head).is_some();
             let shown = match param.value.value() {
                 _ if is_schema => raw.to_owned(),
                 Ok(value) => self.field(&param.key, &value),
@@ -67,8 +68,9 @@ impl Redactor {
     /// Redacts a message.
     pub(crate) fn message(&self, message: Message<'_>, registry: &Registry) -> Message<'static> {
         let mut message = message.into_owned();
-        let known = |code: &str| registry.schema(code).is_some();
-        message.schema.take_if(|code| !known(code));
+        if message.schema_in(registry).is_none() {
+            message.schema = None;
+        }
         let fields = std::mem::take(&mut message.payload);
         let field = |(name, value): (&str, &Value<'_>)| {
             let fits = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');

@@ -22,16 +22,7 @@ impl RegistryArgs {
     /// replace. Says which they do replace.
     pub(crate) fn load(&self) -> Result<Registry, Failure> {
         let registry = merged(&self.registry)?;
-        for profile in Registry::shared().schemas() {
-            let taken = |own: &&Schema| own.name == profile.name || own.code == profile.code;
-            let Some(own) = registry.schemas().find(taken).filter(|own| *own != profile) else {
-                continue;
-            };
-            output::note(format_args!(
-                "note: schema {} ({}) of the given registry replaces the standard profile {} ({})",
-                own.code, own.name, profile.code, profile.name
-            ));
-        }
+        tell(registry.replaced());
         Ok(registry.with_profiles())
     }
 
@@ -42,6 +33,13 @@ impl RegistryArgs {
         // A registry that has another schema of that name or code keeps its own.
         let _ = registry.merge(bridge::profile().clone());
         Ok(registry)
+    }
+}
+
+/// Tells people what a registry replaces.
+pub(crate) fn tell(replaced: Vec<String>) {
+    for said in replaced {
+        output::note(format_args!("note: {said}"));
     }
 }
 

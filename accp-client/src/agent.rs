@@ -243,7 +243,11 @@ impl Cx {
         F: EncodeFrame + Send + Sync + 'static,
     {
         let agent = self.agent()?;
-        let chain = self.inbound().chain().map_err(Error::Answer)?.to_string();
+        let inbound = self.inbound();
+        let chain = inbound
+            .chain()
+            .map_err(|error| Error::answer(inbound, error))?;
+        let chain = chain.to_string();
         let cancelled = self.inbound().cancel_token();
         let mut pieces = pin!(pieces);
         let mut count = 0;

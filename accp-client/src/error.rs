@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use accp_runtime::session::{InputError, Mid, PeerError, ReadError};
+use accp_runtime::session::{Inbound, InputError, Mid, PeerError, ReadError};
 use accp_runtime::{DecodeError, EncodeError, ErrorCode};
 use accp_store::DriverError;
 
@@ -33,9 +33,9 @@ pub enum Error {
         /// What the answer says, or its text.
         message: String,
     },
-    /// The peer answered with another frame than was asked for. The answer counts as handled.
-    #[error("the answer is another frame: {0}")]
-    Answer(DecodeError),
+    /// The peer sent this frame, shortened here, where a frame of another type was to come. It counts as handled.
+    #[error("`{0}` came, which is no frame of the type that is read here: {1}")]
+    Answer(String, DecodeError),
     /// The caller: this is not the address of a hub, for this reason.
     #[error("`{0}` is not the address of a hub: {1}")]
     Address(String, String),
@@ -79,7 +79,7 @@ impl Error {
             Self::Input(error) => Some(error.code()),
             Self::Refused(error) => Some(error.code),
             Self::Failed { code, .. } => *code,
-            Self::Answer(error) => Some(error.code()),
+            Self::Answer(_, error) => Some(error.code()),
             Self::Reference(_, error) => Some(error.code()),
             Self::Timeout(_) | Self::Expired | Self::Unsent(_) | Self::Pending(_) => {
                 Some(ErrorCode::TIMEOUT)
@@ -91,6 +91,17 @@ impl Error {
             | Self::Cancelled
             | Self::Ended(_) => None,
         }
+    }
+
+    /// A frame came where a frame of another type was to come.
+    pub(crate) fn answer(inbound: &Inbound, error: DecodeError) -> Self {
+        const SHOWN: usize = 160;
+        let text = inbound.text();
+        let shown = match text.char_indices().nth(SHOWN) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text.to_owned(),
+        };
+        Self::Answer(shown, error)
     }
 
     /// The side is gone, and so is the reason.

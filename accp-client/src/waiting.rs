@@ -67,7 +67,7 @@ where
 {
     match inbound.decode::<A::Frame<'_>>() {
         Ok(typed) => Ok(typed.frame.into_owned()),
-        Err(error) => Err(Error::Answer(error)),
+        Err(error) => Err(Error::answer(inbound, error)),
     }
 }
 

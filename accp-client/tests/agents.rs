@@ -180,7 +180,17 @@ async fn an_answer_of_another_type_and_a_name_that_is_none_are_told() {
     let (planner, dev) = pair().await;
     dev.serve(|_: ScheduleReq, cx| async move { cx.reply(ChatDone::new("Later.")).await });
     let other = planner.ask::<ScheduleDone>(task(0)).await.unwrap_err();
-    assert!(matches!(other, Error::Answer(_)), "{other}");
+    assert!(matches!(other, Error::Answer(..)), "{other}");
+    let said = other.to_string();
+    let parts = [
+        "`@dev>done:chat{",
+        "Later.",
+        "came, which is no frame of the type",
+        "done:schedule",
+    ];
+    for part in parts {
+        assert!(said.contains(part), "{said}");
+    }
     let hub = Hub::open("lunch", MemoryStore::new()).await.expect("a hub");
     assert!(matches!(hub.agent("a b").unwrap_err(), Error::Name(..)));
 }

@@ -117,8 +117,8 @@ fn begin(
     registry: &Registry,
 ) -> Option<Message<'static>> {
     let shown = Frame::parse(preview).ok()?;
-    let schema = message.schema.take();
-    let schema = schema.and_then(|code| registry.schema(&code));
+    let schema = message.schema_in(registry);
+    message.schema = None;
     let full = |key: &str| {
         schema
             .and_then(|schema| schema.field(key))

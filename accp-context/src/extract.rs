@@ -49,8 +49,7 @@ pub(crate) fn candidates<'f>(
         if !TELLING.contains(&message.intent) {
             continue;
         }
-        let schema = message.schema.as_deref();
-        let schema = schema.and_then(|code| registry.schema(code));
+        let schema = message.schema_in(registry);
         let here = Some((message.intent.as_str(), &*message.operation));
         let mut otherwise = String::new();
         let about = format!("{}.{}", message.agent, message.operation);

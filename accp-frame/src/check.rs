@@ -39,9 +39,10 @@ impl Sound<'_, '_> {
 
     /// Returns whether the message would certainly be read.
     fn fits(&self, registry: &Registry, options: &DecodeOptions) -> bool {
+        let head = &[self.intent.as_str(), self.header.operation];
         let schema = match self.schema {
             None => None,
-            Some(code) => match registry.schema(code) {
+            Some(code) => match registry.schema_of(code, head) {
                 Some(schema) if schema.fields.len() <= 128 => Some(schema),
                 _ => return false,
             },
@@ -75,7 +76,6 @@ impl Sound<'_, '_> {
                 }
                 known |= bit;
                 // Only a null asks whether the field is required, so the usual value costs nothing.
-                let head = &[self.intent.as_str(), self.header.operation];
                 if r.is_null() && schema.is_some_and(|schema| schema.requires(field, head)) {
                     return false;
                 }

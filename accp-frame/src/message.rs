@@ -165,7 +165,7 @@ impl<'a> Message<'a> {
             let expected = format!("an intent: {}", intents());
             return Err(DecodeError::new(ErrorCode::INVALID_INTENT, at, expected));
         };
-        let schema = find_schema(&params, &r, registry)?;
+        let schema = find_schema(&params, &r, registry, &[code, operation])?;
         let place = Place::frame(code, operation);
         let mut payload = read_params(&params, &r, schema, place, registry)?;
         if let Some(schema) = schema {
@@ -243,6 +243,24 @@ impl<'a> Message<'a> {
         Place::frame(self.intent.as_str(), &self.operation)
     }
 
+    /// Returns the schema of this message; `None` if it names none, or if the registry lacks it. Errors have the
+    /// profile that [`Registry::schema_of`] gives them.
+    ///
+    /// ```
+    /// use accp_runtime::{Message, Registry};
+    ///
+    /// let registry = Registry::standard();
+    /// let text = "@a>fail:error{code:E4001|msg:gone|retry:false|schema:ER}";
+    /// let message = Message::decode(text, &registry)?;
+    /// let schema = message.schema_in(&registry).expect("a standard profile");
+    /// assert_eq!(schema.name, "error");
+    /// # Ok::<(), accp_runtime::DecodeError>(())
+    /// ```
+    pub fn schema_in<'r>(&self, registry: &'r Registry) -> Option<&'r Schema> {
+        let head = [self.intent.as_str(), &*self.operation];
+        registry.schema_of(self.schema.as_deref()?, &head)
+    }
+
     /// Returns the schema of this message in `registry`.
     pub(crate) fn resolve<'r>(
         &self,
@@ -251,7 +269,7 @@ impl<'a> Message<'a> {
         let Some(code) = &self.schema else {
             return Ok(None);
         };
-        registry.schema(code).map(Some).ok_or_else(|| {
+        self.schema_in(registry).map(Some).ok_or_else(|| {
             let codes: Vec<_> = registry
                 .schemas()
                 .map(|schema| schema.code.as_str())
@@ -369,6 +387,7 @@ fn find_schema<'r>(
     params: &[(&str, usize)],
     r: &Reader<'_>,
     registry: &'r Registry,
+    head: &[&str],
 ) -> Result<Option<&'r Schema>, DecodeError> {
     let mut codes = params.iter().filter(|(key, _)| *key == SCHEMA);
     let Some(&(_, at)) = codes.next() else {
@@ -378,7 +397,7 @@ fn find_schema<'r>(
         return Err(twice(SCHEMA, at));
     }
     let code = r.fork_at(at).skip_value()?;
-    registry.schema(code).map(Some).ok_or_else(|| {
+    registry.schema_of(code, head).map(Some).ok_or_else(|| {
         let codes: Vec<_> = registry
             .schemas()
             .map(|schema| schema.code.as_str())

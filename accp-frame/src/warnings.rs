@@ -25,8 +25,7 @@ impl Message<'_> {
     /// # Ok::<(), accp_runtime::DecodeError>(())
     /// ```
     pub fn warnings(&self, registry: &Registry) -> Vec<String> {
-        let schema = self.schema.as_deref();
-        let schema = schema.and_then(|code| registry.schema(code));
+        let schema = self.schema_in(registry);
         let head = [self.intent.as_str(), &*self.operation];
         let mut warnings = Vec::new();
         if let Some(schema) = schema.filter(|schema| !schema.lists(&head)) {

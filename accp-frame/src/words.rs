@@ -90,8 +90,8 @@ pub fn stated<'m, 'a>(
     message: &'m Message<'a>,
     registry: &'m Registry,
 ) -> Vec<(&'m str, &'m Value<'a>)> {
-    let schema = match message.schema.as_deref() {
-        Some(code) => registry.schema(code),
+    let schema = match message.schema {
+        Some(_) => message.schema_in(registry),
         None => of_the_session(message).map(|(schema, _)| schema),
     };
     let stated = |(key, value)| {

@@ -208,7 +208,13 @@ impl Host {
             other.is_some_and(|other| other != member) || member == MemberId::HOST
         });
         if let Some(agent) = others {
-            return Err(JoinError::Taken(agent.to_string()));
+            let is_host = state.member_of(agent.as_str()) == Some(MemberId::HOST);
+            let refusal = if is_host {
+                JoinError::Host
+            } else {
+                JoinError::Taken
+            };
+            return Err(refusal(agent.to_string()));
         }
         let agents: Vec<_> = agents.iter().map(AgentId::to_string).collect();
         let before = state.members.get(member);

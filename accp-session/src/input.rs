@@ -209,8 +209,10 @@ pub enum JoinError {
     /// The session has as many members as its rules allow ([`Rules::members`](crate::Rules::members)), those
     /// that have left among them.
     Full,
-    /// The agent belongs to another member, or to the host.
+    /// The agent belongs to another member.
     Taken(String),
+    /// The name is that of the host itself.
+    Host(String),
 }
 
 impl InputError {
@@ -233,6 +235,12 @@ impl fmt::Display for JoinError {
                 "the session has as many members as its host lets in: begin another session",
             ),
             Self::Taken(agent) => write!(f, "{agent} is an agent of another member"),
+            Self::Host(agent) => {
+                write!(
+                    f,
+                    "{agent} is the name of the host of this session: give the agent another one"
+                )
+            }
         }
     }
 }

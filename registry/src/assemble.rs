@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use serde_json::Value;
 
 use crate::json::{Places, child};
-use crate::model::{Registry, Schema};
+use crate::model::{ERROR, ERRORS, Field, Registry, Schema};
 use crate::nearest::nearest;
 use crate::problem::{Position, Problem, Problems};
 use crate::protocol::Protocol;
@@ -129,6 +129,7 @@ pub(crate) fn assemble(
     registry.version = versions.into_iter().max().unwrap_or(1);
     assembly.check_nested(&mut registry);
     assembly.resolve_defaults(&mut registry);
+    assembly.check_errors(&registry);
     if assembly.problems.is_empty() {
         return Ok(registry);
     }
@@ -220,6 +221,51 @@ impl Assembly {
         }
     }
 
+    /// Checks that errors of a session fit a schema that takes `fail:error` under the code of their profile. If they did
+    /// not, nobody would hear why a frame failed.
+    fn check_errors(&mut self, registry: &Registry) {
+        let own = registry.schema(ERRORS);
+        let Some((own, frame)) = own.and_then(|own| Some((own, own.frame(&ERROR)?))) else {
+            return;
+        };
+        let Some(profile) = profile_of_errors(registry.protocol) else {
+            return;
+        };
+        let pointer = child("/schemas", &own.name);
+        let cure = "let `{}` extend the profile (`accp registry show ER` prints it), or give it another code";
+        let mut report = |message: String| {
+            let problem = Problem::new(&pointer, message).cure(cure.replace("{}", &own.name));
+            self.report_in(&own.name, problem);
+        };
+        for field in &profile.fields {
+            let (name, always) = (&field.name, profile.requires(field, &ERROR));
+            let said = |found: &str| {
+                format!(
+                    "`{ERRORS}` is the code of errors, and `fail:error` here cannot hold them: `{name}` \
+                     has to be of type {} with the key `{}`, {found}",
+                    field.ty, field.short
+                )
+            };
+            let by_key = own.field(&field.short).map(|(_, own)| own);
+            match by_key.or_else(|| own.field(name).map(|(_, own)| own)) {
+                None if always => report(said("and there is no such field")),
+                Some(other) if key_of(other) != key_of(field) => report(said(&format!(
+                    "and `{}` is of type {} with the key `{}`",
+                    other.name, other.ty, other.short
+                ))),
+                _ => {}
+            }
+        }
+        let known = |name: &str| profile.required(&ERROR).any(|known| known == name);
+        let more = own.required(&ERROR).filter(|name| !known(name));
+        let more = more.chain(frame.envelope.iter().map(String::as_str));
+        for name in more {
+            report(format!(
+                "`{ERRORS}` is the code of errors, and `fail:error` here requires `{name}`, which most errors lack"
+            ));
+        }
+    }
+
     /// Computes the wire text of every default. It takes the schemas whose defaults need no others
     /// first, then those that need these. It stops when none is left, or when the rest form a
     /// circle.
@@ -290,6 +336,21 @@ impl Assembly {
             }
         }
     }
+}
+
+fn key_of(field: &Field) -> (&str, &str, &Type) {
+    (&field.name, &field.short, &field.ty)
+}
+
+/// Returns the profile of errors of a protocol, as it is built in.
+fn profile_of_errors(protocol: &'static Protocol) -> Option<Schema> {
+    let texts = protocol.profiles.iter().map(|(_, text)| *text);
+    let documents = texts.filter_map(|text| {
+        let source = Source::parse(None, text).ok()?;
+        Some(read::document(protocol, &source.json, &mut Vec::new()))
+    });
+    let mut schemas = documents.flat_map(|document| document.schemas);
+    schemas.find(|schema| schema.code == ERRORS)
 }
 
 /// Returns the codes of the schemas whose defaults must be known before those of `schema`: a

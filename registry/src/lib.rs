@@ -112,7 +112,7 @@ pub use hash::{Hash, HashSyntax};
 pub use limits::Limits;
 #[cfg(feature = "std")]
 pub use load::{registry_files, registry_place};
-pub use model::{Field, FrameSpec, Registry, Schema};
+pub use model::{ERRORS, Field, FrameSpec, Registry, Schema};
 pub use names::{identity_rank, words};
 pub use nearest::nearest;
 pub use problem::{Position, Problem, Problems};

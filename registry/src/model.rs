@@ -41,6 +41,12 @@ pub struct Registry {
     pub(crate) schemas: Vec<Schema>,
 }
 
+/// The code of the profile of errors (draft section 3.6).
+pub const ERRORS: &str = "ER";
+
+/// The head of an error.
+pub(crate) const ERROR: [&str; 2] = ["fail", "error"];
+
 /// A schema: the fields behind one code.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -132,6 +138,37 @@ impl Registry {
     /// Returns the schema with this code; `None` is E1003.
     pub fn schema(&self, code: &str) -> Option<&Schema> {
         self.schemas.iter().find(|schema| schema.code == code)
+    }
+
+    /// Returns the schema of a frame with this code and head; `None` is E1003.
+    ///
+    /// This is [`Registry::schema`], but for errors: every peer must be able to read why its frame failed, so
+    /// `fail:error` under `ER` has the [error profile](crate::ERRORS) also where a registry has no such schema, or uses
+    /// the code for frames of its own. A registry that declares `fail:error` for its `ER` extends the profile; its check
+    /// sees that all errors still fit. (Draft section 3.6. Without feature `std`, only the registry is asked.)
+    ///
+    /// ```
+    /// use accp_registry::Registry;
+    ///
+    /// let registry = Registry::from_json(r#"{ "schemas": { "emergency_room": {
+    ///     "code": "ER", "fields": ["room"], "frames": [{ "intent": "req", "operation": "book_room" }]
+    /// } } }"#)?;
+    /// let name = |head: [&str; 2]| Some(registry.schema_of("ER", &head)?.name.as_str());
+    /// assert_eq!(name(["req", "book_room"]), Some("emergency_room"));
+    /// assert_eq!(name(["fail", "error"]), Some("error"));
+    /// # Ok::<(), accp_registry::Problems>(())
+    /// ```
+    pub fn schema_of<S: AsRef<str>>(&self, code: &str, head: &[S]) -> Option<&Schema> {
+        let own = self.schema(code);
+        #[cfg(feature = "std")]
+        if code == ERRORS
+            && head.iter().map(AsRef::as_ref).eq(ERROR)
+            && own.is_none_or(|own| own.frame(head).is_none())
+        {
+            let standard = Self::shared().schema(ERRORS);
+            return standard.filter(|_| *self.protocol == ACCP).or(own);
+        }
+        own
     }
 
     /// Returns the schema with this name.

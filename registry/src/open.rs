@@ -1,11 +1,14 @@
 //! The sources of a registry: the standard profiles, a document, other registries.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::accp::ACCP;
 use crate::assemble::{Source, assemble};
-use crate::model::{Registry, Schema};
+use crate::model::{ERROR, ERRORS, Registry, Schema};
 use crate::problem::Problems;
 use crate::protocol::Protocol;
 
@@ -91,6 +94,42 @@ impl Registry {
             }
         }
         self
+    }
+
+    /// Says which standard profiles schemas here replace, because they take the name or the code, and what this means:
+    /// one sentence for each.
+    ///
+    /// ```
+    /// use accp_registry::Registry;
+    ///
+    /// let registry = Registry::from_json(r#"{ "schemas": { "emergency_room": { "code": "ER", "fields": ["room"] } } }"#)?;
+    /// assert_eq!(registry.replaced(), [
+    ///     "schema ER (emergency_room) replaces the standard profile ER (error), but not in errors (fail:error)"
+    /// ]);
+    /// assert_eq!(Registry::standard().replaced(), [""; 0]);
+    /// # Ok::<(), accp_registry::Problems>(())
+    /// ```
+    pub fn replaced(&self) -> Vec<String> {
+        let profiles = Self::standard_of(self.protocol).schemas;
+        let said = profiles.iter().filter_map(|profile| {
+            let (name, code) = (&profile.name, &profile.code);
+            let own = self.schema(code).or_else(|| self.schema_by_name(name))?;
+            if own.means_the_same(profile) {
+                return None;
+            }
+            let but = if code == ERRORS && own.frame(&ERROR).is_none() {
+                ", but not in errors (fail:error)".to_owned()
+            } else if own.code == *code {
+                format!(": a frame with schema:{code} has its fields")
+            } else {
+                format!(": there is no schema {code}")
+            };
+            let (own, by) = (&own.name, &own.code);
+            Some(format!(
+                "schema {by} ({own}) replaces the standard profile {code} ({name}){but}"
+            ))
+        });
+        said.collect()
     }
 
     /// Adds a schema (`RegisterSchema`, draft section 7.1). The schema must pass every check of a

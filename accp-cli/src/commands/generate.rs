@@ -153,8 +153,10 @@ fn rust(args: &Args) -> Result<String, Failure> {
         std::fs::metadata(path).map_err(Failure::at(path))?;
         builder = builder.registry(path);
     }
-    builder.generate().map_err(|error| match error {
-        Error::Registry(_) | Error::Names(_) => Failure::Input(error.to_string()),
-        _ => Failure::Misuse(error.to_string()),
-    })
+    let failure = |error| match error {
+        Error::Registry(_) | Error::Names(_) => Failure::Input(format!("{error}")),
+        _ => Failure::Misuse(format!("{error}")),
+    };
+    registries::tell(builder.replaced().map_err(failure)?);
+    builder.generate().map_err(failure)
 }

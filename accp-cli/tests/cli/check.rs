@@ -229,7 +229,7 @@ fn a_registry_that_replaces_a_standard_profile_says_so() {
     let run = folder.run(&["check", "--registry", "ours.json"], GOOD);
     assert_eq!(run.code, Some(0));
     insta::assert_snapshot!(run.stderr, @"
-    note: schema TX (payment) of the given registry replaces the standard profile TX (transaction)
+    note: schema TX (payment) replaces the standard profile TX (transaction): a frame with schema:TX has its fields
     1 line: all fine
     ");
 }

@@ -43,7 +43,11 @@ async fn plays_a_part() {
         return;
     };
     let (what, text) = part.split_once(' ').unwrap_or((&part, ""));
-    let name = if what == "count" { "lab" } else { "dev" };
+    let name = if ["count", "fail"].contains(&what) {
+        "lab"
+    } else {
+        "dev"
+    };
     let agent = match connect(name, what != "fire").await {
         Ok(agent) => agent,
         Err(error) => return say!("not connected: {error}"),
@@ -83,7 +87,7 @@ async fn plays_a_part() {
         "count" => {
             agent.serve_others(|cx| async move {
                 let registry = cx.agent()?.registry().await?;
-                let asked = cx.inbound().message(&registry).map_err(Error::Answer)?;
+                let asked = cx.inbound().message(&registry).unwrap();
                 let size = match asked.payload.get("text") {
                     // A handler of a typed frame gets the value itself.
                     Some(Value::Ref(key)) => cx.agent()?.expand(key).await?,
@@ -96,6 +100,14 @@ async fn plays_a_part() {
                 done.payload.insert("text", Value::String("counted".into()));
                 done.payload.insert("size", Value::Integer(size));
                 cx.reply_with(Outbound::owned_message(done)).await
+            });
+            say!("ready");
+            std::future::pending::<()>().await;
+        }
+        // Fails at each note.
+        "fail" => {
+            agent.serve_others(|_| async move {
+                Err(Error::Name("soup".into(), AgentId::new(" ").unwrap_err()))
             });
             say!("ready");
             std::future::pending::<()>().await;
@@ -205,6 +217,24 @@ fn a_text_of_any_length_arrives_whole() {
             said.contains(&format!("size:{length}|")),
             "{length}: {said}"
         );
+    }
+    lab.kill();
+}
+
+#[test]
+fn whoever_asks_hears_that_a_handler_has_failed() {
+    let mut place = Place::new();
+    place.hub.start();
+    let mut lab = Program::start(place.folder.path(), &place.hub, "fail");
+    assert_eq!(lab.says(), "ready");
+    for _ in 0..2 {
+        let said = place.run("ask 10");
+        assert!(
+            said.starts_with("the answer is a failure: E9999: agent `soup`: "),
+            "{said}"
+        );
+        place.hub.kill();
+        place.hub.start();
     }
     lab.kill();
 }

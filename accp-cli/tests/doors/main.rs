@@ -5,9 +5,16 @@
 mod agents;
 mod processes;
 
-/// The registry of these tests.
-const REGISTRY: &str = r#"{ "schemas": { "note": {
-    "code": "NOTE", "fields": ["text", "size"], "types": { "text": "text", "size": "integer" },
-    "required": ["text"], "inline": ["text"],
-    "frames": [ { "intent": "req", "operation": "note" }, { "intent": "done", "operation": "note" } ]
-} } }"#;
+/// The registry of these tests. It uses the codes of two standard profiles for frames of its own.
+const REGISTRY: &str = r#"{ "schemas": {
+    "note": {
+        "code": "NOTE", "fields": ["text", "size"], "types": { "text": "text", "size": "integer" },
+        "required": ["text"], "inline": ["text"],
+        "frames": [ { "intent": "req", "operation": "note" }, { "intent": "done", "operation": "note" } ]
+    },
+    "emergency_room": {
+        "code": "ER", "fields": ["room", "code"], "types": { "code": "integer" }, "required": ["room"],
+        "frames": [ { "intent": "req", "operation": "book_room" } ]
+    },
+    "status": { "code": "ST", "fields": ["state"], "frames": [ { "intent": "req", "operation": "status" } ] }
+} }"#;

@@ -148,8 +148,7 @@ struct Found<'m> {
 
 impl<'m> Found<'m> {
     fn of(registry: &Registry, message: &'m Message<'static>) -> Self {
-        let schema = message.schema.as_deref();
-        let schema = schema.and_then(|code| registry.schema(code));
+        let schema = message.schema_in(registry);
         let mut texts = Vec::new();
         let mut values = Map::new();
         for (name, value) in message.payload.iter() {

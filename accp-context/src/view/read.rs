@@ -251,7 +251,7 @@ impl<'r, 't> Cursor<'r, 't> {
         head: [&str; 2],
     ) -> Result<Map<'static>, Broken> {
         let mut payload = Map::new();
-        let schema = code.and_then(|code| self.registry.schema(code));
+        let schema = code.and_then(|code| self.registry.schema_of(code, &head));
         let members = schema.map_or(members::UNTYPED, Members::Of);
         if self.rest().starts_with('(') {
             let Some(code) = code else {

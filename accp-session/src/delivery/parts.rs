@@ -299,7 +299,8 @@ impl<'a> Pieces<'a> {
                 (size > REFERENCE.len()).then(|| name.into_owned())
             }
             _ => {
-                let schema = self.schema.and_then(|code| registry.schema(code));
+                let head = [self.header.intent, self.header.operation];
+                let schema = self.schema.and_then(|code| registry.schema_of(code, &head));
                 let field = schema.and_then(|schema| schema.field(key));
                 let name = field.map_or_else(|| full_name(key, schema), |(_, field)| &field.name);
                 Some(String::from(name))

@@ -134,8 +134,7 @@ pub(crate) fn check(
     {
         return refuse("the last piece of the stream before its end".into());
     }
-    let Some(Schema { code, rules, .. }) = frame.schema.and_then(|code| registry.schema(code))
-    else {
+    let Some(Schema { code, rules, .. }) = frame.schema_in(registry) else {
         return Ok(());
     };
     if let Some(errors) = rules
@@ -209,7 +208,7 @@ impl OpenStreams {
     }
 
     fn take(&mut self, registry: &Registry, sender: MemberId, frame: &Scanned<'_>, chain: &Mid) {
-        let schema = frame.schema.and_then(|code| registry.schema(code));
+        let schema = frame.schema_in(registry);
         let Some(names) = schema.and_then(|schema| schema.rules.sequence.as_ref()) else {
             return;
         };

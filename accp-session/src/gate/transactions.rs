@@ -108,7 +108,7 @@ impl Request {
 
 /// Returns the name of the idempotency key in the frame's schema.
 fn name_in<'r>(registry: &'r Registry, frame: &Scanned<'_>) -> Option<&'r str> {
-    registry.schema(frame.schema?)?.rules.idempotency.as_deref()
+    frame.schema_in(registry)?.rules.idempotency.as_deref()
 }
 
 pub(crate) fn message_of<'a>(registry: &Registry, frame: &Scanned<'a>) -> Option<Message<'a>> {

@@ -248,9 +248,8 @@ impl Encoder<'_> {
             Content::Message(message) => message,
             Content::OwnedMessage(message) => message,
         };
-        let schema = message.schema.as_deref();
-        let schema = schema.and_then(|code| self.registry.schema(code));
         let head = [message.intent.as_str(), &*message.operation];
+        let schema = message.schema_in(&self.registry);
         let spec = schema.and_then(|schema| schema.frame(&head));
         spec.is_some_and(|spec| spec.envelope.iter().any(|field| field == "sid"))
     }

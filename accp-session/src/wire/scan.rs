@@ -5,6 +5,7 @@ use std::time::Duration;
 use accp_frame::{
     DecodeError, DecodeOptions, Envelope, ErrorCode, Header, Intent, Limits, Reader, Value,
 };
+use accp_registry::{Registry, Schema};
 
 use crate::{Mid, Time};
 use accp_frame::__internal::Sound;
@@ -80,6 +81,12 @@ impl<'a> Scanned<'a> {
     /// As [`Scanned::new`], for an entry. An entry has no limits: it was judged before.
     pub(crate) fn of_entry(text: &'a str) -> Result<Self, DecodeError> {
         Self::new(text, Limits::NONE)
+    }
+
+    /// Returns the schema of the frame in `registry`.
+    pub(crate) fn schema_in<'r>(&self, registry: &'r Registry) -> Option<&'r Schema> {
+        let head = [self.intent.as_str(), self.header.operation];
+        registry.schema_of(self.schema?, &head)
     }
 
     /// Returns the frame for the checks that need the registry.

@@ -53,10 +53,7 @@ struct EnvelopeRow {
 impl Explanation {
     pub(super) fn new(frame: &Frame<'_>, message: &Message<'_>, registry: &Registry) -> Self {
         let intent = message.intent;
-        let schema = message
-            .schema
-            .as_deref()
-            .and_then(|code| registry.schema(code));
+        let schema = message.schema_in(registry);
         let session = of_the_session(message);
         let known = schema.or(session.map(|(schema, _)| schema));
         let own = known.map_or(&[][..], |schema| &schema.fields);

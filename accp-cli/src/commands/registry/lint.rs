@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::choices::Format;
 use crate::outcome::{Outcome, Verdict};
 use crate::output::{self, Output};
-use crate::registries::load;
+use crate::registries::{self, load};
 
 /// Report every mistake in registries, with its place and its cure
 #[derive(Debug, clap::Args)]
@@ -51,6 +51,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     out.finish()?;
     if args.format == Format::Text {
+        registries::tell(registry.replaced());
         output::note(match problems.len() {
             0 => "no mistakes".to_owned(),
             1 => "1 mistake".to_owned(),
