@@ -10,7 +10,6 @@ use accp_store::{DriverError, Log, SideId, Store as _};
 
 use crate::outcome::Failure;
 use crate::store_file::{Shared, Side};
-use crate::words::message;
 
 /// The findings in a log that was read from its beginning to its end.
 #[derive(Debug, Default)]
@@ -130,7 +129,7 @@ impl Audit {
         if let Some(hot) = &mut self.hot {
             hot.insert(entry.position);
         }
-        if let Err(error) = message(&entry.text, side.registry()) {
+        if let Err(error) = side.message(&entry.text) {
             self.fault(entry, &format!("the frame cannot be read: {error}"));
             return Ok(());
         }
@@ -155,7 +154,7 @@ impl Audit {
     }
 
     fn control(&mut self, entry: &Entry, side: &Side) {
-        if let Err(error) = message(&entry.text, side.registry()) {
+        if let Err(error) = side.message(&entry.text) {
             return self.fault(entry, &format!("it cannot be read: {error}"));
         }
         if !entry.text.contains(">sync:checkpoint{") {
@@ -260,7 +259,7 @@ mod tests {
         };
         let id = SideId::new("s", "h");
         store.commit(&[(&id, &batch)]).unwrap();
-        let mut side = Side::open(&store, &id, true).unwrap();
+        let mut side = Side::open(&store, &id, true, None).unwrap();
         let audit = Audit::of(&store, &id, &mut side).unwrap();
         format!(
             "{} references, {} elsewhere, {} checkpoints, {} moved; {}",

@@ -4,6 +4,7 @@
 //! A driver reports each frame as an event of `tracing`. This module puts the events into words.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use accp_registry::Registry;
 use tracing::field::{Field, Visit};
@@ -13,6 +14,14 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::words::{printable, twin, without_metadata};
+
+/// The registry of the command.
+static REGISTRY: OnceLock<Registry> = OnceLock::new();
+
+/// Puts frames into the words of this registry from now on. The first one counts.
+pub(crate) fn speak(registry: &Registry) {
+    let _ = REGISTRY.set(registry.clone());
+}
 
 /// Shows the frames of all sessions from now on.
 pub(crate) fn start() {
@@ -51,7 +60,7 @@ where
             let target = event.metadata().target();
             return writeln!(out, "debug: {target}: {}", printable(said.rest.trim_end()));
         };
-        let words = twin(&frame, Registry::shared());
+        let words = twin(&frame, REGISTRY.get().unwrap_or(Registry::shared()));
         let metadata = &frame[without_metadata(&frame).len()..];
         let line = format!("{session}: {agent} {way}: {words} {metadata}");
         writeln!(out, "debug: {}", printable(&line))

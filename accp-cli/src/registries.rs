@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use accp_aacp::bridge;
-use accp_registry::{Problems, Registry, Schema, nearest};
+use accp_registry::{Problems, Registry, nearest};
 
 use crate::outcome::Failure;
-use crate::output;
+use crate::{debug, output};
 
 /// The option `--registry`.
 #[derive(Debug, clap::Args)]
@@ -23,7 +23,9 @@ impl RegistryArgs {
     pub(crate) fn load(&self) -> Result<Registry, Failure> {
         let registry = merged(&self.registry)?;
         tell(registry.replaced());
-        Ok(registry.with_profiles())
+        let registry = registry.with_profiles();
+        debug::speak(&registry);
+        Ok(registry)
     }
 
     /// Loads what [`load`](Self::load) does, for frames that no session carries: with the profile of

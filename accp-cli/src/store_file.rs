@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use accp_recordings::{Unresolved, resolve};
-use accp_registry::Registry;
+use accp_registry::{Hash, Registry};
 use accp_runtime::session::{Options, Reference, Rules, Session, State, Time, Transmit};
-use accp_runtime::{AgentId, Value};
+use accp_runtime::{AgentId, DecodeError, Message, Value};
 use accp_session::Stored;
 use accp_store::{
     Driver, DriverError, SideId, SqliteStore, Store, StoreError, StoreErrorKind, Summary,
 };
 
 use crate::outcome::Failure;
+use crate::registries::merged;
 use crate::words;
 
 /// A store that several owners share.
@@ -25,6 +26,24 @@ pub(crate) struct SessionArgs {
     pub(crate) file: PathBuf,
     /// The session; may be left out if the file holds only one session, or only one host's side
     pub(crate) session: Option<String>,
+    #[command(flatten)]
+    registry: Kept,
+}
+
+/// The registry for a store that has lost its own.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Kept {
+    /// The registry of the session, if the store lacks it; stores keep the registries of their sessions
+    #[arg(long, value_name = "PATH")]
+    registry: Vec<PathBuf>,
+}
+
+impl Kept {
+    /// Loads the registry, and the standard profiles that it does not replace.
+    pub(crate) fn load(&self) -> Result<Option<Registry>, Failure> {
+        let registry = (!self.registry.is_empty()).then(|| merged(&self.registry));
+        Ok(registry.transpose()?.map(Registry::with_profiles))
+    }
 }
 
 impl SessionArgs {
@@ -33,7 +52,8 @@ impl SessionArgs {
         let mut store = open(&self.file)?;
         let summary = find(&mut store, &self.file, self.session.as_deref())?;
         let store: Shared = Arc::new(Mutex::new(store));
-        let side = Side::open(&store, &summary.side, summary.host)?;
+        let registry = self.registry.load()?;
+        let side = Side::open(&store, &summary.side, summary.host, registry.as_ref())?;
         Ok(Opened {
             store,
             summary,
@@ -121,19 +141,31 @@ pub(crate) struct Opened {
 /// A stored side of a session, on a link that leads nowhere.
 pub(crate) struct Side {
     driver: Driver<Shared, Vec<Transmit>>,
+    /// What the session had before the schemas in force.
+    before: Vec<Registry>,
 }
 
 impl Side {
-    /// Folds the stored state of a side. Nothing is carried out, so nothing is changed.
-    pub(crate) fn open(store: &Shared, side: &SideId, host: bool) -> Result<Self, Failure> {
+    /// Folds the stored state of a side. Nothing is carried out, so nothing is changed. `registry` helps where the store
+    /// lacks the schemas of its session.
+    pub(crate) fn open(
+        store: &Shared,
+        side: &SideId,
+        host: bool,
+        registry: Option<&Registry>,
+    ) -> Result<Self, Failure> {
         let (store, link, now) = (Arc::clone(store), Vec::new(), Time::default());
-        let options = options(side)?;
+        // The store has the schemas in force, whichever standard profiles they replace.
+        let options = options(side, registry.cloned().unwrap_or_default())?;
         let driver = if host {
             Driver::open_host(store, link, options, Rules::default(), now)?
         } else {
             Driver::open_member(store, link, options, now)?
         };
-        Ok(Self { driver })
+        Ok(Self {
+            driver,
+            before: vec![registry.unwrap_or(Registry::shared()).clone()],
+        })
     }
 
     pub(crate) fn is_host(&self) -> bool {
@@ -152,6 +184,26 @@ impl Side {
     /// Returns the schemas in force.
     pub(crate) fn registry(&self) -> &Arc<Registry> {
         &self.options().registry
+    }
+
+    /// Adds schemas that were in force once, for the frames of that time.
+    pub(crate) fn knows(&mut self, kept: &[(Hash, String)]) {
+        let kept = kept.iter();
+        let kept = kept.filter_map(|(_, json)| Registry::from_json(json).ok());
+        self.before.extend(kept);
+    }
+
+    /// Reads a frame by the schemas in force, or by those of before.
+    ///
+    /// # Errors
+    /// What is wrong with it by the schemas in force.
+    pub(crate) fn message<'t>(&self, text: &'t str) -> Result<Message<'t>, DecodeError> {
+        let read = |registry| words::message(text, registry);
+        let before = |error| {
+            let mut others = self.before.iter();
+            others.find_map(|registry| read(registry).ok()).ok_or(error)
+        };
+        read(self.registry()).or_else(before)
     }
 
     /// Names the side: `host`, `member dev`.
@@ -212,17 +264,21 @@ impl Side {
     }
 }
 
-pub(crate) fn options(side: &SideId) -> Result<Options, Failure> {
+pub(crate) fn options(side: &SideId, registry: Registry) -> Result<Options, Failure> {
     let agent = AgentId::new(side.agent().to_owned());
     let agent = agent.map_err(|error| Failure::Misuse(error.to_string()))?;
-    let registry = Arc::new(Registry::shared().clone());
-    Ok(Options::new(side.session(), agent, registry))
+    Ok(Options::new(side.session(), agent, Arc::new(registry)))
 }
 
 /// Folds the log of a host.
-pub(crate) fn fold(side: &SideId, stored: &Stored) -> Result<State, Failure> {
+pub(crate) fn fold(
+    side: &SideId,
+    stored: &Stored,
+    registry: Option<&Registry>,
+) -> Result<State, Failure> {
     let (rules, now) = (Rules::default(), Time::default());
-    let session = Session::restore_host(options(side)?, rules, stored, now);
+    let options = options(side, registry.cloned().unwrap_or_default())?;
+    let session = Session::restore_host(options, rules, stored, now);
     let session = session.map_err(|error| DriverError::Restore(side.clone(), error))?;
     Ok(session.state().clone())
 }

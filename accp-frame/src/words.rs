@@ -36,13 +36,18 @@ pub fn message<'a>(text: &'a str, registry: &Registry) -> Result<Message<'a>, De
 }
 
 /// Returns the human-readable twin of a frame: one line of plain words, under full names. The twin
-/// leaves out the same fields as the frame. A text that is not a readable frame is quoted. No control
+/// leaves out the same fields as the frame. A frame of a schema that the registry lacks keeps its keys, and its code stands
+/// behind it. A text that is not a readable frame is quoted. No control
 /// character is left in the line, so a terminal cannot act on it.
 pub fn twin(text: &str, registry: &Registry) -> String {
     let frame = Frame::parse_with(text, &UNLIMITED);
     let (Ok(frame), Ok(message)) = (&frame, message(text, registry)) else {
         let envelope = frame.as_ref().ok().and_then(|frame| frame.envelope().ok());
         let is_part = envelope.is_some_and(|envelope| envelope.extra.get("pt").is_some());
+        let foreign = frame.as_ref().ok().filter(|_| !is_part);
+        if let Some(words) = foreign.and_then(without_schema) {
+            return words;
+        }
         let what = ["not a readable frame", "as it was written"][usize::from(is_part)];
         return format!("{what}: {text:?}");
     };
@@ -65,6 +70,23 @@ pub fn twin(text: &str, registry: &Registry) -> String {
         separator = ",";
     }
     out
+}
+
+/// Returns the twin of a frame under the keys that it has, because the registry does not know its schema, or knows
+/// another one by that code. The words end with the code.
+fn without_schema(frame: &Frame<'_>) -> Option<String> {
+    let intent = Intent::lookup(&frame.intent)?;
+    let is_schema = |param: &&Param<'_>| param.key == "schema";
+    let schema = frame.payload.iter().find(is_schema)?;
+    let mut out = format!("{} {} {}", frame.agent, verb(intent), frame.operation);
+    let mut separator = ":";
+    for param in frame.payload.iter().filter(|param| !is_schema(param)) {
+        let _ = write!(out, "{separator} {} ", name(&param.key));
+        write_value(&mut out, &param.value.value().ok()?, false);
+        separator = ",";
+    }
+    let _ = write!(out, " (schema {})", name(schema.value.as_str()));
+    Some(out)
 }
 
 /// Returns the schema and the entry of a control frame, from the registry of the session's own
@@ -246,6 +268,8 @@ mod tests {
             "@h>sync:put{keys:[[k101_1,00,312],[k101_2,00,1]]}",
             "@h>sync:checkpoint{at:0|covers:7|id:ckpt_2|kept:[[8,12]]|left:[1-5,7]|on:[done,esc]}",
             "@h>sync:state{v:1|delta:{task_1:wip}}",
+            "@dev>req:note{text:soup%2C_please|size:4|schema:NOTE}[mid:1]",
+            "@dev>req:transaction{price:low|schema:TX}",
             "@h>req:plan{_:[[a key,1]]}",
             "garbage\u{1b}[2J",
         ];
@@ -260,6 +284,8 @@ mod tests {
         h puts values into cold state: keys [[k101_1, 00, 312], [k101_2, 00, 1]]
         h takes a checkpoint: at 0, covers 7, id ckpt_2, kept [[8, 12]], left [1-5, 7], triggers [done, esc]
         h synchronizes state: version 1, delta {task_1: wip}
+        dev requests note: text "soup, please", size 4 (schema NOTE)
+        dev requests transaction: price low (schema TX)
         not a readable frame: "@h>req:plan{_:[[a key,1]]}"
         not a readable frame: "garbage\u{1b}[2J"
         "#);

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use accp_registry::Registry;
-
 use crate::hub::{Answer, Hub, HubArgs, TimeArgs, seconds};
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output, note};
+use crate::registries::RegistryArgs;
 use crate::words::twin;
 
 /// Send a frame to a running hub
@@ -44,6 +43,8 @@ pub(crate) struct AskArgs {
     #[arg(long)]
     words: bool,
     #[command(flatten)]
+    registry: RegistryArgs,
+    #[command(flatten)]
     hub: HubArgs,
 }
 
@@ -66,6 +67,7 @@ pub(crate) fn send(args: &SendArgs) -> Outcome {
 /// Runs `accp ask`.
 pub(crate) fn ask(args: &AskArgs) -> Outcome {
     let hub = Hub::new(&args.hub, seconds(args.timeout) + GRACE)?;
+    let registry = args.registry.load()?;
     let Some(answer) = hub.post(&args.frame, Some(args.timeout))? else {
         note(SILENT);
         return Ok(Verdict::AtFault);
@@ -80,7 +82,7 @@ pub(crate) fn ask(args: &AskArgs) -> Outcome {
         }
         let mut out = Output::stdout();
         if args.words {
-            out.line(twin(frame, Registry::shared()))?;
+            out.line(twin(frame, &registry))?;
         } else {
             out.line(frame)?;
         }

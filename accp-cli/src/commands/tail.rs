@@ -1,10 +1,9 @@
 //! `accp tail`: the frames of a session, as they come.
 
-use accp_registry::Registry;
-
 use crate::hub::{Hub, HubArgs, TimeArgs};
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{Output, on_one_line};
+use crate::registries::RegistryArgs;
 use crate::words::twin;
 
 /// Print the frames of a session on a running hub, as they come
@@ -13,7 +12,7 @@ use crate::words::twin;
 /// command says where to go on.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  accp tail --words
+  accp tail --words --registry registry.json
   accp tail --session lunch --after 120 --no-follow | accp decode")]
 pub(crate) struct Args {
     /// Begin after this position of the log
@@ -26,6 +25,8 @@ pub(crate) struct Args {
     #[arg(long)]
     words: bool,
     #[command(flatten)]
+    registry: RegistryArgs,
+    #[command(flatten)]
     hub: HubArgs,
     #[command(flatten)]
     time: TimeArgs,
@@ -35,13 +36,14 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     let hub = Hub::new(&args.hub, args.time.time())?;
     let mut log = hub.log(args.after, !args.no_follow)?;
+    let registry = args.registry.load()?;
     let mut last = args.after;
     let why = loop {
         match log.next() {
             Ok(Some((position, frame))) => {
                 let mut out = Output::stdout();
                 if args.words {
-                    out.line(twin(&frame, Registry::shared()))?;
+                    out.line(twin(&frame, &registry))?;
                 } else {
                     out.line(on_one_line(&frame))?;
                 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod agents;
+mod command;
 mod processes;
 
 /// The registry of these tests. It uses the codes of two standard profiles for frames of its own.

@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let registry = Arc::clone(opened.side.registry());
     for entry in Log::new(Arc::clone(&opened.store), &opened.summary.side, 1) {
         let mut entry = entry?;
-        let message = crate::words::message(&entry.text, &registry).ok();
+        let message = opened.side.message(&entry.text).ok();
         let message = message.filter(|_| entry.kind != EntryKind::Part);
         let mut message = message.map(Message::into_owned);
         if let Some(redactor) = &redactor {

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Returns the name of the side, and the number of members of the session, including its host.
 fn about(store: &Shared, summary: &Summary) -> Result<(String, usize), Failure> {
-    let side = Side::open(store, &summary.side, summary.host)?;
+    let side = Side::open(store, &summary.side, summary.host, None)?;
     let present = side.state().members().filter(|(_, party)| party.present);
     Ok((side.whose(), present.count()))
 }

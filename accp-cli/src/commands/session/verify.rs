@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use accp_registry::Registry;
 use accp_session::Stored;
 use accp_store::{Store as _, Summary};
 use serde_json::json;
@@ -11,7 +12,7 @@ use crate::audit::Audit;
 use crate::choices::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
-use crate::store_file::{self, Shared, Side};
+use crate::store_file::{self, Kept, Shared, Side};
 use crate::words::{counted, name};
 
 /// Check a file of sessions: its pages, every row, every digest, every reference
@@ -28,6 +29,8 @@ pub(crate) struct Args {
     file: PathBuf,
     /// The session; all sessions by default
     session: Option<String>,
+    #[command(flatten)]
+    registry: Kept,
     /// json: one object a line with `session`, `ok`, `entries`, `erased`, `frames`, `checkpoints`, `moved`,
     /// `references`, `elsewhere`, `refolded` and `faults`
     #[arg(long, value_enum, default_value_t)]
@@ -43,10 +46,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         None => store_file::list(&mut file)?,
     };
     let store: Shared = Arc::new(Mutex::new(file));
+    let registry = args.registry.load()?;
     let mut out = Output::stdout();
     let mut faults = 0;
     for summary in &all {
-        let report = match Report::of(&store, summary) {
+        let report = match Report::of(&store, summary, registry.as_ref()) {
             Ok(report) => report,
             // Damage in one session need not affect the others.
             Err(Failure::Input(fault)) => Report::fault(fault),
@@ -90,12 +94,13 @@ impl Report {
         report
     }
 
-    fn of(store: &Shared, summary: &Summary) -> Result<Self, Failure> {
+    fn of(store: &Shared, summary: &Summary, registry: Option<&Registry>) -> Result<Self, Failure> {
         let id = &summary.side;
         let mut kept = Arc::clone(store);
         kept.verify(id)?;
         let stored = kept.load(id)?.unwrap_or_default();
-        let mut side = Side::open(store, id, summary.host)?;
+        let mut side = Side::open(store, id, summary.host, registry)?;
+        side.knows(&stored.registries);
         let mut audit = Audit::of(store, id, &mut side)?;
         let refolded = match stored.snapshot.as_ref().map(|snapshot| snapshot.position) {
             None => Refolded::Whole,
@@ -107,7 +112,7 @@ impl Report {
                     due: Vec::new(),
                     ..stored.clone()
                 };
-                if store_file::fold(id, &alone)? != *side.state() {
+                if store_file::fold(id, &alone, registry)? != *side.state() {
                     audit.faults.push(format!(
                         "the snapshot at position {position} differs from the fold of the log up to \
                          there; delete the snapshot, or take a copy back from a backup"

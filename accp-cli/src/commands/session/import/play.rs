@@ -224,7 +224,7 @@ impl Play {
     ) -> Result<Vec<String>, Failure> {
         let mut faults = std::mem::take(&mut self.faults);
         // From here on everything is read as after a restart.
-        let mut side = Side::open(store, id, true)?;
+        let mut side = Side::open(store, id, true, None)?;
         let state = self.room.host.session().state();
         if side.state() != state {
             faults.push("after a restart the session would differ".to_owned());

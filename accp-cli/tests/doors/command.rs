@@ -1,0 +1,82 @@
+//! The command, on a session whose registry is not the standard one.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::processes::Hub;
+
+/// Runs `accp` in a folder, and returns whether it succeeds and what it prints.
+fn accp(folder: &Path, args: &[&str]) -> (bool, String) {
+    let done = Command::new(env!("CARGO_BIN_EXE_accp"))
+        .args(args)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let said = [done.stdout, done.stderr].map(|said| String::from_utf8(said).unwrap());
+    (done.status.success(), said.concat())
+}
+
+const FRAMES: [&str; 4] = [
+    "@dev>req:note{text:soup|size:4|schema:NOTE}",
+    "@dev>req:book_room{room:blue|code:7|schema:ER}",
+    "@dev>req:status{state:open|schema:ST}",
+    "@dev>fail:error{code:E4001|msg:gone|retry:false|schema:ER}",
+];
+
+const WORDS: [&str; 4] = [
+    "dev requests note: text soup, size 4",
+    "dev requests book_room: room blue, code 7",
+    "dev requests status: state open",
+    "dev reports a failure, error: code E4001, msg gone, retry false",
+];
+
+#[test]
+fn a_store_knows_the_registry_of_its_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hub = Hub::new(folder.path());
+    let url = hub.url().replace("ws:", "http:");
+    let team = |args: &[&str]| {
+        let place = ["--hub", &url, "--session", "team"];
+        accp(folder.path(), &[args, &place].concat())
+    };
+    hub.start();
+    for frame in FRAMES {
+        let (fine, said) = team(&["send", frame]);
+        assert!(fine, "{said}");
+        hub.kill();
+        hub.start();
+    }
+    let (fine, said) = team(&["tail", "--no-follow", "--words"]);
+    assert!(fine, "{said}");
+    for words in WORDS {
+        assert!(said.contains(words), "{said}");
+    }
+    let (_, said) = team(&[
+        "tail",
+        "--no-follow",
+        "--words",
+        "--registry",
+        "registry.json",
+    ]);
+    assert!(!said.contains("(schema"), "{said}");
+    for running in [true, false] {
+        if !running {
+            hub.kill();
+        }
+        // Nobody has to say which registry the session has.
+        let on_file = |args: &[&str]| {
+            let (fine, said) = accp(folder.path(), &[&["session"], args].concat());
+            assert!(fine, "{args:?}: {said}");
+            said
+        };
+        let said = on_file(&["verify", "hub.accp"]);
+        assert!(said.contains("team: fine: "), "{said}");
+        let said = on_file(&["replay", "hub.accp"]);
+        for words in WORDS {
+            assert!(said.contains(&format!("{words}\n")), "{said}");
+        }
+        let said = on_file(&["export", "hub.accp", "--format", "jsonl"]);
+        assert!(said.contains(r#""room":"blue""#), "{said}");
+        assert!(on_file(&["show", "hub.accp"]).contains("dev"));
+    }
+}
