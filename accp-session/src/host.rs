@@ -148,7 +148,7 @@ impl Host {
     ) -> Result<Self, RestoreError> {
         let mut side = Side::new(options, MemberId::HOST, stored.epoch, now);
         // Who only looks at a session writes nothing.
-        side.epoch = side.batch.get().epoch.take();
+        side.owes_epoch = side.batch.get().epoch.take().is_some();
         let mut gate = Gate::default();
         if let Some(snapshot) = &stored.snapshot {
             let (numbers, _) = side.restore(snapshot)?;

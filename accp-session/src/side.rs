@@ -73,8 +73,8 @@ pub(crate) struct Side {
     pub transfers: Transfers,
     /// The number of the last value that this side has put.
     pub last_put: u64,
-    /// The epoch of this side, until it is committed with the first id.
-    pub epoch: Option<u32>,
+    /// Whether the epoch of this side is still to be committed, with the first id.
+    pub owes_epoch: bool,
     /// Positions of frames that wait to be handled.
     due: BTreeSet<u64>,
     /// Cancel tokens, by the chain of their frame and the chain of its cause.
@@ -104,7 +104,7 @@ impl Side {
             again: 0,
             transfers,
             last_put: 0,
-            epoch: None,
+            owes_epoch: false,
             due: BTreeSet::new(),
             tokens: BTreeMap::new(),
             many: FEW,
@@ -144,10 +144,22 @@ impl Side {
     fn make_mid(&mut self, next: fn(&mut MidSource) -> Option<Mid>) -> Result<Mid, SendError> {
         let epoch = self.mids.epoch();
         let mid = next(&mut self.mids);
-        if self.mids.epoch() != epoch || self.epoch.take().is_some() {
-            self.batch.get().epoch = Some(self.mids.epoch());
+        if self.mids.epoch() != epoch || self.owes_epoch {
+            self.commit_epoch();
         }
         mid.ok_or(SendError::IdsUsedUp)
+    }
+
+    /// Makes ids of a later epoch than `last` from now on.
+    pub(crate) fn raise_epoch(&mut self, last: u32) {
+        self.mids.raise(last);
+        self.commit_epoch();
+    }
+
+    /// Commits the epoch with the next batch. A store takes each epoch once.
+    fn commit_epoch(&mut self) {
+        self.owes_epoch = false;
+        self.batch.get().epoch = Some(self.mids.epoch());
     }
 
     /// Gives back the room of everything that is empty. Most sessions rest most of the time, and

@@ -285,8 +285,7 @@ impl Host {
         if let Some(epoch) = mids.filter_map(|mid| mid.epoch_by(MemberId::HOST)).max()
             && epoch >= self.side.mids.epoch()
         {
-            self.side.mids.raise(epoch);
-            self.side.batch.get().epoch = Some(self.side.mids.epoch());
+            self.side.raise_epoch(epoch);
         }
         let end = taken.last().map_or(0, |taken| taken.position);
         if !self.side.mids.has(end.saturating_sub(self.side.position)) {

@@ -304,8 +304,7 @@ impl Member {
             return;
         };
         self.side.again = self.side.again.max(hello.position);
-        self.side.mids.raise(last);
-        self.side.batch.get().epoch = Some(self.side.mids.epoch());
+        self.side.raise_epoch(last);
         let new = self
             .outbox
             .frames()
