@@ -240,11 +240,17 @@ prop_compose! {
     }
 }
 
-/// Returns a registry of two schemas that may nest each other and themselves.
+/// Returns a registry of two schemas that may nest each other and themselves, but not without end.
 fn registry() -> impl Strategy<Value = Registry> {
-    (schema(0), schema(1)).prop_map(|(a, b)| {
+    (schema(0), schema(1)).prop_filter_map("records without end", |(a, b)| {
         let schemas: Value = [a, b].into_iter().collect();
-        Registry::from_json(&json!({ "schemas": schemas }).to_string()).unwrap()
+        match Registry::from_json(&json!({ "schemas": schemas }).to_string()) {
+            Ok(registry) => Some(registry),
+            Err(problems) => {
+                assert!(problems.to_string().contains("without end"), "{problems}");
+                None
+            }
+        }
     })
 }
 

@@ -18,7 +18,7 @@ use crate::outcome::Outcome;
 /// Commands read files or stdin and write to stdout; reports go to stderr.
 #[derive(Debug, Parser)]
 #[command(name = "accp", version, max_term_width = 100, after_help = EXAMPLES)]
-#[command(verbatim_doc_comment, disable_help_subcommand = true)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

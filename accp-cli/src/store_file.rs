@@ -142,7 +142,7 @@ pub(crate) struct Opened {
 pub(crate) struct Side {
     driver: Driver<Shared, Vec<Transmit>>,
     /// What the session had before the schemas in force.
-    before: Vec<Registry>,
+    before: Vec<Arc<Registry>>,
 }
 
 impl Side {
@@ -164,7 +164,7 @@ impl Side {
         };
         Ok(Self {
             driver,
-            before: vec![registry.unwrap_or(Registry::shared()).clone()],
+            before: vec![Arc::new(registry.unwrap_or(Registry::shared()).clone())],
         })
     }
 
@@ -181,16 +181,18 @@ impl Side {
         self.driver.session().options()
     }
 
-    /// Returns the schemas in force.
+    /// Returns the schemas in force. A session that has never named any has the standard profiles.
     pub(crate) fn registry(&self) -> &Arc<Registry> {
-        &self.options().registry
+        let in_force = Some(&self.options().registry);
+        let in_force = in_force.filter(|registry| registry.schemas().len() > 0);
+        in_force.unwrap_or(&self.before[0])
     }
 
     /// Adds schemas that were in force once, for the frames of that time.
     pub(crate) fn knows(&mut self, kept: &[(Hash, String)]) {
         let kept = kept.iter();
         let kept = kept.filter_map(|(_, json)| Registry::from_json(json).ok());
-        self.before.extend(kept);
+        self.before.extend(kept.map(Arc::new));
     }
 
     /// Reads a frame by the schemas in force, or by those of before.

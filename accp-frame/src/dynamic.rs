@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use accp_registry::lexical;
 use accp_registry::protocol::NO_HEAD;
-use accp_registry::{Field, Registry, Schema, Type, abbreviate, expand};
+use accp_registry::{Field, Registry, Schema, Type, abbreviate, expand, nearest};
 
 use crate::impls::{self, decode_entries, encode_entries};
 use crate::reader::Token;
@@ -110,7 +110,7 @@ pub(crate) fn read<'a>(
                     .map(|(_, field)| Cow::Owned(field.name.clone()));
                 (name.unwrap_or(key), value)
             });
-            complete(fields.collect(), schema, Place::NESTED, registry, at).map(Value::Map)
+            complete(fields.collect(), schema, Place::NESTED, registry, at, &[]).map(Value::Map)
         }
         _ => wrong(),
     }
@@ -145,13 +145,15 @@ fn read_map<'a>(
     decode_entries(r, Map::new(), |r, key| read(r, key), insert).map(Value::Map)
 }
 
-/// Fills in the defaults, and checks the required fields and that no name occurs twice.
+/// Fills in the defaults, and checks the required fields and that no name occurs twice. `at` is the place of what is
+/// missing, and `keys` are the keys of the frame with the places of their values, where they are known.
 pub(crate) fn complete<'a>(
     mut entries: Vec<(Cow<'a, str>, Value<'a>)>,
     schema: &Schema,
     place: Place<'_>,
     registry: &Registry,
     at: usize,
+    keys: &[(&str, usize)],
 ) -> Result<Map<'a>, DecodeError> {
     for (index, field) in schema.fields.iter().enumerate() {
         if entries.iter().any(|(name, _)| *name == field.name) {
@@ -165,10 +167,16 @@ pub(crate) fn complete<'a>(
     }
     let mut required = schema.required(place.head());
     if let Some(missing) = required.find(|name| !entries.iter().any(|(n, _)| n == name)) {
+        let others = entries.iter().map(|(name, _)| &**name);
+        let others = others.filter(|name| schema.field(name).is_none());
+        let misspelt = nearest(missing, others);
+        let not = misspelt.map_or(String::new(), |key| format!(", and not `{key}`"));
         let expected = format!(
-            "the field `{missing}`, which schema {} requires",
+            "the field `{missing}`, which schema {} requires{not}",
             schema.code
         );
+        let key = keys.iter().find(|(key, _)| Some(*key) == misspelt);
+        let at = key.map_or(at, |(key, value)| value - key.len() - 1);
         return Err(DecodeError::new(ErrorCode::INVALID_TYPE, at, expected));
     }
     Map::from_entries(entries).map_err(|key| twice(&key, at))

@@ -170,7 +170,7 @@ impl<'a> Message<'a> {
         let mut payload = read_params(&params, &r, schema, place, registry)?;
         if let Some(schema) = schema {
             let entries = payload.into_iter().collect();
-            payload = dynamic::complete(entries, schema, place, registry, end - 1)?;
+            payload = dynamic::complete(entries, schema, place, registry, end - 1, &params)?;
             let frame = schema.frame(&[code, operation]);
             let mut required = frame.into_iter().flat_map(|frame| &frame.envelope);
             if let Some(missing) = required.find(|field| !envelope.has(field)) {

@@ -268,7 +268,7 @@ mod tests {
             "@h>sync:put{keys:[[k101_1,00,312],[k101_2,00,1]]}",
             "@h>sync:checkpoint{at:0|covers:7|id:ckpt_2|kept:[[8,12]]|left:[1-5,7]|on:[done,esc]}",
             "@h>sync:state{v:1|delta:{task_1:wip}}",
-            "@dev>req:note{text:soup%2C_please|size:4|schema:NOTE}[mid:1]",
+            "@dev>req:note{text:soup|size:4|schema:NOTE}[mid:1]",
             "@dev>req:transaction{price:low|schema:TX}",
             "@h>req:plan{_:[[a key,1]]}",
             "garbage\u{1b}[2J",
@@ -284,7 +284,7 @@ mod tests {
         h puts values into cold state: keys [[k101_1, 00, 312], [k101_2, 00, 1]]
         h takes a checkpoint: at 0, covers 7, id ckpt_2, kept [[8, 12]], left [1-5, 7], triggers [done, esc]
         h synchronizes state: version 1, delta {task_1: wip}
-        dev requests note: text "soup, please", size 4 (schema NOTE)
+        dev requests note: text soup, size 4 (schema NOTE)
         dev requests transaction: price low (schema TX)
         not a readable frame: "@h>req:plan{_:[[a key,1]]}"
         not a readable frame: "garbage\u{1b}[2J"

@@ -219,3 +219,19 @@ fn of_the_lenient_reader() {
         Ok((frame, vec![]))
     );
 }
+
+/// The error points to the key that was meant for the missing field.
+#[test]
+fn a_misspelt_field() {
+    let of = |frame| Message::decode(frame, &Registry::standard()).unwrap_err();
+    let error = of("@a>req:schedule{asgn:dev|tsk:x|schema:TA}");
+    assert_eq!(
+        error.to_string(),
+        "E1004 at byte 25: expected the field `task`, which schema TA requires, and not `tsk`"
+    );
+    let error = of("@a>req:schedule{asgn:dev|goal:x|schema:TA}");
+    assert_eq!(
+        error.to_string(),
+        "E1004 at byte 41: expected the field `task`, which schema TA requires"
+    );
+}

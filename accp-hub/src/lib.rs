@@ -43,7 +43,7 @@
 //! | `GET /accp/v1/sessions/{session}/values/{key}` | what a reference leads to |
 //! | `PUT /accp/v1/sessions/{session}/values/{key}` | the bytes of a value that `sync:put` has announced |
 //! | `POST /accp/v1/sessions/{session}/erase` | erases somebody's data, for administrators |
-//! | `GET /ui` | a page for people |
+//! | `GET /`, `GET /ui` | a page for people |
 //! | `GET /openapi.json`, `/healthz`, `/readyz`, `/metrics` | |
 
 mod access;

@@ -207,8 +207,14 @@ pub(crate) async fn value(
 ) -> Response {
     let read = async {
         let hub = caller.look().await?;
+        // A key as `sync:put` announces it, or a reference as frames have it.
+        let reference = if key.contains('.') {
+            key
+        } else {
+            format!("cold.{key}")
+        };
         let value = hub
-            .expand(&key)
+            .expand(&reference)
             .await
             .map_err(|error| Refused::client(&error))?;
         Ok((StatusCode::OK, Json(value.to_json())).into_response())

@@ -46,6 +46,7 @@ pub(crate) fn router(app: Shared, mounts: Vec<Router<Shared>>) -> Router {
             Arc::clone(&app),
             spans::request,
         ))
+        .route("/", get(ui::page))
         .route("/ui", get(ui::page))
         .route("/openapi.json", get(describe))
         .route("/healthz", get(|| async { "ok\n" }))

@@ -33,6 +33,7 @@ async fn the_page_is_one_file_that_runs_its_own_script_alone() {
         StatusCode::OK,
         "everybody may load the page"
     );
+    let root = hub.http.get(hub.url("/")).send().await.expect("an answer");
     let headers = answer.headers().clone();
     assert_eq!(headers["content-type"], "text/html; charset=utf-8");
     assert_eq!(headers["x-content-type-options"], "nosniff");
@@ -40,6 +41,11 @@ async fn the_page_is_one_file_that_runs_its_own_script_alone() {
         .to_str()
         .expect("a policy");
     let page = answer.text().await.expect("text");
+    assert_eq!(
+        root.text().await.expect("text"),
+        page,
+        "who opens the hub gets its page"
+    );
     for (element, start) in [("script", "<script type=\"module\">"), ("style", "<style>")] {
         let inside = between(&page, start, &format!("</{element}>"));
         assert!(inside.len() > 1000, "{element}: {inside}");

@@ -128,6 +128,7 @@ pub(crate) fn assemble(
     }
     registry.version = versions.into_iter().max().unwrap_or(1);
     assembly.check_nested(&mut registry);
+    assembly.check_finite(&registry);
     assembly.resolve_defaults(&mut registry);
     assembly.check_errors(&registry);
     if assembly.problems.is_empty() {
@@ -263,6 +264,44 @@ impl Assembly {
             report(format!(
                 "`{ERRORS}` is the code of errors, and `fail:error` here requires `{name}`, which most errors lack"
             ));
+        }
+    }
+
+    /// Checks that each schema has a value that ends: a record that has to hold a record of its own schema never does.
+    fn check_finite(&mut self, registry: &Registry) {
+        fn needs(schema: &Schema) -> impl Iterator<Item = (&Field, &str)> {
+            let fields = schema.fields.iter().filter(|field| field.required);
+            fields.filter_map(|field| match &field.ty {
+                // A list or a map may be empty.
+                Type::Schema(code) => Some((field, code.as_str())),
+                _ => None,
+            })
+        }
+        let mut finite = BTreeSet::new();
+        loop {
+            let before = finite.len();
+            for schema in registry.schemas() {
+                if needs(schema).all(|(_, code)| finite.contains(code)) {
+                    finite.insert(schema.code.as_str());
+                }
+            }
+            if finite.len() == before {
+                break;
+            }
+        }
+        for schema in registry.schemas() {
+            let mut open = needs(schema).filter(|(_, code)| !finite.contains(code));
+            if let Some((field, _)) = open.next() {
+                let problem = Problem::new(
+                    format!("/schemas/{}/required", schema.name),
+                    format!(
+                        "a `{}` requires `{}`, and so holds a `{}` without end",
+                        schema.name, field.name, field.ty
+                    ),
+                );
+                let cure = format!("take `{}` out of `required`, or make it a list", field.name);
+                self.report_in(&schema.name, problem.cure(cure));
+            }
         }
     }
 

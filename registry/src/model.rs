@@ -47,6 +47,14 @@ pub const ERRORS: &str = "ER";
 /// The head of an error.
 pub(crate) const ERROR: [&str; 2] = ["fail", "error"];
 
+/// Returns the built-in profile of errors; `None` without `std`, where nothing keeps it.
+fn profile_of_errors() -> Option<&'static Schema> {
+    #[cfg(feature = "std")]
+    return Registry::shared().schema(ERRORS);
+    #[cfg(not(feature = "std"))]
+    None
+}
+
 /// A schema: the fields behind one code.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -160,13 +168,10 @@ impl Registry {
     /// ```
     pub fn schema_of<S: AsRef<str>>(&self, code: &str, head: &[S]) -> Option<&Schema> {
         let own = self.schema(code);
-        #[cfg(feature = "std")]
-        if code == ERRORS
-            && head.iter().map(AsRef::as_ref).eq(ERROR)
-            && own.is_none_or(|own| own.frame(head).is_none())
-        {
-            let standard = Self::shared().schema(ERRORS);
-            return standard.filter(|_| *self.protocol == ACCP).or(own);
+        let is_error = code == ERRORS && head.iter().map(AsRef::as_ref).eq(ERROR);
+        let is_own = own.is_some_and(|own| own.frame(head).is_some());
+        if is_error && !is_own && *self.protocol == ACCP {
+            return profile_of_errors().or(own);
         }
         own
     }

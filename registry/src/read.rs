@@ -17,7 +17,7 @@ use crate::tables::Abbreviation;
 use crate::types::Type;
 
 /// The keys of a registry document.
-const DOCUMENT_KEYS: &[&str] = &["$schema", "version", "tokenizer", "schemas"];
+const DOCUMENT_KEYS: &[&str] = &["schemas", "$schema", "version", "tokenizer"];
 
 /// The keys of a schema.
 const SCHEMA_KEYS: &[&str] = &[

@@ -39,7 +39,17 @@ impl Reader<'_> {
     pub fn known_keys(&mut self, at: &str, object: &Map<String, Value>, known: &[&str]) {
         for key in object.keys().filter(|key| !known.contains(&key.as_str())) {
             let problem = Problem::new(child(at, key), format!("unknown key `{key}`"));
-            self.report(suggest(problem, key, "keys here", || known.iter().copied()));
+            // A key that stands here is not meant a second time.
+            let missing = || {
+                known
+                    .iter()
+                    .copied()
+                    .filter(|known| !object.contains_key(*known))
+            };
+            self.report(match nearest(key, missing()) {
+                Some(near) => problem.cure(format!("did you mean `{near}`?")),
+                None => suggest(problem, key, "keys here", || known.iter().copied()),
+            });
         }
     }
 

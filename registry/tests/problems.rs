@@ -101,6 +101,12 @@ fn unknown_keys() {
     registry:1:3 at /schema: unknown key `schema`
         did you mean `$schema`?
     ");
+    assert_snapshot!(problems(r#"{ "schema": { "a": {} } }"#), @r#"
+    registry:1:1: there are no `schemas`
+        a registry is { "schemas": { "a_name": { "code": "AN", "fields": [] } } }
+    registry:1:3 at /schema: unknown key `schema`
+        did you mean `schemas`?
+    "#);
     assert_snapshot!(with(r#""abbrevations": {}, "xyz": 1"#), @"
     registry:2:1 at /schemas/a/abbrevations: unknown key `abbrevations`
         did you mean `abbreviations`?
@@ -473,87 +479,4 @@ proptest! {
             }
         }
     }
-}
-
-/// The errors of every session fit the schema that takes them.
-#[test]
-fn errors_that_do_not_fit() {
-    let of = |schema: &str| {
-        let text = format!(r#"{{ "schemas": {{ "own": {schema} }} }}"#);
-        Registry::from_json(&text)
-    };
-    let fail = r#""frames": [{ "intent": "fail", "operation": "error" }]"#;
-    assert_snapshot!(of(&format!(r#"{{ "code": "ER", "fields": ["room", "msg"], "required": ["room"],
-        "types": {{ "msg": "integer" }}, {fail} }}"#)).unwrap_err(), @"
-    registry:1:16 at /schemas/own: `ER` is the code of errors, and `fail:error` here cannot hold them: `code` has to be of type string with the key `code`, and there is no such field
-        let `own` extend the profile (`accp registry show ER` prints it), or give it another code
-    registry:1:16 at /schemas/own: `ER` is the code of errors, and `fail:error` here cannot hold them: `msg` has to be of type text with the key `msg`, and `msg` is of type integer with the key `msg`
-        let `own` extend the profile (`accp registry show ER` prints it), or give it another code
-    registry:1:16 at /schemas/own: `ER` is the code of errors, and `fail:error` here cannot hold them: `retry` has to be of type boolean with the key `retry`, and there is no such field
-        let `own` extend the profile (`accp registry show ER` prints it), or give it another code
-    registry:1:16 at /schemas/own: `ER` is the code of errors, and `fail:error` here requires `room`, which most errors lack
-        let `own` extend the profile (`accp registry show ER` prints it), or give it another code
-    ");
-    assert_snapshot!(of(&format!(r#"{{ "code": "ER", "fields": ["code", "msg", "retry", "exp"],
-        "types": {{ "code": "string", "msg": "text", "retry": "boolean" }},
-        "frames": [{{ "intent": "fail", "operation": "error", "envelope": ["ttl"] }}] }}"#)).unwrap_err(), @"
-    registry:1:16 at /schemas/own: `ER` is the code of errors, and `fail:error` here cannot hold them: `expected_sequence` has to be of type integer with the key `exp`, and `exp` is of type any with the key `exp`
-        let `own` extend the profile (`accp registry show ER` prints it), or give it another code
-    registry:1:16 at /schemas/own: `ER` is the code of errors, and `fail:error` here requires `ttl`, which most errors lack
-        let `own` extend the profile (`accp registry show ER` prints it), or give it another code
-    ");
-
-    // It may say more, and it may use the code for frames of its own.
-    let more = r#""code": "ER", "fields": ["code", "msg", "retry", "ticket"],
-        "types": { "code": "string", "msg": "text", "retry": "boolean" }"#;
-    let registry = of(&format!("{{ {more}, {fail} }}")).unwrap();
-    assert_eq!(
-        registry.schema_of("ER", &["fail", "error"]).unwrap().name,
-        "own"
-    );
-    for other in [
-        "",
-        r#", "frames": [{ "intent": "fail", "operation": "room" }]"#,
-    ] {
-        let registry = of(&format!(
-            r#"{{ "code": "ER", "fields": ["room"] {other} }}"#
-        ))
-        .unwrap();
-        assert_eq!(
-            registry.schema_of("ER", &["fail", "error"]).unwrap().name,
-            "error"
-        );
-        assert_eq!(
-            registry.schema_of("ER", &["fail", "room"]).unwrap().name,
-            "own"
-        );
-    }
-    let none = Registry::empty();
-    assert_eq!(
-        none.schema_of("ER", &["fail", "error"]).unwrap().name,
-        "error"
-    );
-    assert_eq!(none.schema_of("TX", &["req", "transaction"]), None);
-    assert_eq!(none.schema_of("ER", &["req", "error"]), None);
-}
-
-#[test]
-fn what_takes_the_place_of_a_profile() {
-    let registry = |text: &str| Registry::from_json(text).unwrap().replaced().join("\n");
-    assert_snapshot!(registry(r#"{ "schemas": {
-        "error": { "code": "EX", "fields": ["why"] },
-        "transaction": { "code": "PAY", "fields": ["sum"] },
-        "traffic": { "code": "TC", "fields": ["lane"] },
-        "room": { "code": "ER", "fields": ["room"] }
-    } }"#), @"
-    schema ER (room) replaces the standard profile ER (error), but not in errors (fail:error)
-    schema TC (traffic) replaces the standard profile TC (tool_call): a frame with schema:TC has its fields
-    schema PAY (transaction) replaces the standard profile TX (transaction): there is no schema TX
-    ");
-    assert_eq!(
-        Registry::from_json(include_str!("../profiles/ER.json"))
-            .unwrap()
-            .replaced(),
-        [""; 0]
-    );
 }

@@ -47,6 +47,7 @@ fn help_reads_well() {
       context      Keep a conversation inside the window of its model, forget nothing, and break no list
       completions  Write the completion script for a shell
       man          Write the manual page of accp, or of one of its commands
+      help         Print this message or the help of the given subcommand(s)
 
     Options:
           --debug

@@ -101,7 +101,7 @@ fn hash_has_as_many_digits_as_asked_for() {
     assert_eq!(hash(&["b.json", "--full"]), full);
     assert_eq!(hash(&["a.json"]), full[..6]);
     assert_eq!(hash(&["a.json", "--digits", "20"]), full[..20]);
-    assert_ne!(hash(&["a.json", "--full", "--standard"]), full);
+    assert_ne!(hash(&["a.json", "--full", "--alone"]), full);
     let run = folder.run(&["registry", "hash", "a.json", "--digits", "5"], "");
     assert_eq!(run.code, Some(2));
 }

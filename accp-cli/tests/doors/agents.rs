@@ -104,10 +104,12 @@ async fn plays_a_part() {
             say!("ready");
             std::future::pending::<()>().await;
         }
-        // Fails at each note.
+        // Fails at each note, and says as many letters of why as are asked for.
         "fail" => {
-            agent.serve_others(|_| async move {
-                Err(Error::Name("soup".into(), AgentId::new(" ").unwrap_err()))
+            let why = "x".repeat(text.parse().unwrap());
+            agent.serve_others(move |_| {
+                let why = why.clone();
+                async move { Err(std::io::Error::other(why)) }
             });
             say!("ready");
             std::future::pending::<()>().await;
@@ -225,18 +227,17 @@ fn a_text_of_any_length_arrives_whole() {
 fn whoever_asks_hears_that_a_handler_has_failed() {
     let mut place = Place::new();
     place.hub.start();
-    let mut lab = Program::start(place.folder.path(), &place.hub, "fail");
-    assert_eq!(lab.says(), "ready");
-    for _ in 0..2 {
+    for length in [10, 51, 30_000, 1_000_000] {
+        let part = format!("fail {length}");
+        let mut lab = Program::start(place.folder.path(), &place.hub, &part);
+        assert_eq!(lab.says(), "ready");
         let said = place.run("ask 10");
-        assert!(
-            said.starts_with("the answer is a failure: E9999: agent `soup`: "),
-            "{said}"
-        );
+        let expected = format!("the answer is a failure: E9999: {}", "x".repeat(length));
+        assert!(said == expected, "{length}: {} {:.80}", said.len(), said);
+        lab.kill();
         place.hub.kill();
         place.hub.start();
     }
-    lab.kill();
 }
 
 #[test]

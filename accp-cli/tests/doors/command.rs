@@ -51,6 +51,13 @@ fn a_store_knows_the_registry_of_its_sessions() {
     for words in WORDS {
         assert!(said.contains(words), "{said}");
     }
+    // What the hub announces is what the command says of the same file.
+    let (_, hash) = accp(
+        folder.path(),
+        &["registry", "hash", "registry.json", "--digits", "12"],
+    );
+    let announced = format!("names the registry in force: hash {}", hash.trim_end());
+    assert!(said.contains(&announced), "{announced}: {said}");
     let (_, said) = team(&[
         "tail",
         "--no-follow",

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use accp_registry::{ErrorCode, Hash};
 
+use crate::handler::inbound::UNBOUNDED;
 use crate::send::outbound::Content;
 use crate::wire::control::{Control, put_key};
 use crate::{Cold, MemberId, Mid, Outbound, Part, SendError, Split, Time, split};
@@ -249,7 +250,7 @@ impl Encoder<'_> {
             Content::OwnedMessage(message) => message,
         };
         let head = [message.intent.as_str(), &*message.operation];
-        let schema = message.schema_in(&self.registry);
+        let schema = message.schema_in(self.registry);
         let spec = schema.and_then(|schema| schema.frame(&head));
         spec.is_some_and(|spec| spec.envelope.iter().any(|field| field == "sid"))
     }
@@ -261,27 +262,52 @@ impl Encoder<'_> {
         envelope: &Envelope<'static>,
         puts: &mut Puts,
     ) -> Result<String, EncodeError> {
-        let options = EncodeOptions {
-            limits: self.limits,
-            inline: self.peer == Peer::Draft,
-            strict: outbound.strict,
-            externals: (self.peer != Peer::Draft).then_some(puts),
-        };
         let frame: &dyn EncodeFrame = match &outbound.content {
             Content::Typed(frame) => *frame,
             Content::Owned(frame) => &**frame,
             Content::Message(message) => {
-                return self.write_message(message, agent, envelope, options);
+                return self.write_message(message, agent, envelope, self.options(outbound, puts));
             }
             Content::OwnedMessage(message) => {
-                return self.write_message(message, agent, envelope, options);
+                return self.write_message(message, agent, envelope, self.options(outbound, puts));
             }
         };
-        let mut text = String::with_capacity(256);
-        Writer::new(&mut text, options).frame(agent, frame.frame_type(), envelope, |w| {
-            frame.encode_fields(w)
+        let write = |options: EncodeOptions<'_>| {
+            let mut text = String::with_capacity(256);
+            let fields = |w: &mut Writer<'_, '_>| frame.encode_fields(w);
+            Writer::new(&mut text, options)
+                .frame(agent, frame.frame_type(), envelope, fields)
+                .map(|()| text)
+        };
+        let before = (puts.last, puts.values.len());
+        let error = match write(self.options(outbound, puts)) {
+            Ok(text) => return Ok(head_of(&text).into()),
+            Err(error) => error,
+        };
+        if self.peer == Peer::Draft || error.code() != ErrorCode::PARSE_ERROR {
+            return Err(error);
+        }
+        puts.last = before.0;
+        puts.values.truncate(before.1);
+        // A value that the registry keeps in the frame may be too long for any frame. A message can be taken apart.
+        let whole = write(EncodeOptions {
+            limits: Limits::NONE,
+            ..self.unlimited()
         })?;
-        Ok(head_of(&text).into())
+        let Ok(message) = Message::decode_with(&whole, self.registry, &UNBOUNDED) else {
+            return Err(error);
+        };
+        self.write_message(&message, agent, envelope, self.options(outbound, puts))
+    }
+
+    fn options<'p>(&self, outbound: &Outbound<'_>, puts: &'p mut Puts) -> EncodeOptions<'p> {
+        let by_reference = self.peer != Peer::Draft;
+        EncodeOptions {
+            limits: self.limits,
+            inline: !by_reference,
+            strict: outbound.strict,
+            externals: by_reference.then_some(puts),
+        }
     }
 
     fn write_message(

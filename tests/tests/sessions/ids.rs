@@ -15,6 +15,7 @@ use accp_testkit::Shared;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
+use crate::lineage::{copy, decide, restore, said};
 use crate::room::Room;
 use crate::sides::{NOW, Node, Side, counting, hello, member, open_desk, options, plan, rules};
 
@@ -447,4 +448,31 @@ fn a_host_that_claims_the_last_epoch() {
         room.heal();
         room.check_replicas();
     }
+}
+
+/// The ids that a host takes back may be of later runs than its old copy knows.
+#[test]
+fn a_host_takes_back_ids_of_later_runs() {
+    let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev"]);
+    for n in 0..4 {
+        room.say(0, &Outbound::message(&plan("dev", n)));
+    }
+    let backup = copy(&room);
+    for n in 4..7 {
+        let now = room.now;
+        room.host.restart(now).unwrap();
+        room.settle();
+        room.host_says(&Outbound::message(&plan("hub", n)));
+    }
+    let before = said(&room.host.frames());
+    restore(&mut room, backup);
+    room.pass(Duration::from_secs(40));
+    decide(&mut room, Input::Recover).unwrap();
+    room.pass(Duration::from_secs(40));
+    assert_eq!(said(&room.host.frames()), before);
+    for n in 7..9 {
+        room.host_says(&Outbound::message(&plan("hub", n)));
+    }
+    assert_eq!(said(&room.host.frames()).len(), before.len() + 2);
+    room.check_replicas();
 }

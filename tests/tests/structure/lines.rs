@@ -46,7 +46,7 @@ const BUDGETS: [Budget; 5] = [
             file.starts_with("accp-cli/src/") && !is_apart
         },
         goal: 8_700,
-        until_then: 10_700,
+        until_then: 10_800,
     },
     Budget {
         // 130 more than before it had a bridge and a profile, told each failure to programs too, and went on
@@ -74,7 +74,7 @@ const BUDGETS: [Budget; 5] = [
         of: "sessions and their context",
         counts: is_of_sessions,
         goal: 10_000,
-        until_then: 20_900,
+        until_then: 21_000,
     },
 ];
 

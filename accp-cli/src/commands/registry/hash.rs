@@ -8,7 +8,8 @@ use crate::registries::merged;
 
 /// Print the hash of a registry, as sync:registry carries it
 ///
-/// The hash covers the schemas without their docs. Spacing and the order of keys do not count.
+/// The hash covers the schemas without their docs, and the standard profiles that they do not replace, as a hub with this
+/// registry announces it. Spacing and the order of keys do not count.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp registry hash registry
@@ -24,15 +25,15 @@ pub(crate) struct Args {
     /// All 64 digits
     #[arg(long, conflicts_with = "digits")]
     full: bool,
-    /// Include the standard profiles
+    /// Only the given schemas, without the standard profiles
     #[arg(long)]
-    standard: bool,
+    alone: bool,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut registry = merged(&args.paths)?;
-    if args.standard {
+    if !args.alone {
         registry = registry.with_profiles();
     }
     let digits = if args.full { 64 } else { args.digits };
