@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use accp_runtime::context::Checkpoint;
+use accp_runtime::context::{Checkpoint, Trigger};
 use accp_runtime::session::{MemberId, ReadError, Reference, Scope};
 use accp_session::{Entry, EntryKind, Target, references};
 use accp_store::{DriverError, Log, SideId, Store as _};
@@ -17,6 +17,8 @@ pub(crate) struct Audit {
     pub(crate) entries: u64,
     pub(crate) frames: u64,
     pub(crate) checkpoints: u64,
+    /// Those that the size of hot state alone has triggered (draft section 5.2, item 2).
+    pub(crate) by_size: u64,
     /// Frames that the manifests of the checkpoints list.
     pub(crate) moved: u64,
     /// References that can be read.
@@ -169,6 +171,7 @@ impl Audit {
     /// Checks that the checkpoint keeps or lists every hot frame, and no other.
     fn checkpoint(&mut self, entry: &Entry, checkpoint: &Checkpoint) {
         self.checkpoints += 1;
+        self.by_size += u64::from(checkpoint.triggers() == [Trigger::Hot]);
         let kept: BTreeSet<u64> = checkpoint.kept().iter().map(|kept| kept.position).collect();
         if let Some(hot) = self.hot.take() {
             let moved: BTreeSet<u64> = hot.difference(&kept).copied().collect();

@@ -8,8 +8,9 @@ use std::pin::Pin;
 use std::sync::Weak;
 use std::time::Duration;
 
+use accp_runtime::context::Checkpoint;
 use accp_runtime::session::{Inbound, MemberId, Mid, Outbound, Posted, Router, Session};
-use accp_runtime::{AgentId, FrameFamily, Intent, IntoOwned, Value};
+use accp_runtime::{AgentId, FrameFamily, Intent, IntoOwned, Registry, Value};
 use accp_session::Supplied;
 use accp_store::Match;
 use tokio::sync::mpsc::UnboundedSender;
@@ -84,6 +85,13 @@ pub(crate) enum Command {
         key: String,
         bytes: Vec<u8>,
         done: Done<Supplied>,
+    },
+    /// Of a host: a phase of the work is over.
+    Phase(Done<Option<Box<Checkpoint>>>),
+    /// Of a host: there are more schemas.
+    Register {
+        schemas: Box<Registry>,
+        done: Done<()>,
     },
     /// Of a host: a member is asked for a sign of life.
     Ping(MemberId),
@@ -211,6 +219,8 @@ pub(crate) fn refuse(command: Command, ended: Error) {
         Command::Read { done, .. } => drop(done.send(Err(ended))),
         Command::Search { done, .. } => drop(done.send(Err(ended))),
         Command::Joined(done) | Command::Drain(done) => drop(done.send(Err(ended))),
+        Command::Phase(done) => drop(done.send(Err(ended))),
+        Command::Register { done, .. } => drop(done.send(Err(ended))),
         Command::Handled(marked) => drop(marked.done.map(|done| done.send(Err(ended)))),
         Command::Serve(_)
         | Command::Open { .. }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use accp_runtime::context::Checkpoint;
 use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Session};
 use accp_runtime::{AgentId, Registry, Value};
 use accp_session::Supplied;
@@ -168,6 +169,51 @@ impl Hub {
             done,
         };
         self.shared.host.call(supply).await
+    }
+
+    /// Says that a phase of the work is over, so a checkpoint is due (draft section 5.2, item 4). Returns the
+    /// checkpoint once it is durable, and `None` where the session counts no tokens or a hook objects.
+    ///
+    /// # Errors
+    /// [`Error::Input`] while the session cannot go on, [`Error::Ended`].
+    ///
+    /// ```
+    /// # use accp_client::Hub;
+    /// # use accp_store::MemoryStore;
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// let hub = Hub::open("lunch", MemoryStore::new()).await?;
+    /// assert!(hub.phase().await?.is_none(), "this session counts no tokens");
+    /// # Ok::<(), accp_client::Error>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn phase(&self) -> Result<Option<Box<Checkpoint>>, Error> {
+        self.shared.host.call(Command::Phase).await
+    }
+
+    /// Registers the schemas of a registry while the session runs, all of them or none (`RegisterSchema`, draft
+    /// section 7.1). Members learn them, and the hash of the registry changes. Schemas that are in force already
+    /// stay as they are.
+    ///
+    /// # Errors
+    /// [`Error::Input`] with the problems when one of them clashes with a schema in force, [`Error::Ended`].
+    ///
+    /// ```
+    /// # use accp_client::Hub;
+    /// # use accp_runtime::Registry;
+    /// # use accp_store::MemoryStore;
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// let hub = Hub::open("lunch", MemoryStore::new()).await?;
+    /// let more = r#"{ "schemas": { "soup": { "code": "SOUP", "fields": ["name"] } } }"#;
+    /// hub.register(Registry::from_json(more)?).await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).map_err(|error| error.to_string())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn register(&self, schemas: Registry) -> Result<(), Error> {
+        let schemas = Box::new(schemas);
+        let register = |done| Command::Register { schemas, done };
+        self.shared.host.call(register).await
     }
 
     /// Returns the name of the session.

@@ -302,6 +302,8 @@ impl Side {
                 bytes,
                 done,
             } => self.supply(&agent, &key, &bytes, done)?,
+            Command::Phase(done) => self.end_phase(done)?,
+            Command::Register { schemas, done } => self.register(&schemas, done)?,
             Command::Ping(member) => self.input(Input::Ping(member))?,
             Command::Connected => self.input(Input::Connected(MemberId::HOST))?,
             Command::Joined(done) => {

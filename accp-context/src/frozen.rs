@@ -43,8 +43,8 @@ pub struct Frozen<'f> {
 
 impl<'f> Frozen<'f> {
     /// Decides which frames stay. The current frame stays, whole if it fits. Its parent stays if it
-    /// fits. The requests of chains in flight stay, newest first, until one does not fit. A parent
-    /// or a request is cut if it takes more than a quarter of the budget.
+    /// fits. The requests of chains in flight stay, newest first, until one does not fit: a fifth of the budget is for
+    /// them. A parent or a request is cut if it takes more than a quarter of the budget.
     pub(crate) fn new(
         hot: &'f Hot,
         warm: &'f Warm,
@@ -54,6 +54,12 @@ impl<'f> Frozen<'f> {
     ) -> Self {
         let mut kept = Vec::new();
         let mut room = limits.hot;
+        // Room for the next frames; otherwise each of them would trigger a checkpoint.
+        let ahead = limits.hot
+            - limits
+                .trigger
+                .saturating_sub(limits.quarter())
+                .min(limits.hot);
         let mut keep = |item: &Item, whole_room: u32, room: u32, is_current: bool| {
             let whole_room = whole_room.min(room);
             let shown = item.fit(whole_room, room, is_current, counter, limits);
@@ -76,8 +82,7 @@ impl<'f> Frozen<'f> {
         if let Some(item) = turn.current.and_then(find) {
             room -= keep(item, room, room, true).unwrap_or(0);
         }
-        // Leaves room for the next frames; otherwise each of them would trigger a checkpoint.
-        room = room.min(limits.trigger.saturating_sub(quarter));
+        room = room.saturating_sub(ahead).min(limits.others());
         let is_other = |item: &&Item| {
             let position = Some(item.position);
             position != turn.current

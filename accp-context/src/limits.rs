@@ -34,6 +34,11 @@ impl ContextLimits {
         warm: 2_000,
     };
 
+    /// Returns the most tokens that stay in hot state at a checkpoint beside the current frame and its parent.
+    pub(crate) const fn others(&self) -> u32 {
+        self.hot / 5
+    }
+
     /// Returns the tokens above which a request in hot state is cut to a preview.
     pub(crate) const fn quarter(&self) -> u32 {
         self.hot / 4

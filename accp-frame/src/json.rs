@@ -7,6 +7,7 @@ use alloc::string::{String, ToString as _};
 use accp_registry::lexical;
 use serde_json::{Map as JsonMap, Value as Json, json};
 
+use crate::exact::{self, NUMBER};
 use crate::{EncodeError, Envelope, ErrorCode, Map, Message, Number, Value};
 
 /// The form of references in JSON.
@@ -22,8 +23,9 @@ impl<'a> Value<'a> {
     /// Returns the value of a JSON value. Every JSON value has one, and [`to_json`](Self::to_json)
     /// gives an equal JSON value back.
     ///
-    /// An object `{"$ref": "tier.key"}` is a reference. Data that happens to have this shape is
-    /// written with one more `$`. For JSON without references use [`Value::from_data`].
+    /// An object `{"$ref": "tier.key"}` is a reference, and `{"$num": "1.5"}` the decimal 1.5 (see
+    /// [`exact_numbers`](crate::exact_numbers)). Data that happens to have one of these shapes is written with one more
+    /// `$`. For JSON without references use [`Value::from_data`].
     ///
     /// ```
     /// use accp_runtime::Value;
@@ -37,7 +39,8 @@ impl<'a> Value<'a> {
         from_json(json, Refs::Marked)
     }
 
-    /// Returns the value of a JSON value in which every object is data and none is a reference.
+    /// Returns the value of a JSON value in which every object is data and none is a reference. Only
+    /// `{"$num": "1.5"}` is the decimal 1.5, as in [`from_json`](Self::from_json).
     /// [`Value::into_data`] is the inverse.
     pub fn from_data(json: &'a Json) -> Self {
         from_json(json, Refs::None)
@@ -45,7 +48,8 @@ impl<'a> Value<'a> {
 
     /// Returns the JSON value, with references as `{"$ref": "tier.key"}`.
     ///
-    /// A decimal that no float holds exactly becomes its text, so that nothing is rounded.
+    /// A decimal that no float holds exactly becomes `{"$num": "TEXT"}`, so that nothing is rounded.
+    /// [`Exact`](crate::Exact) writes it as the number that it is.
     pub fn to_json(&self) -> Json {
         match self {
             Value::Array(items) => items.iter().map(Value::to_json).collect(),
@@ -81,7 +85,10 @@ impl<'a> Value<'a> {
         match self {
             Value::Boolean(value) => Json::Bool(*value),
             Value::Integer(value) => json!(value),
-            Value::Decimal(value) => json!(value),
+            Value::Decimal(value) => match json!(value) {
+                Json::String(text) => json!({ NUMBER: text }),
+                number => number,
+            },
             Value::Number(Number::Unsigned(value)) => json!(value),
             Value::Number(Number::Float(value)) => json!(value),
             Value::String(text) => json!(text),
@@ -108,6 +115,9 @@ impl Map<'_> {
 }
 
 fn from_json(json: &Json, refs: Refs) -> Value<'_> {
+    if let Some((Some(number), _)) = exact::number(json) {
+        return Value::Decimal(number);
+    }
     match json {
         Json::Null => Value::Null,
         Json::Bool(value) => Value::Boolean(*value),
@@ -151,9 +161,13 @@ fn from_json(json: &Json, refs: Refs) -> Value<'_> {
 fn reference_shape(object: &JsonMap<String, Json>) -> Option<&str> {
     let mut entries = object.iter();
     let (key, value) = entries.next()?;
-    let shape = key.starts_with('$') && key.trim_start_matches('$') == "ref";
-    let valid = value.as_str().is_some_and(lexical::is_ref_key);
-    (shape && valid && entries.next().is_none()).then_some(key)
+    let name = key.strip_prefix('$')?.trim_start_matches('$');
+    let valid = value.as_str().is_some_and(|text| match name {
+        "ref" => lexical::is_ref_key(text),
+        "num" => accp_registry::Decimal::parse(text).is_ok(),
+        _ => false,
+    });
+    (valid && entries.next().is_none()).then_some(key)
 }
 
 impl Message<'_> {
@@ -238,6 +252,13 @@ impl Message<'_> {
             // The entries are converted one by one, because the payload itself is never a
             // reference.
             for (key, value) in payload {
+                if let Some(number) = exact::unholdable(value) {
+                    let message = format!(
+                        "{number} has more digits than a number of a frame: 6 places, or those of a 64-bit float; \
+                         round it, or give it as a text"
+                    );
+                    return Err(invalid(message).within(key.clone()));
+                }
                 message
                     .payload
                     .insert(key.clone(), Value::from_json(value).into_owned());

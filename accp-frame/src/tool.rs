@@ -363,6 +363,10 @@ impl Call<'_> {
                 let value = values.find(|value| value.name == *text || value.wire() == text);
                 value.map(|value| Value::from(value.name.clone()))
             }
+            (Json::Object(_), Type::Decimal) => {
+                let number = crate::exact::number(json).and_then(|(number, _)| number);
+                number.map(Value::from)
+            }
             (Json::Bool(value), Type::Boolean) => Some(Value::from(*value)),
             (Json::Number(number), Type::Integer) => integer(number).map(Value::from),
             (Json::Number(number), Type::Decimal) => decimal(number).map(Value::from),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use accp_runtime::profiles::ErrorFail;
-use accp_runtime::{AgentId, EncodeOptions, Envelope, ErrorCode, Typed, Value};
+use accp_runtime::{AgentId, EncodeOptions, ErrorCode, Typed, Value};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -12,8 +12,6 @@ use crate::access::Denied;
 
 /// The media type of frames (draft section 12).
 pub(crate) const ACCP: &str = "application/accp";
-/// The id of a frame that answers a request and belongs to no session.
-const NO_SESSION: &str = "100000000000";
 
 /// Why a request is refused.
 #[derive(Debug, Clone)]
@@ -118,11 +116,8 @@ impl Refused {
         let expected = "fewer frames a second";
         Self {
             again: Some(1),
-            ..Self::new(
-                StatusCode::TOO_MANY_REQUESTS,
-                ErrorCode::POLICY_DENIED,
-                expected,
-            )
+            // Of the codes of the draft, the one that says "later".
+            ..Self::new(StatusCode::TOO_MANY_REQUESTS, ErrorCode::TIMEOUT, expected)
         }
     }
 
@@ -207,7 +202,7 @@ impl Refused {
         let error = ErrorFail {
             code: self.code.to_string().into(),
             msg: self.expected.as_str().into(),
-            retry: self.again.is_some(),
+            retry: self.code.is_retryable().unwrap_or_default(),
             expected_sequence: None,
             version: None,
             field: None,
@@ -217,7 +212,8 @@ impl Refused {
             tool_name: None,
             escalate_to: None,
         };
-        let mut envelope = Envelope::new(NO_SESSION, 0);
+        // Of no session: it may be unknown, or the caller may have no right to it.
+        let mut envelope = accp_client::outside();
         envelope.extra.insert("of", Value::Null);
         let options = EncodeOptions {
             inline: true,
@@ -228,6 +224,7 @@ impl Refused {
             // Codes and our own words fit in a frame.
             let _ = Typed::new(agent, error, envelope).encode_into(&mut text, options);
         }
+        crate::spans::tells("", hub, "sends", text.as_bytes());
         text
     }
 

@@ -123,6 +123,11 @@ impl Asker {
         add(&self.app.metrics.cut);
     }
 
+    /// Counts something that is no frame, and waits as long as the asker has sent too much.
+    pub(crate) async fn waits(&self, bytes: usize) {
+        wait(&self.app, &self.key, bytes).await;
+    }
+
     /// Returns the room for bytes of a body that the asker sends.
     pub(crate) fn room(&self) -> Opened {
         self.app.bodies.room(&self.key)
@@ -288,9 +293,7 @@ impl Caller {
 
     /// Counts a frame, and waits as long as the caller has sent too many.
     pub(crate) async fn waits(&self, bytes: usize) {
-        let key = &*self.key;
-        self.asker.app.frames.wait(key, 1.0).await;
-        self.asker.app.bytes.wait(key, bytes as f64).await;
+        wait(&self.asker.app, &self.key, bytes).await;
     }
 }
 
@@ -327,6 +330,11 @@ impl FromRequestParts<Shared> for Caller {
         let caller = parts.extensions.get::<Self>().cloned();
         caller.ok_or_else(|| Refused::from(Denied::Session).response(&app.config.agent))
     }
+}
+
+async fn wait(app: &Shared, key: &str, bytes: usize) {
+    app.frames.wait(key, 1.0).await;
+    app.bytes.wait(key, bytes as f64).await;
 }
 
 /// Names that a session may have over a network: they stand in a URL and in a reference.

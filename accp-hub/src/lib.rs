@@ -57,6 +57,7 @@ mod erase;
 mod files;
 mod forward;
 mod gate;
+mod harness;
 mod jwt;
 mod layers;
 mod listen;

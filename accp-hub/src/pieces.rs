@@ -152,31 +152,49 @@ impl Pieces {
         let from = self.seen.saturating_sub(1);
         let new = &self.held[from..];
         let lines = new.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
-        let next = new
-            .windows(2)
-            .position(|pair| pair == b"]@")
-            .map(|at| at + 1);
-        let end = match (lines, next) {
-            (Some(line), Some(next)) => Some(line.min(next)),
-            (line, next) => line.or(next),
-        };
+        let behind = new.windows(2).position(|pair| pair == b"]@");
+        let ends = [lines, behind.map(|at| at + 1)].into_iter().flatten();
+        let end = ends.map(|end| from + end).chain(self.next_head(from)).min();
         self.seen = self.held.len();
-        let end = end.map(|end| from + end);
-        let end = end.or_else(|| self.is_whole().then_some(self.held.len()))?;
+        let end = end.or_else(|| self.end_of_all())?;
         (self.seen, self.tries) = (0, 0);
         Some(self.held.drain(..end).collect())
     }
 
-    /// Returns whether what is here is a frame to its end. Only then can the next chunk begin a new one.
-    fn is_whole(&mut self) -> bool {
+    /// Returns where the next frame begins behind something that is none: at the `@` of `@agent>`. In a frame a `@`
+    /// stands behind a backslash. Of a head that comes in pieces, the last byte is behind `from`.
+    fn next_head(&self, from: usize) -> Option<usize> {
+        let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let ends = (from..self.held.len()).filter(|at| self.held[*at] == b'>');
+        let mut heads = ends.filter_map(|end| {
+            let name = self.held[..end]
+                .iter()
+                .rev()
+                .take_while(|byte| is_name(byte));
+            let start = end.checked_sub(name.count() + 1)?;
+            let is_escaped = start > 0 && self.held[start - 1] == b'\\';
+            (self.held[start] == b'@' && !is_escaped).then_some(start)
+        });
+        heads.find(|start| *start > 0)
+    }
+
+    /// Returns the end of what is here, if it is a frame to its end, or can be none. Only then can the next chunk
+    /// begin a new one.
+    fn end_of_all(&mut self) -> Option<usize> {
+        let all = self.held.len();
         if self.has_ended {
-            return true;
+            return Some(all);
+        }
+        if !self.held.starts_with(b"@") {
+            let head = self.held.iter().position(|byte| *byte == b'@');
+            return Some(head.unwrap_or(all));
         }
         if !self.held.ends_with(b"]") || self.tries == TRIES {
-            return false;
+            return None;
         }
         self.tries += 1;
-        accp_runtime::Frame::parse_bytes(&self.held).is_ok()
+        let parsed = accp_runtime::Frame::parse_bytes(&self.held);
+        parsed.is_ok().then_some(all)
     }
 }
 
@@ -239,6 +257,40 @@ mod tests {
             split(&["@s>stream:infer{d:", &"x".repeat(30)], 40)
                 .await
                 .is_err()
+        );
+    }
+
+    #[tokio::test]
+    async fn what_is_no_frame_ends_where_the_next_one_begins() {
+        let whole = "@s>stream:infer{idx:0|d:\\@x>y|schema:ST}[mid:100000001001,seq:1]";
+        for garbage in [
+            "x",
+            "@s>stream:infer{d:",
+            "@s>stream:infer{d:a@b.c",
+            "@@",
+            "\\",
+        ] {
+            let all = format!("{garbage}{whole}");
+            for cut in garbage.len()..all.len() {
+                let (a, b) = all.split_at(cut);
+                let found = split(&[a, b], 1000).await.expect("frames");
+                assert_eq!(found.concat(), all, "{garbage} cut at {cut}");
+                assert_eq!(
+                    found.last().map(String::as_str),
+                    Some(whole),
+                    "{garbage} cut at {cut}"
+                );
+            }
+        }
+        // Who waits for an answer before it goes on gets it at once.
+        let first = stream::iter([Ok::<_, std::io::Error>(Bytes::from("what?"))]);
+        let body = Body::from_stream(first.chain(stream::pending()));
+        let garbage = Pieces::new(body, &Limits::default(), room())
+            .next()
+            .now_or_never();
+        assert_eq!(
+            garbage.expect("no pause").expect("a piece"),
+            Some(b"what?".to_vec())
         );
     }
 

@@ -10,7 +10,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use tokio::time::{Instant, timeout_at};
 
 use crate::answer::{self, ACCP, Refused};
@@ -60,11 +60,11 @@ async fn take(
             return hand_on(app, &caller, &there, uri, headers, body).await;
         }
         spans::ends("stream");
-        return Ok(stream(app, named, asker, pieces, first));
+        return Ok(stream(app, named, asker, pieces, first).await);
     }
     let whole = pieces.whole(first).await?;
     let frame = whole.trim_ascii_end();
-    let (caller, chain) = asker.send(&named, frame)?;
+    let (caller, chain) = enter(app, &asker, &named, frame)?;
     let hub = match caller.open(false).await {
         Err(Refused {
             there: Some(there), ..
@@ -99,6 +99,20 @@ async fn take(
         (posted, ..) => said(posted)?,
     };
     Ok(response)
+}
+
+/// Lets the asker in as the sender of a frame.
+fn enter(
+    app: &App,
+    asker: &Asker,
+    named: &Named,
+    frame: &[u8],
+) -> Result<(Caller, Option<Mid>), Refused> {
+    let entered = asker.send(named, frame);
+    if entered.is_err() {
+        spans::tells("", &app.config.agent, "receives", frame);
+    }
+    entered
 }
 
 /// Hands a POST on to the hub that runs its session.
@@ -156,6 +170,8 @@ async fn position(hub: &Hub) -> Result<u64, Refused> {
 
 async fn send(app: &App, hub: &Hub, caller: &Caller, frame: &[u8]) -> Result<Posted, Refused> {
     caller.takes(1, frame.len())?;
+    let tells = |way, text: &[u8]| spans::tells(caller.session(), &app.config.agent, way, text);
+    tells("receives", frame);
     let posted = hub.post(caller.speaker()?, frame.to_vec()).await;
     let posted = posted.map_err(|error| Refused::client(&error))?;
     let (count, outcome) = match &posted {
@@ -164,21 +180,33 @@ async fn send(app: &App, hub: &Hub, caller: &Caller, frame: &[u8]) -> Result<Pos
         Posted::Later => (&app.metrics.later, "later"),
         _ => (&app.metrics.silent, "silent"),
     };
+    if let Posted::Accepted { answer, .. } | Posted::Link(answer) | Posted::Refused(answer) =
+        &posted
+    {
+        tells("sends", answer.as_bytes());
+    }
     add(count);
     spans::ends(outcome);
     Ok(posted)
 }
 
-/// Returns the answer to a frame (draft sections 3.7 and 11.1).
-fn said(posted: Posted) -> Result<Response, Refused> {
+/// Returns what is said about a frame, with its status (draft sections 3.7 and 11.1). All cases in which nobody
+/// is told look the same.
+fn told(posted: Posted) -> Result<(StatusCode, String), Refused> {
     Ok(match posted {
-        Posted::Accepted { answer, .. } | Posted::Link(answer) => {
-            answer::frame(StatusCode::OK, answer)
-        }
-        Posted::Refused(answer) => answer::frame(StatusCode::BAD_REQUEST, answer),
+        Posted::Accepted { answer, .. } | Posted::Link(answer) => (StatusCode::OK, answer),
+        Posted::Refused(answer) => (StatusCode::BAD_REQUEST, answer),
         Posted::Later => return Err(Refused::busy("a host that takes frames now")),
-        // All cases in which nobody is told look the same.
-        _ => StatusCode::ACCEPTED.into_response(),
+        _ => (StatusCode::ACCEPTED, String::new()),
+    })
+}
+
+/// Returns the answer to a frame.
+fn said(posted: Posted) -> Result<Response, Refused> {
+    let (status, text) = told(posted)?;
+    Ok(match status {
+        StatusCode::ACCEPTED => status.into_response(),
+        _ => answer::frame(status, text),
     })
 }
 
@@ -264,20 +292,37 @@ async fn next_piece(
     Some((Ok(line(&text)), Some(after)))
 }
 
-/// Takes a stream of ST frames, and answers each with a frame.
-fn stream(app: &Shared, named: Named, asker: Asker, pieces: Pieces, first: Vec<u8>) -> Response {
-    let stream = Incoming {
+/// Takes a stream of ST frames, and answers each with a frame. The status says what became of the first one,
+/// and the body alone what becomes of the others.
+async fn stream(
+    app: &Shared,
+    named: Named,
+    asker: Asker,
+    pieces: Pieces,
+    first: Vec<u8>,
+) -> Response {
+    let mut stream = Incoming {
         app: Arc::clone(app),
         named,
         asker,
         pieces,
-        first: Some(first),
     };
+    let taken = stream.take(&first).await;
+    let (head, _) = match &taken {
+        Ok((status, _)) => status.into_response(),
+        Err(refused) => refused.response(&app.config.agent),
+    }
+    .into_parts();
+    let first = stream.told(taken);
     let answers = stream::unfold(stream, |mut stream| async move {
         let answer = stream.next().await?;
         Some((Ok(answer), stream))
     });
-    cut::response(app, ACCP, ("answers to a stream", ""), answers)
+    let answers = stream::iter([Ok(first)]).chain(answers);
+    let mut response = cut::response(app, ACCP, ("answers to a stream", ""), answers);
+    *response.status_mut() = head.status;
+    response.headers_mut().extend(head.headers);
+    response
 }
 
 /// A stream of frames that comes in.
@@ -286,52 +331,54 @@ struct Incoming {
     named: Named,
     asker: Asker,
     pieces: Pieces,
-    first: Option<Vec<u8>>,
 }
 
 impl Incoming {
     /// Takes the next frame, and returns what is said about it.
     async fn next(&mut self) -> Option<Bytes> {
-        let next = match self.first.take() {
-            Some(first) => Ok(Some(first)),
-            None => self.pieces.next().await,
-        };
-        let (text, goes_on) = match next {
+        let taken = match self.pieces.next().await {
             Ok(None) => return None,
             Ok(Some(frame)) if frame.is_empty() => return None,
-            Ok(Some(frame)) => {
-                let entered = self.asker.send(&self.named, &frame);
-                match take_one(&self.app, entered, &frame).await {
-                    Ok(text) => (text, true),
-                    Err(why) => (why.frame(&self.app.config.agent), why.again.is_some()),
-                }
+            Ok(Some(frame)) => self.take(&frame).await,
+            Err(refused) => {
+                self.pieces.end();
+                Err(refused)
             }
-            Err(refused) => (refused.frame(&self.app.config.agent), false),
         };
-        if !goes_on {
-            self.pieces.end();
+        Some(self.told(taken))
+    }
+
+    /// Takes a frame, and returns its status and what is said about it.
+    async fn take(&mut self, frame: &[u8]) -> Result<(StatusCode, String), Refused> {
+        let entered = enter(&self.app, &self.asker, &self.named, frame);
+        if entered.is_err() {
+            // What is no frame has no sender at whose rate it counts.
+            self.asker.waits(frame.len()).await;
         }
-        Some(if text.is_empty() {
+        let (caller, _) = entered?;
+        let hub = caller.open(false).await?;
+        let posted = send(&self.app, &hub, &caller, frame).await?;
+        told(posted)
+    }
+
+    /// Returns what is said about a frame. The stream goes on behind one that could not be read, and behind one
+    /// that may come again; it ends where the sender has no right to go on.
+    fn told(&mut self, taken: Result<(StatusCode, String), Refused>) -> Bytes {
+        let text = match taken {
+            Ok((_, text)) => text,
+            Err(refused) => {
+                if refused.status != StatusCode::BAD_REQUEST && refused.again.is_none() {
+                    self.pieces.end();
+                }
+                refused.frame(&self.app.config.agent)
+            }
+        };
+        if text.is_empty() {
             Bytes::new()
         } else {
             line(&text)
-        })
+        }
     }
-}
-
-/// Takes a frame of a stream, and returns what is said about it.
-async fn take_one(
-    app: &App,
-    entered: Result<(Caller, Option<Mid>), Refused>,
-    frame: &[u8],
-) -> Result<String, Refused> {
-    let (caller, _) = entered?;
-    let hub = caller.open(false).await?;
-    Ok(match send(app, &hub, &caller, frame).await? {
-        Posted::Accepted { answer, .. } | Posted::Link(answer) | Posted::Refused(answer) => answer,
-        Posted::Later => return Err(Refused::busy("a host that takes frames now")),
-        _ => String::new(),
-    })
 }
 
 /// Returns a frame as a chunk. The end of the line is for clients that read lines.

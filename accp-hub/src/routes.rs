@@ -12,7 +12,7 @@ use axum::routing::{get, post};
 use crate::answer::Refused;
 use crate::app::Shared;
 use crate::gate::Asker;
-use crate::{erase, layers, post as posts, puts, reads, socket, spans, ui};
+use crate::{erase, harness, layers, post as posts, puts, reads, socket, spans, ui};
 
 /// The description of the routes.
 const OPENAPI: &str = include_str!("openapi.json");
@@ -27,7 +27,11 @@ pub(crate) fn router(app: Shared, mounts: Vec<Router<Shared>>) -> Router {
         .route(&of("frames"), get(reads::frames))
         .route(&of("context"), get(reads::context))
         .route(&of("state"), get(reads::state))
-        .route(&of("registry"), get(reads::registry))
+        .route(
+            &of("registry"),
+            get(reads::registry).post(harness::register),
+        )
+        .route(&of("phase"), post(harness::phase))
         .route(&of("values/{key}"), get(reads::value).put(puts::put))
         .route(&of("erase"), post(erase::erase))
         .route("/metrics", get(count))

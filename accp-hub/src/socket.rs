@@ -151,7 +151,11 @@ impl Peer<'_> {
             Some(Ok(Message::Binary(_))) => return Err(End::NotText),
             _ => return Err(End::Gone),
         };
-        let (caller, is_plain) = asker.greet(named, &first).map_err(End::Refused)?;
+        let greeted = asker.greet(named, &first);
+        if greeted.is_err() {
+            spans::tells("", &self.app.config.agent, "receives", first.as_bytes());
+        }
+        let (caller, is_plain) = greeted.map_err(End::Refused)?;
         caller.takes(1, first.len()).map_err(End::Refused)?;
         let agent = caller.speaker().map_err(End::Refused)?;
         let linked = match self.during(caller.open(is_plain)).await? {

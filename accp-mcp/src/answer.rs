@@ -1,7 +1,7 @@
 //! Results of tools, as MCP and as frames of the schema TC.
 
 use accp_runtime::profiles::{ErrorFail, ToolDone};
-use accp_runtime::{AgentId, EncodeFrame, EncodeOptions, Envelope, Typed, Value};
+use accp_runtime::{AgentId, EncodeFrame, EncodeOptions, Typed, Value};
 use rmcp::model::{
     Annotations, CallToolResult, ContentBlock, EmbeddedResource, RequestId, ResourceContents,
 };
@@ -101,7 +101,7 @@ fn write(frame: impl EncodeFrame, chain: &str) -> Option<String> {
     };
     let mut text = String::new();
     let agent = AgentId::new(SPEAKER).ok()?;
-    let typed = Typed::new(agent, frame, Envelope::default().answering(chain));
+    let typed = Typed::new(agent, frame, accp_client::outside().answering(chain));
     typed.encode_into(&mut text, options).ok()?;
     Some(text)
 }

@@ -42,10 +42,10 @@ pub use accp_frame::{AccpFrame, profiles};
 #[doc(inline)]
 pub use accp_frame::{
     AgentId, Decimal, DecodeError, DecodeFrame, DecodeOptions, DecodeValue, EncodeError,
-    EncodeFrame, EncodeOptions, EncodeValue, Envelope, ErrorCode, External, Externals, Frame,
-    FrameFamily, FrameTokenLimits, FrameTokens, Intent, IntoOwned, Limits, Map, Message, Param,
-    RawValue, Reason, Registry, Repair, Shorthand, TokenCounter, TokenLimit, ToolCallError, Typed,
-    Value, Within, kind,
+    EncodeFrame, EncodeOptions, EncodeValue, Envelope, ErrorCode, Exact, External, Externals,
+    Frame, FrameFamily, FrameTokenLimits, FrameTokens, Intent, IntoOwned, Limits, Map, Message,
+    Param, RawValue, Reason, Registry, Repair, Shorthand, TokenCounter, TokenLimit, ToolCallError,
+    Typed, Value, Within, exact_numbers, kind,
 };
 
 /// The context that a model reads, and the facts of which it is reminded (draft section 5).

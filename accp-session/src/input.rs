@@ -157,7 +157,7 @@ pub enum Posted {
     },
     /// The frame is refused: `fail:error`.
     Refused(String),
-    /// The frame was about the link, and this is the answer: `pong:link`, say.
+    /// The frame was about the link, and this is the answer: `pong:link`, say. Frames of a registry stand one on each line.
     Link(String),
     /// The frame has no answer: it is `ack` or `pong`, or has expired, or its chain was cancelled.
     Silent,

@@ -10,6 +10,7 @@ pub(crate) mod control;
 pub(crate) mod frames;
 pub(crate) mod inline;
 pub(crate) mod link;
+pub(crate) mod marks;
 pub(crate) mod relay;
 pub(crate) mod scan;
 pub(crate) mod stamp;

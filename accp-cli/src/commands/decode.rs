@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use accp_recordings::{Unresolved, Values};
 use accp_registry::Registry;
-use accp_runtime::{ErrorCode, Message};
+use accp_runtime::{ErrorCode, Exact, Message};
 use serde_json::Value as Json;
 
 use crate::fault::Fault;
 use crate::input::{InputArg, Line};
-use crate::outcome::Outcome;
+use crate::outcome::{Failure, Outcome};
 use crate::output::{self, Output};
 use crate::registries::RegistryArgs;
 use crate::side;
@@ -50,8 +50,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut faults = 0;
     while let Some(line) = lines.next()? {
         match decode(line, &registry, externals.as_ref()) {
-            Ok(json) if args.pretty => out.record(format_args!("{json:#}"))?,
-            Ok(json) => out.record(json)?,
+            Ok(json) => out.record(written(&json, args.pretty)?)?,
             Err(fault) => {
                 faults += 1;
                 output::show(&fault.render(&name, line, styled));
@@ -59,6 +58,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
     }
     out.conclude(faults)
+}
+
+/// Returns the text of JSON. Each number has the digits that it has in the frame.
+fn written(json: &Json, pretty: bool) -> Result<String, Failure> {
+    let text = if pretty {
+        serde_json::to_string_pretty(&Exact(json))
+    } else {
+        serde_json::to_string(&Exact(json))
+    };
+    text.map_err(|error| Failure::Misuse(error.to_string()))
 }
 
 fn decode(line: Line<'_>, registry: &Registry, externals: Option<&Values>) -> Result<Json, Fault> {

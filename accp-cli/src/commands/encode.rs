@@ -5,8 +5,9 @@ use std::io::{self, BufRead, Read};
 use std::path::PathBuf;
 
 use accp_registry::Registry;
-use accp_runtime::{EncodeError, EncodeOptions, ErrorCode, External, Message};
+use accp_runtime::{EncodeError, EncodeOptions, ErrorCode, External, Message, exact_numbers};
 use serde_json::error::Category;
+use serde_json::value::RawValue;
 use serde_json::{Deserializer, Value as Json};
 
 use crate::input::InputArg;
@@ -59,15 +60,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
         reader: input.reader,
         place: &place,
     };
-    let mut stream = Deserializer::from_reader(reader).into_iter::<Json>();
+    let mut stream = Deserializer::from_reader(reader).into_iter::<Box<RawValue>>();
     let mut faults = 0;
     loop {
         place.value.set(None);
-        let json = match stream.next() {
+        let raw = match stream.next() {
             None => break,
-            Some(Ok(json)) => json,
-            Some(Err(error)) => return Err(no_json(&name, error)),
+            Some(Ok(raw)) => raw,
+            Some(Err(error)) => return Err(no_json(&name, 0, error)),
         };
+        let before = place.value.get().map_or(0, |line| line - 1);
+        let json = serde_json::from_str(&exact_numbers(raw.get()));
+        let json = json.map_err(|error| no_json(&name, before, error))?;
         match encode(&json, args, &registry, externals.as_mut()) {
             Ok(frame) => out.record(frame)?,
             Err(error) => {
@@ -142,14 +146,15 @@ fn explained(error: &EncodeError, json: &Json) -> String {
     format!("{error}{cure}")
 }
 
-/// Makes the failure for JSON that cannot be read. Nothing after it can be read either.
-fn no_json(name: &str, error: serde_json::Error) -> Failure {
+/// Makes the failure for JSON that cannot be read, which begins behind this line. Nothing after it can be read either.
+fn no_json(name: &str, before: u64, error: serde_json::Error) -> Failure {
     let (line, column) = (error.line(), error.column());
     let category = error.classify();
     let message = error.to_string();
     let message = message
         .strip_suffix(&format!(" at line {line} column {column}"))
         .unwrap_or(&message);
+    let line = before + line as u64;
     let cure = match category {
         Category::Io => return Failure::Io(name.to_owned(), error.into()),
         Category::Eof => "the input ends within a message; is the file complete?",

@@ -87,3 +87,48 @@ fn a_store_knows_the_registry_of_its_sessions() {
         assert!(on_file(&["show", "hub.accp"]).contains("dev"));
     }
 }
+
+#[test]
+fn numbers_of_json_keep_their_digits() {
+    let folder = tempfile::tempdir().unwrap();
+    let messages = |amount: &str| {
+        let pay = r#""agent":"dev","intent":"req","operation":"transaction","schema":"TX""#;
+        let line = format!(
+            r#"{{{pay},"payload":{{"transaction_id":"t1","amount":{amount},"account":"a1"}}}}"#
+        );
+        std::fs::write(folder.path().join("messages.jsonl"), line + "\n").unwrap();
+    };
+    for amount in [
+        "12345678901234.123456",
+        "9007199254740993.5",
+        "-0.1",
+        "42.5",
+    ] {
+        messages(amount);
+        let (fine, frame) = accp(
+            folder.path(),
+            &["encode", "messages.jsonl", "-o", "frames.accp"],
+        );
+        assert!(fine, "{frame}");
+        let frame = std::fs::read_to_string(folder.path().join("frames.accp")).unwrap();
+        assert!(frame.contains(&format!("amt:{amount}|")), "{frame}");
+        let (fine, json) = accp(folder.path(), &["decode", "frames.accp"]);
+        assert!(
+            fine && json.contains(&format!(r#""amount":{amount},"#)),
+            "{json}"
+        );
+        // And back, from what the command has written itself.
+        std::fs::write(folder.path().join("again.jsonl"), &json).unwrap();
+        let (fine, again) = accp(folder.path(), &["encode", "again.jsonl"]);
+        assert!(fine && again == frame, "{again}");
+    }
+    for amount in ["1.0000000000000001", "123456789012345678901234567890"] {
+        messages(amount);
+        let (fine, said) = accp(folder.path(), &["encode", "messages.jsonl"]);
+        assert!(
+            !fine && said.contains(amount) && said.contains("amount"),
+            "{said}"
+        );
+        assert!(said.contains("messages.jsonl:1:"), "{said}");
+    }
+}

@@ -4,6 +4,7 @@
 
 mod agents;
 mod command;
+mod http;
 mod processes;
 
 /// The registry of these tests. It uses the codes of two standard profiles for frames of its own.

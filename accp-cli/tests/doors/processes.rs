@@ -17,7 +17,12 @@ pub(crate) struct Hub {
 impl Hub {
     /// Takes a port, and starts nothing.
     pub(crate) fn new(folder: &Path) -> Self {
-        std::fs::write(folder.join("registry.json"), REGISTRY).unwrap();
+        Self::with(folder, REGISTRY)
+    }
+
+    /// As [`new`](Self::new), with another registry.
+    pub(crate) fn with(folder: &Path, registry: &str) -> Self {
+        std::fs::write(folder.join("registry.json"), registry).unwrap();
         let port = TcpListener::bind("127.0.0.1:0")
             .unwrap()
             .local_addr()
@@ -32,6 +37,11 @@ impl Hub {
 
     /// Starts the hub, and waits until it listens.
     pub(crate) fn start(&mut self) {
+        self.start_with(&[]);
+    }
+
+    /// As [`start`](Self::start), with more arguments. Returns what the hub says from then on.
+    pub(crate) fn start_with(&mut self, more: &[&str]) -> impl Iterator<Item = String> + use<> {
         let listen = format!("127.0.0.1:{}", self.port);
         let mut child = Command::new(env!("CARGO_BIN_EXE_accp"))
             .args([
@@ -42,17 +52,20 @@ impl Hub {
                 "--listen",
                 &listen,
             ])
+            .args(more)
             .current_dir(&self.folder)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-        let said: Vec<_> = said.by_ref().map_while(Result::ok).take(3).collect();
-        // It says first that the registry replaces two standard profiles.
-        assert!(said.last().unwrap().starts_with("hub at "), "{said:?}");
-        // The hub goes on when nobody reads its log.
+        let said = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut said = said.map_while(Result::ok);
+        // It may say first that the registry replaces standard profiles.
+        let listens = said.find(|line| line.starts_with("hub at "));
+        assert!(listens.is_some(), "the hub has ended");
         self.running = Some(child);
+        // The hub goes on when nobody reads its log.
+        said
     }
 
     pub(crate) fn kill(&mut self) {
@@ -64,6 +77,10 @@ impl Hub {
 
     pub(crate) fn url(&self) -> String {
         format!("ws://127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
     }
 
     /// Returns the frames in the log that a program has sent.

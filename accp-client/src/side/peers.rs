@@ -1,7 +1,10 @@
 //! The other sides that this one talks to.
 
-use accp_runtime::AgentId;
-use accp_runtime::session::{Input, MemberId, Posted};
+use std::sync::Arc;
+
+use accp_runtime::context::Checkpoint;
+use accp_runtime::session::{Answer, Input, InputError, MemberId, Posted};
+use accp_runtime::{AgentId, Registry};
 use accp_session::Supplied;
 use accp_store::DriverError;
 
@@ -99,6 +102,51 @@ impl Side {
             // There is no link to relay the log on, whatever the frame was.
             self.input(Input::Disconnected(member))?;
         }
+        Ok(())
+    }
+
+    /// Takes the checkpoint at the end of a phase.
+    pub(super) fn end_phase(
+        &mut self,
+        done: Done<Option<Box<Checkpoint>>>,
+    ) -> Result<(), DriverError> {
+        match self.driver.session_mut()?.handle(Input::Phase, now()) {
+            Ok(Answer::Checkpoint(checkpoint)) => {
+                let tell =
+                    move |kept: Result<(), Error>| drop(done.send(kept.map(|()| checkpoint)));
+                self.durable.push(Box::new(tell));
+            }
+            Ok(_) => drop(done.send(Ok(None))),
+            Err(error) => drop(done.send(Err(Error::Input(error)))),
+        }
+        Ok(())
+    }
+
+    /// Registers all of these schemas, or none.
+    pub(super) fn register(
+        &mut self,
+        schemas: &Registry,
+        done: Done<()>,
+    ) -> Result<(), DriverError> {
+        let session = self.driver.session_mut()?;
+        let held = Arc::clone(&session.options().registry);
+        let mut all = Registry::clone(&held);
+        if let Err(problems) = all.merge(schemas.clone()) {
+            let _ = done.send(Err(Error::Input(InputError::Schema(problems))));
+            return Ok(());
+        }
+        for schema in schemas.schemas() {
+            if held.schema(&schema.code) == Some(schema) {
+                continue;
+            }
+            let register = Input::Register(Box::new(schema.clone()));
+            if let Err(error) = session.handle(register, now()) {
+                let _ = done.send(Err(Error::Input(error)));
+                return Ok(());
+            }
+        }
+        let tell = move |kept: Result<(), Error>| drop(done.send(kept));
+        self.durable.push(Box::new(tell));
         Ok(())
     }
 

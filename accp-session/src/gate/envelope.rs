@@ -46,12 +46,13 @@ pub(crate) fn ids(rules: &Rules, frame: &Scanned<'_>) -> Result<(Mid, u64), Refu
     Ok((mid, sequence))
 }
 
-/// Refuses a frame from the future. Its sender may send it again, because a clock was wrong.
+/// Refuses a frame from the future. A clock was wrong, so its sender may send it again: of the codes of
+/// the draft, E3001 is the one about time that says so.
 pub(crate) fn is_not_early(rules: &Rules, frame: &Scanned<'_>, now: Time) -> Result<(), Refusal> {
     let latest = (now + rules.skew).as_secs();
     if frame.envelope.timestamp.is_none_or(|ts| ts <= latest) {
         return Ok(());
     }
     let expected = "a ts that is not in the future";
-    Err(Refusal::new(ErrorCode::INVALID_TYPE, expected).for_now())
+    Err(Refusal::new(ErrorCode::TIMEOUT, expected))
 }

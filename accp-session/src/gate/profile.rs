@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use accp_registry::{ErrorCode, Schema, Sequence};
+use accp_registry::{ErrorCode, Hash, Schema, Sequence};
 use serde::{Deserialize, Serialize};
 
 use crate::gate::refusal::Refusal;
@@ -15,6 +15,8 @@ use accp_frame::{Intent, Message, Registry, Value};
 
 /// Open streams of a member.
 const STREAMS: usize = 256;
+/// Pieces of a stream whose data is known: the last ones.
+const RECENT: usize = 32;
 
 /// The open streams of a session, by sender and chain.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -25,13 +27,16 @@ pub(crate) struct OpenStreams {
 }
 
 /// What the pieces of a stream have said of it.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Open {
     /// The greatest index.
     most: i64,
     total: Option<i64>,
     /// The index of the last piece.
     last: Option<i64>,
+    /// The last pieces that came: the index of each, and the beginning of the digest of what it says.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    recent: VecDeque<(i64, u32)>,
 }
 
 /// What a piece says of its stream.
@@ -39,6 +44,8 @@ struct Piece {
     index: i64,
     total: Option<i64>,
     is_last: bool,
+    /// The beginning of the digest of all that is not its place in the stream.
+    data: u32,
 }
 
 impl Piece {
@@ -54,22 +61,29 @@ impl Piece {
             Some(Value::Boolean(is_last)) => *is_last,
             _ => return None,
         };
+        let places = [&names.index, &names.total, &names.last];
+        let data = message.payload.iter();
+        let data = data.filter(|(key, _)| places.iter().all(|place| *place != key));
+        let data: String = data.map(|(key, value)| format!("{key}:{value}|")).collect();
+        let [a, b, c, d, ..] = *Hash::of(data.as_bytes()).as_bytes();
         Some(Self {
             index: number(&names.index)??,
             total: number(&names.total)?,
             is_last,
+            data: u32::from_be_bytes([a, b, c, d]),
         })
     }
 }
 
 impl Open {
     /// Takes a piece, or says what was expected of it.
-    fn with(self, piece: &Piece, names: &Sequence) -> Result<Self, String> {
+    fn with(&self, piece: &Piece, names: &Sequence) -> Result<Self, String> {
         let Sequence { index, total, last } = names;
         let &Piece {
             index: at,
             total: of,
             is_last,
+            data,
         } = piece;
         if at < 0 {
             return Err(format!("`{index}` from 0"));
@@ -109,10 +123,22 @@ impl Open {
                 "`{last}` in piece {most}, because `{total}` is {of}"
             ));
         }
+        let mut recent = self.recent.clone();
+        match recent.iter().find(|(index, _)| *index == at) {
+            Some((_, known)) if *known != data => {
+                return Err(format!("in piece {at} the data that it had before"));
+            }
+            Some(_) => {}
+            None => recent.push_back((at, data)),
+        }
+        if recent.len() > RECENT {
+            recent.pop_front();
+        }
         Ok(Self {
             most,
             total: total_now,
             last: last_now,
+            recent,
         })
     }
 }
@@ -172,7 +198,7 @@ pub(crate) fn check(
         let Some(piece) = Piece::of(&message, names) else {
             return refuse(format!("`{}` in the frame itself", names.index));
         };
-        let open = streams.of(from, frame).copied().unwrap_or_default();
+        let open = streams.of(from, frame).cloned().unwrap_or_default();
         if let Err(expected) = open.with(&piece, names) {
             return refuse(expected);
         }
@@ -217,12 +243,13 @@ impl OpenStreams {
             return;
         };
         let streams = self.open.or_insert_with(sender, BTreeMap::new);
-        let before = streams.get(chain).copied();
-        let Ok(open) = before.unwrap_or_default().with(&piece, names) else {
+        let before = streams.get(chain);
+        let is_new = before.is_none();
+        let Ok(open) = before.unwrap_or(&Open::default()).with(&piece, names) else {
             return;
         };
         streams.insert(chain.clone(), open);
-        if before.is_none() {
+        if is_new {
             let order = self.order.or_insert_with(sender, VecDeque::new);
             order.push_back(chain.clone());
             if order.len() > STREAMS
@@ -262,6 +289,7 @@ mod tests {
                 index,
                 total,
                 is_last,
+                data: 0,
             };
             match open.with(&piece, &names) {
                 Ok(next) => open = next,
@@ -299,6 +327,53 @@ mod tests {
         insta::assert_snapshot!(says(&[(2, None, false), (0, Some(3), false)]), @"`end` in piece 2, because `of` is 3");
         insta::assert_snapshot!(says(&[(0, Some(3), true)]), @"`end` in piece 2, because `of` is 3");
         insta::assert_snapshot!(says(&[(1, None, true), (0, Some(3), false)]), @"`end` in piece 2, because `of` is 3");
+    }
+
+    #[test]
+    fn other_data_in_a_place_that_was_taken() {
+        let registry = Registry::shared();
+        let (streams, sender) = (OpenStreams::default(), MemberId::HOST);
+        let mut streams = streams;
+        let mut say = |piece: &str| {
+            let text = format!("@a>stream:infer{{{piece}|schema:ST}}[mid:m1,seq:1,cid:c]");
+            let frame = Scanned::of_entry(&text).unwrap();
+            let checked = check(registry, &streams, sender, &frame);
+            let entry = Entry {
+                position: 1,
+                at: crate::Time::from_secs(0),
+                kind: EntryKind::Frame,
+                sender,
+                mid: Mid::parse("m1"),
+                sequence: 1,
+                tokens: 0,
+                cut: false,
+                due: Due::No,
+                text: text.as_str().into(),
+                hash: None,
+            };
+            if checked.is_ok() {
+                streams.fold(registry, &entry, &frame);
+            }
+            checked.map_err(|refusal| refusal.expected.into_owned())
+        };
+        for n in 0..=RECENT {
+            assert_eq!(say(&format!("idx:{n}|d:w{n}")), Ok(()));
+            assert_eq!(say(&format!("idx:{n}|d:w{n}")), Ok(()), "the same again");
+            let other = say(&format!("idx:{n}|d:x"));
+            assert_eq!(
+                other,
+                Err(format!("in piece {n} the data that it had before"))
+            );
+        }
+        // A sender that says the last piece again may say the total for the first time.
+        assert_eq!(
+            say(&format!(
+                "idx:{RECENT}|d:w{RECENT}|tot:{}|done:true",
+                RECENT + 1
+            )),
+            Ok(())
+        );
+        assert_eq!(say("idx:0|d:x"), Ok(()), "too long ago to know");
     }
 
     /// A member that opens many streams pushes out its own.

@@ -18,8 +18,6 @@ pub(crate) struct Refusal {
     pub at: Option<u64>,
     pub expected_sequence: Option<u64>,
     pub version: Option<u64>,
-    /// True if the same frame may be accepted later, under the same id.
-    pub for_now: bool,
     /// The member that has the id.
     pub holder: Option<MemberId>,
     /// The `seq` that the frame with this id took.
@@ -46,7 +44,6 @@ impl Refusal {
             at: None,
             expected_sequence: None,
             version: None,
-            for_now: false,
             holder: None,
             sequence: None,
         }
@@ -94,17 +91,9 @@ impl Refusal {
         }
     }
 
-    /// Makes this a refusal of a frame that may be accepted later, under the same id.
-    pub(crate) fn for_now(self) -> Self {
-        Self {
-            for_now: true,
-            ..self
-        }
-    }
-
-    /// Returns whether the sender may send the frame again.
+    /// Returns whether the sender may send the frame again. The code says so (draft section 3.6).
     pub(crate) fn retry(&self) -> bool {
-        self.for_now || self.code.is_retryable().unwrap_or(false)
+        self.code.is_retryable().unwrap_or(false)
     }
 
     /// Returns whether the frame can never be accepted. Its sender gives the frame up, so the host

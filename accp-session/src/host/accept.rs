@@ -63,7 +63,11 @@ impl Host {
                 Posted::Accepted { mid, answer }
             }
             Taken::Refused => answers.next().map_or(Posted::Silent, Posted::Refused),
-            Taken::Link => answers.next().map_or(Posted::Silent, Posted::Link),
+            // A registry may take several frames.
+            Taken::Link => match answers.collect::<Vec<_>>().join("\n") {
+                none if none.is_empty() => Posted::Silent,
+                answers => Posted::Link(answers),
+            },
             Taken::Dropped => Posted::Silent,
             Taken::Not => Posted::Later,
         }
@@ -84,7 +88,12 @@ impl Host {
         if Link::is(&scanned) || self.is_plain(from) && Link::is_about_turn(&scanned) {
             // No error answers a link frame, not even an unreadable one.
             if is_present && let Ok(link) = Link::read(&scanned) {
-                self.link(from, link, now);
+                match link {
+                    Link::Hello(hello) if hello.plain && !is_linked => {
+                        self.introduce(from, &hello, now);
+                    }
+                    link => self.link(from, link, now),
+                }
             }
             return Taken::Link;
         }
@@ -96,7 +105,8 @@ impl Host {
         let cursor = self.relays.cursor(from);
         if is_linked && is_present && cursor.vouched.is_none() && !cursor.greeting {
             let expected = "sync:registry before any other frame (draft section 6.4)";
-            let refusal = Refusal::new(ErrorCode::POLICY_DENIED, expected).for_now();
+            // Not for good: the sender may say hello, and then the frame is welcome.
+            let refusal = Refusal::new(ErrorCode::TIMEOUT, expected);
             self.tell(from, scanned.mid(), refusal, now);
             return Taken::Refused;
         }

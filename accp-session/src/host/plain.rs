@@ -18,6 +18,7 @@ use crate::options::{DraftPeers, Scope};
 use crate::wire::control::Control;
 use crate::wire::inline;
 use crate::wire::link::{Hello, Link};
+use crate::wire::marks;
 use crate::wire::scan::Scanned;
 use crate::wire::stamp::{Of, Stamp};
 use crate::{Cold, Event, MemberId, Mid, Read, StateUpdate, Time};
@@ -49,7 +50,9 @@ impl Host {
         }
         let expected = match (self.rules.draft_peers, self.side.state.scope) {
             (DraftPeers::Refused, _) => "a hello with the extensions of this session, such as pos",
-            (_, Scope::Sender) => "a member that numbers its own frames, as this session does",
+            (_, Scope::Sender) => {
+                "a session that a peer of the draft has begun, or POST: here each agent numbers its own frames"
+            }
             (DraftPeers::AtLeastOnce, Scope::Shared) => {
                 return self.serve_plainly(member, hello, now);
             }
@@ -60,6 +63,15 @@ impl Host {
             Refusal::new(ErrorCode::POLICY_DENIED, expected),
             now,
         );
+    }
+
+    /// Tells a peer of the draft the registry, in answer to a hello outside of a link. Whatever numbers the frames
+    /// of this session, such a peer can be served: it gets answers alone, and nothing of the log.
+    pub(crate) fn introduce(&mut self, member: MemberId, hello: &Hello, now: Time) {
+        if self.lost.is_none() {
+            self.learn_inline(hello, now);
+            self.say_registry(member, &hello.hash, now);
+        }
     }
 
     fn serve_plainly(&mut self, member: MemberId, hello: &Hello, now: Time) {
@@ -280,7 +292,17 @@ impl Host {
         let registry = Arc::clone(&self.side.options.registry);
         let (mut texts, mut id) = (Vec::new(), None);
         for (version, chunk) in (first..).zip(chunks) {
-            let entries: Map<'_> = chunk.iter().cloned().collect();
+            // What has a mark of ours stays with the host.
+            let entries = chunk.iter().map(|(key, value)| {
+                let is_fine = marks::is_of_the_draft(&value.to_string());
+                let value = if is_fine {
+                    value.clone()
+                } else {
+                    Value::Ref(format!("ctx.{key}").into())
+                };
+                (key.clone(), value)
+            });
+            let entries: Map<'_> = entries.collect();
             let update = if version == first {
                 StateUpdate::Full {
                     version,
@@ -368,15 +390,14 @@ impl Host {
             return None;
         }
         let limits = self.side.options.limits;
+        let registry = Arc::clone(&self.side.options.registry);
         let plain = self.plain(member)?;
-        Some(inline::with_values(
-            &entry.text,
-            limits,
-            |key| match plain.values.get(key) {
-                Some(Wanted::Here(bytes)) => std::str::from_utf8(bytes).ok(),
-                _ => None,
-            },
-        ))
+        let get = |key: &str| match plain.values.get(key) {
+            Some(Wanted::Here(bytes)) => std::str::from_utf8(bytes).ok(),
+            _ => None,
+        };
+        let own = marks::referred(&entry.text, entry.position, &registry, limits);
+        Some(inline::with_values(&own, &registry, limits, get))
     }
 
     /// Takes a value that the store read or a member has sent, for the frames that wait for it.

@@ -7,6 +7,7 @@ use accp_registry::{Delta, Hash};
 use serde_json::{Map as JsonMap, Value as Json};
 
 use crate::refs::reference::{ColdKey, Reference, Target, places, read_value};
+use crate::wire::marks;
 use crate::wire::scan::Scanned;
 use accp_context::Digest;
 use accp_frame::{Limits, Map, Registry, Value};
@@ -131,15 +132,19 @@ pub(crate) fn fits(bytes: &[u8], limits: Limits) -> bool {
 /// within the limits. The values have to [fit](fits).
 pub(crate) fn with_values<'v>(
     text: &Arc<str>,
+    registry: &Registry,
     limits: Limits,
     get: impl Fn(&str) -> Option<&'v str>,
 ) -> Arc<str> {
-    let found = values(text).filter_map(|(at, key)| Some((at, key.len(), get(key)?)));
+    let found = values(text).filter_map(|(at, key)| {
+        let value = marks::in_place(text, at, get(key)?, registry)?;
+        Some((at, key.len(), value))
+    });
     let found: Vec<_> = found.collect();
     if found.is_empty() {
         return Arc::clone(text);
     }
-    let replaced = |text: &str, found: &[(usize, usize, &str)]| {
+    let replaced = |text: &str, found: &[(usize, usize, String)]| {
         // Many references to one long value make a text that no memory can hold.
         let values = found.iter().map(|(_, _, value)| value.len());
         let most = limits.frame_bytes.saturating_add(text.len());
@@ -161,7 +166,7 @@ pub(crate) fn with_values<'v>(
     let mut text = text.to_string();
     // From the end, so that the places before stay right.
     for one in found.iter().rev() {
-        text = replaced(&text, &[*one]).unwrap_or(text);
+        text = replaced(&text, std::slice::from_ref(one)).unwrap_or(text);
     }
     text.into()
 }

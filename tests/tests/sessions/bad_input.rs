@@ -156,7 +156,7 @@ fn is_refused_with_its_code_and_changes_nothing() {
     a delta for another version: E2001 version 3 does not follow version 1, which is held; make the change again on that
     a negative ttl: E1004 a ttl of 0 or more seconds
     a ttl without ts: E1004 a ts beside the ttl
-    a ts in the future: E1004 a ts that is not in the future
+    a ts in the future: E3001 a ts that is not in the future
     a foreign agent: E5001 an agent that this member speaks for
     an agent of nobody: E5001 an agent that this member speaks for
     the host: E5001 an agent that this member speaks for

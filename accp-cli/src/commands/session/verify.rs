@@ -31,7 +31,7 @@ pub(crate) struct Args {
     session: Option<String>,
     #[command(flatten)]
     registry: Kept,
-    /// json: one object a line with `session`, `ok`, `entries`, `erased`, `frames`, `checkpoints`, `moved`,
+    /// json: one object a line with `session`, `ok`, `entries`, `erased`, `frames`, `checkpoints`, `by_size`, `moved`,
     /// `references`, `elsewhere`, `refolded` and `faults`
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -137,7 +137,7 @@ impl Report {
         });
         json!({
             "session": summary.name(), "ok": audit.faults.is_empty(), "entries": audit.entries, "erased": audit.erased,
-            "frames": audit.frames, "checkpoints": audit.checkpoints, "moved": audit.moved,
+            "frames": audit.frames, "checkpoints": audit.checkpoints, "by_size": audit.by_size, "moved": audit.moved,
             "references": audit.references, "elsewhere": audit.elsewhere,
             "refolded": refolded, "faults": audit.faults,
         })
@@ -166,8 +166,12 @@ impl Report {
             0 => String::new(),
             count => format!(" ({count} of them erased)"),
         };
+        let by_size = match audit.by_size {
+            0 => String::new(),
+            count => format!(" ({count} by the size of hot state alone)"),
+        };
         out.line(format_args!(
-            "{name}: fine: {}{erased}, {folded};\n  {} can be read{elsewhere}, {} list {} that moved",
+            "{name}: fine: {}{erased}, {folded};\n  {} can be read{elsewhere}, {}{by_size} list {} that moved",
             counted(audit.entries, "entry").replace("entrys", "entries"),
             counted(audit.references, "reference"),
             counted(audit.checkpoints, "checkpoint"),

@@ -26,6 +26,7 @@ pub(super) struct Report {
     entries: u64,
     frames: u64,
     checkpoints: u64,
+    by_size: u64,
     moved: u64,
     references: u64,
 }
@@ -56,6 +57,7 @@ impl Report {
         self.entries += audit.entries;
         self.frames += audit.frames;
         self.checkpoints += audit.checkpoints;
+        self.by_size += audit.by_size;
         self.moved += audit.moved;
         self.references += audit.references;
     }
@@ -75,6 +77,7 @@ impl Report {
             entries,
             frames,
             checkpoints,
+            by_size,
             moved,
             references,
         } = other;
@@ -91,11 +94,12 @@ impl Report {
         self.entries += entries;
         self.frames += frames;
         self.checkpoints += checkpoints;
+        self.by_size += by_size;
         self.moved += moved;
         self.references += references;
     }
 
-    fn rows(&self) -> [(&'static str, String); 13] {
+    fn rows(&self) -> [(&'static str, String); 14] {
         let share = match self.bytes {
             0 => 100.0,
             bytes => 100.0 * self.back as f64 / bytes as f64,
@@ -107,6 +111,7 @@ impl Report {
             ("frames", self.frames.to_string()),
             ("log entries", self.entries.to_string()),
             ("checkpoints", self.checkpoints.to_string()),
+            ("by size alone", self.by_size.to_string()),
             ("frames they moved", self.moved.to_string()),
             ("values in cold", self.values.to_string()),
             ("their bytes", self.value_bytes.to_string()),
@@ -121,7 +126,7 @@ impl Report {
         json!({
             "conversations": self.conversations, "messages": self.messages,
             "members": self.members, "frames": self.frames, "entries": self.entries,
-            "checkpoints": self.checkpoints, "moved": self.moved, "values": self.values,
+            "checkpoints": self.checkpoints, "checkpoints_by_size": self.by_size, "moved": self.moved, "values": self.values,
             "value_bytes": self.value_bytes, "references": self.references, "hot": self.hot,
             "warm": self.warm, "bytes": self.bytes, "bytes_back": self.back,
             "faults": self.faults,
@@ -156,7 +161,7 @@ pub(super) fn table(files: &[(&Path, Report)]) -> String {
         (name.into_owned(), report)
     });
     for (name, report) in named.chain([("all".to_owned(), &total)]) {
-        let back = report.rows()[12].1.clone();
+        let back = report.rows()[13].1.clone();
         table.row([
             name,
             report.conversations.to_string(),
