@@ -1,7 +1,6 @@
 //! The socket of an agent: it carries frames, and comes back when it breaks.
 
 use std::fmt;
-use std::io;
 use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -102,7 +101,7 @@ impl Target {
     }
 
     pub(super) async fn connect(&self) -> Result<Socket, Error> {
-        let failed = |why: &dyn fmt::Display| Error::Unreachable(self.origin(), why.to_string());
+        let failed = |why: &dyn fmt::Display| Error::Unreachable(self.hub(), why.to_string());
         let request = self.url.as_str().into_client_request();
         let mut request = request.map_err(|error| failed(&error))?;
         if let Some(token) = &self.token {
@@ -122,7 +121,7 @@ impl Target {
                 let body = answer.body().as_deref().unwrap_or_default();
                 let said = said(&String::from_utf8_lossy(body));
                 let why = said.unwrap_or_else(|| format!("it answers {}", answer.status()));
-                Err(Error::Denied(self.origin(), why))
+                Err(Error::Denied(self.hub(), why))
             }
             Ok(Err(error)) if self.tls.is_some() && is_no_tls(&error) => Err(failed(
                 &format_args!("{error}; use ws:// if the hub speaks no TLS"),
@@ -131,8 +130,11 @@ impl Target {
         }
     }
 
-    fn origin(&self) -> String {
-        self.url.origin().ascii_serialization()
+    /// Returns the address of the hub.
+    fn hub(&self) -> String {
+        let path = self.url.path();
+        let path = path.strip_suffix(SOCKET).unwrap_or(path);
+        self.url.origin().ascii_serialization() + path
     }
 }
 
