@@ -1,6 +1,7 @@
 //! A hub that runs elsewhere, over HTTP.
 
 mod answer;
+mod values;
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -20,6 +21,7 @@ pub(crate) use self::answer::{Answer, Log};
 use self::answer::{Lines, brief, broken, late, not_a_hub};
 use crate::outcome::Failure;
 use crate::output::{note, on_one_line};
+use crate::words::UNLIMITED;
 
 /// The times a frame goes out, when others take the numbers that it tries.
 const TRIES: usize = 8;
@@ -170,12 +172,26 @@ impl<'a> Hub<'a> {
     }
 
     /// Sends a frame, under the number that the hub expects, and waits for the answer to it for so many
-    /// seconds. Returns the frames with which the hub answers; `None` when it says nothing.
+    /// seconds. Values that are too long for a frame go ahead of it. Returns the frames with which the hub
+    /// answers; `None` when it says nothing.
     pub(crate) fn post(&self, text: &str, wait: Option<u64>) -> Result<Option<Answer>, Failure> {
         let (head, mut envelope, is_numbered) = envelope(text)?;
+        let ahead = self.send_ahead(&head, &mut envelope, is_numbered)?;
+        let head = ahead.head.unwrap_or(head);
+        self.send(&head, envelope, is_numbered, wait)
+    }
+
+    /// Sends a frame with this head and this envelope.
+    fn send(
+        &self,
+        head: &str,
+        mut envelope: Envelope<'_>,
+        is_numbered: bool,
+        wait: Option<u64>,
+    ) -> Result<Option<Answer>, Failure> {
         let until = Instant::now() + self.time;
         for _ in 0..TRIES {
-            let mut frame = head.clone();
+            let mut frame = head.to_owned();
             envelope
                 .write(&mut frame)
                 .map_err(|error| Failure::Input(error.to_string()))?;
@@ -197,8 +213,7 @@ impl<'a> Hub<'a> {
                 None => return Err(self.refused(&said)),
             }
         }
-        let busy = "others take each number first; send the frame again";
-        Err(Failure::Input(busy.to_owned()))
+        Err(busy())
     }
 
     /// Opens the log of the session after a position. Who follows it gets what comes, too, and waits without a
@@ -349,6 +364,11 @@ impl<'a> Hub<'a> {
     }
 }
 
+fn busy() -> Failure {
+    let why = "others take each number first; send the frame again";
+    Failure::Input(why.to_owned())
+}
+
 /// A whole answer that is no success.
 struct Said {
     status: StatusCode,
@@ -358,7 +378,7 @@ struct Said {
 /// Returns the frame up to its metadata, its metadata with what a frame needs, and whether the frame
 /// had a number already.
 fn envelope(text: &str) -> Result<(String, Envelope<'static>, bool), Failure> {
-    let frame = Frame::parse(text).map_err(|error| {
+    let frame = Frame::parse_with(text, &UNLIMITED).map_err(|error| {
         Failure::Input(format!(
             "{error}; `accp check` shows the place, and `accp fix` may repair it"
         ))
@@ -384,13 +404,20 @@ fn envelope(text: &str) -> Result<(String, Envelope<'static>, bool), Failure> {
 }
 
 /// Draws a message id: 12 hexadecimal digits, of which the first is a letter. Those of members that a
-/// hub has numbered begin with a digit.
+/// hub has numbered begin with a digit. The others are decimal, because a tokenizer takes three of them at a
+/// time: an answer has the id in its metadata, which the draft bounds (section 3.4).
 fn new_mid() -> Result<String, Failure> {
+    const LETTERS: u64 = 6;
+    const NUMBERS: u64 = 100_000_000_000;
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes)
         .map_err(|error| Failure::Misuse(format!("the system gives no random bytes: {error}")))?;
-    let drawn = u64::from_le_bytes(bytes) % (6 << 44);
-    Ok(format!("{:012x}", drawn + (0xa << 44)))
+    let drawn = u64::from_le_bytes(bytes) % (LETTERS * NUMBERS);
+    Ok(format!(
+        "{:x}{:011}",
+        0xa + drawn / NUMBERS,
+        drawn % NUMBERS
+    ))
 }
 
 /// Returns the number that the hub expects, if it refuses the one it got (E3003).

@@ -18,6 +18,11 @@ pub(crate) struct RegistryArgs {
 }
 
 impl RegistryArgs {
+    /// Returns whether a registry was named.
+    pub(crate) fn is_given(&self) -> bool {
+        !self.registry.is_empty()
+    }
+
     /// Loads the schemas of all given registries, and the standard profiles that they do not
     /// replace. Says which they do replace.
     pub(crate) fn load(&self) -> Result<Registry, Failure> {

@@ -102,7 +102,8 @@ impl Connect {
     }
 
     /// Sets the options of the session: a registry of your own, say. Their session and agent are those
-    /// of the connection.
+    /// of the connection. With a token counter ([`Options::counting`]), what the agent sends is within the
+    /// limits of the draft in tokens (section 3.4): values that are too long go by reference.
     pub fn options(mut self, options: Options) -> Self {
         self.options = Some(options);
         self

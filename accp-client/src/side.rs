@@ -366,8 +366,6 @@ impl Side {
 /// Returns the options of a member's side.
 pub(crate) fn member(mut options: Options, agent: AgentId<'static>) -> Options {
     options.agent = agent;
-    // The host keeps the context of the session.
-    options.counter = None;
     // Frames that no handler takes must not keep answers away.
     options.backlog = usize::MAX;
     options

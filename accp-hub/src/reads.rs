@@ -170,7 +170,8 @@ fn describe(session: &Session) -> Json_ {
         .map(|(key, value)| (key.to_string(), value.to_json()))
         .collect();
     let members = state.members().map(|(id, party)| {
-        json!({ "number": id.number(), "agents": party.agents, "present": party.present })
+        let put = state.last_put(id).unwrap_or_default();
+        json!({ "number": id.number(), "agents": party.agents, "present": party.present, "put": put })
     });
     json!({
         "session": session.id(),

@@ -125,6 +125,7 @@ pub use refs::locate::{Located, ReadError};
 pub use refs::reference::{ColdKey, Reference, Target, Walk, read_value, references};
 pub use refs::resolve::{Found, Item, Need, Resolved, Resolver};
 pub use send::codec::{Codec, EncodedFrames};
+pub use send::compose::compose;
 pub use send::outbound::{Outbound, SendError};
 pub use session::Session;
 pub use side::fold::RestoreError;

@@ -1,14 +1,19 @@
 //! `accp agent`: an agent that is a command of the shell.
 
+mod answer;
 mod group;
 mod program;
 mod signals;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use accp_client::{Agent, Cx};
-use accp_runtime::session::Outbound;
-use accp_runtime::{Frame, Message, Registry};
+use accp_runtime::profiles::ErrorFail;
+use accp_runtime::session::{Options, Outbound, Session};
+use accp_runtime::{AgentId, ErrorCode, Message};
+use accp_tokens::Bpe;
+use tokio::time::{Instant, sleep};
 
 use self::program::{Program, ProgramArgs};
 use self::signals::Signals;
@@ -20,13 +25,14 @@ use crate::words::{printable, twin};
 
 /// Take part in a session as an agent that answers by a command
 ///
-/// For each request the command runs once, with the frame on its stdin and in `ACCP_FRAME`. What it
-/// prints is the answer: a frame, or a text, which becomes a `done` of the same operation (`content` of a
-/// chat). If it prints nothing, the request counts as handled. If it fails, the answer is `fail:error`
-/// with its exit status. What it writes to stderr goes to the stderr of this command. When the request is
-/// cancelled, and when the agent ends, the command and all that it has started get SIGTERM, and later
-/// SIGKILL. When the command ends by itself, what it has left running gets the same. It does not see
-/// `ACCP_TOKEN`.
+/// For each request the command runs once, with the frame on its stdin and in `ACCP_FRAME`, values that
+/// came by reference in their places. What it prints is the answer: a frame, or a text, which becomes a
+/// `done` of the same operation, by the schema that the registry of the session has for it: `content` of a
+/// chat, `result` of a tool. If it prints nothing, the request counts as handled. If it fails, the answer
+/// is `fail:error` with E4002 and its exit status. What it writes to stderr goes to the stderr of this
+/// command. When the request is cancelled, and when the agent ends, the command and all that it has started
+/// get SIGTERM, and later SIGKILL. When the command ends by itself, what it has left running gets the same.
+/// It does not see `ACCP_TOKEN`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp agent cook -- echo 'Soup of the day: pumpkin'
@@ -45,30 +51,38 @@ pub(crate) struct Args {
     registry: RegistryArgs,
 }
 
+/// The time in which the hub sends its schemas.
+const SCHEMAS: Duration = Duration::from_secs(10);
+/// The time between two looks whether they are here.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// Runs the command, until it is interrupted.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let registry = Arc::new(args.registry.load()?);
+    let options = options(args)?;
     super::serve::runtime()?.block_on(async {
         let hub = &args.hub;
         let mut connect = Agent::connect(&hub.hub, &hub.session, &args.name);
+        connect = connect.options(options);
         if let Some(token) = hub.token()? {
             connect = connect.token(token);
         }
-        let agent = connect
-            .await
-            .map_err(|error| Failure::Misuse(printable(&error.to_string()).into_owned()))?;
+        let misuse =
+            |error: accp_client::Error| Failure::Misuse(printable(&error.to_string()).into_owned());
+        let agent = connect.await.map_err(misuse)?;
         // From the first command on, a signal must not end this process before the command.
         let mut signals = Signals::new();
         note(format_args!(
             "{} is in session {} at {}",
             args.name, hub.session, hub.hub
         ));
+        if !knows_schemas(&agent).await.map_err(misuse)? {
+            note("note: the session has another registry than this agent, which reads and answers by its own");
+        }
         let program = Arc::new(Program::new(&args.command, &args.program));
         let (name, runs) = (args.name.clone(), Arc::clone(&program));
         agent.serve_others(move |cx| {
             let (name, program) = (name.clone(), Arc::clone(&runs));
-            let registry = Arc::clone(&registry);
-            async move { answer(&name, &program, &registry, cx).await }
+            async move { answer(&name, &program, cx).await }
         });
         let mut log = agent.frames(u64::MAX);
         let outcome = tokio::select! {
@@ -86,53 +100,91 @@ pub(crate) fn run(args: &Args) -> Outcome {
     })
 }
 
+/// Returns the options of the agent's side. It counts tokens, so that its frames are within the limits of the draft.
+fn options(args: &Args) -> Result<Options, Failure> {
+    let registry = Arc::new(args.registry.load()?);
+    // Connecting says what is wrong with the name.
+    let agent = AgentId::new(args.name.clone());
+    let agent =
+        agent.map_err(|error| Failure::Misuse(format!("agent `{}`: {error}", args.name)))?;
+    let options = Options::new(args.hub.session.clone(), agent, registry);
+    let mut options = options.counting(Arc::new(Bpe::o200k_base()));
+    // Who names no registry takes that of the session, whatever it replaces.
+    options.schemas.allow_redefine = !args.registry.is_given();
+    options.schemas.allow_remove = !args.registry.is_given();
+    Ok(options)
+}
+
+/// Waits until the agent has the registry of its session. Returns false if it has not got it in time.
+async fn knows_schemas(agent: &Agent) -> Result<bool, accp_client::Error> {
+    let until = Instant::now() + SCHEMAS;
+    let knows = |session: &Session| {
+        let in_force = session.state().schemas();
+        in_force.is_none_or(|hash| hash == session.options().registry.hash())
+    };
+    while !agent.look(knows).await? {
+        if Instant::now() > until {
+            return Ok(false);
+        }
+        sleep(LOOK).await;
+    }
+    Ok(true)
+}
+
 fn agent_end(agent: &Agent) -> String {
     format!("the hub has ended the session of {}", agent.name())
 }
 
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-async fn answer(
-    name: &str,
-    program: &Program,
-    registry: &Registry,
-    cx: Cx,
-) -> Result<(), AnyError> {
-    let text = cx.inbound().text().to_owned();
-    let asked = cx.inbound().message(registry)?;
+async fn answer(name: &str, program: &Program, cx: Cx) -> Result<(), AnyError> {
+    let registry = cx.agent()?.registry().await?;
+    let inbound = cx.inbound();
+    let asked = inbound.message(&registry)?.into_owned();
     if !matches!(asked.intent.as_str(), "req" | "qry") || !is_for(name, &asked) {
         return Ok(());
     }
-    note(format_args!("{}", twin(&text, registry)));
-    let operation = asked.operation.to_string();
-    let is_chat = asked.schema.as_deref() == Some("CH") || operation == "chat";
-    let Some(said) = program.run(&text, cx.inbound().cancel_token()).await? else {
-        return Ok(());
+    note(format_args!("{}", twin(inbound.text(), &registry)));
+    let said = match program.run(inbound).await {
+        Ok(None) => return Ok(()),
+        Ok(Some(said)) => said,
+        Err(error) => return fail(cx, &asked, &error.to_string()).await,
     };
     let said = said.trim_end();
     if said.is_empty() {
         return Ok(());
     }
-    let message = if said.starts_with('@') && Frame::parse(said).is_ok() {
-        let message = Message::decode(said, registry)?.into_owned();
-        // Nobody would learn of it: the session takes frames of this agent only.
-        if message.agent != *name {
-            note(format_args!(
-                "error: the command prints a frame of {}, and this agent is {name}",
-                message.agent
-            ));
-            return Err("the command prints a frame of another agent".into());
-        }
-        message
-    } else {
-        let message = Message::new(name.to_owned(), "done", operation)?;
-        if is_chat {
-            message.under("CH").with("content", said.to_owned())
-        } else {
-            message.with("result", said.to_owned())
+    let message = match answer::of(name, &asked, said, &registry) {
+        Ok(message) => message,
+        Err(why) => {
+            note(format_args!("error: {why}"));
+            return fail(cx, &asked, &why).await;
         }
     };
+    // Nobody would learn of it: the session takes frames of this agent only.
+    if message.agent != *name {
+        note(format_args!(
+            "error: the command prints a frame of {}, and this agent is {name}",
+            message.agent
+        ));
+        return fail(cx, &asked, "the command prints a frame of another agent").await;
+    }
     Ok(cx.reply_with(Outbound::owned_message(message)).await?)
+}
+
+/// Answers that the command has failed (draft section 10.2), with the tool if one was called.
+async fn fail(cx: Cx, asked: &Message<'_>, why: &str) -> Result<(), AnyError> {
+    let code = ErrorCode::TOOL_EXEC_FAILED;
+    let retry = code.is_retryable().unwrap_or(false);
+    let mut fail = ErrorFail::new(code.to_string(), why.to_owned(), retry);
+    if let Some(tool) = asked
+        .payload
+        .get("tool_name")
+        .and_then(|tool| tool.as_str())
+    {
+        fail = fail.tool_name(tool.to_owned());
+    }
+    Ok(cx.reply(fail).await?)
 }
 
 /// Returns whether a request is for this agent: it names no assignee, or this one.

@@ -1,10 +1,13 @@
 //! `accp encode`: converts JSON to frames.
 
-use std::cell::Cell;
+mod mistakes;
+
+use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, Read};
 use std::path::PathBuf;
 
-use accp_registry::Registry;
+use accp_registry::checked::{self, Reader as Checked};
+use accp_registry::{Position, Problem, Registry};
 use accp_runtime::{EncodeError, EncodeOptions, ErrorCode, External, Message, exact_numbers};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
@@ -20,7 +23,7 @@ use crate::side::Side;
 ///
 /// A message is an object as `accp decode` writes it, with `agent`, `intent`, `operation` and, as
 /// needed, `schema`, `payload` and `metadata`. Objects may stand on one line each or be indented. A
-/// message that does not fit any frame is reported and left out.
+/// message that does not fit any frame is left out, and each of its mistakes is reported with its place.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp encode messages.jsonl > frames.accp
@@ -63,13 +66,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut stream = Deserializer::from_reader(reader).into_iter::<Box<RawValue>>();
     let mut faults = 0;
     loop {
-        place.value.set(None);
+        place.begin();
         let raw = match stream.next() {
             None => break,
             Some(Ok(raw)) => raw,
             Some(Err(error)) => return Err(no_json(&name, 0, error)),
         };
-        let before = place.value.get().map_or(0, |line| line - 1);
+        let before = place.start.get().0 - 1;
         let json = serde_json::from_str(&exact_numbers(raw.get()));
         let json = json.map_err(|error| no_json(&name, before, error))?;
         match encode(&json, args, &registry, externals.as_mut()) {
@@ -79,8 +82,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                     externals.failed()?;
                 }
                 faults += 1;
-                let line = place.value.get().unwrap_or_default();
-                output::error(format_args!("{name}:{line}: {}", explained(&error, &json)));
+                report(&name, &place, &json, &registry, args, error);
             }
         }
     }
@@ -104,13 +106,55 @@ fn encode(
         Some(side) => &mut side.file,
         None => &mut nowhere,
     };
-    let options = EncodeOptions {
+    message.encode_with(registry, options(args, externals))
+}
+
+fn options<'e>(args: &Args, externals: &'e mut dyn accp_runtime::Externals) -> EncodeOptions<'e> {
+    EncodeOptions {
         inline: args.inline,
         strict: args.strict,
         externals: Some(externals),
         ..EncodeOptions::default()
+    }
+}
+
+/// Reports all mistakes of a message that cannot be encoded for this reason.
+fn report(
+    name: &str,
+    place: &Place,
+    json: &Json,
+    registry: &Registry,
+    args: &Args,
+    reason: EncodeError,
+) {
+    let encode = |message: &Message<'_>| {
+        let (mut nowhere, mut anywhere) = (Nowhere, Anywhere);
+        let externals: &mut dyn accp_runtime::Externals = match args.externals {
+            Some(_) => &mut anywhere,
+            None => &mut nowhere,
+        };
+        message
+            .encode_with(registry, options(args, externals))
+            .map(drop)
     };
-    message.encode_with(registry, options)
+    let found = mistakes::all(json, registry, &encode, reason);
+    let text = String::from_utf8_lossy(&place.text.borrow()).into_owned();
+    let placed = checked::document(name, &text, |reader: &mut Checked<'_>, _| {
+        for mistake in &found {
+            let cure = mistakes::cure(&mistake.error, json);
+            let problem = format!("{}{cure}", mistake.error);
+            reader.report(Problem::new(mistake.pointer.clone(), problem));
+        }
+    });
+    for problem in placed.err().into_iter().flatten() {
+        let at = problem
+            .position
+            .map_or(place.start.get(), |at| place.of(at));
+        output::error(format_args!(
+            "{name}:{}:{}: {}",
+            at.0, at.1, problem.message
+        ));
+    }
 }
 
 /// Refuses every value. The error names the options that would help.
@@ -136,25 +180,25 @@ impl accp_runtime::Externals for Nowhere {
     }
 }
 
-/// Returns the text of the error, with the option that would help.
-fn explained(error: &EncodeError, json: &Json) -> String {
-    let cure = match error.code() {
-        _ if json.is_array() => "; write one message a line, as `jq -c '.[]'` does",
-        ErrorCode::UNKNOWN_SCHEMA => "; name the registry that holds it with --registry",
-        _ => "",
-    };
-    format!("{error}{cure}")
+/// Takes every value and keeps none, to find mistakes.
+#[derive(Debug)]
+struct Anywhere;
+
+impl accp_runtime::Externals for Anywhere {
+    fn put(&mut self, _: External<'_, '_>) -> Result<String, EncodeError> {
+        Ok("cold.k1".to_owned())
+    }
 }
 
 /// Makes the failure for JSON that cannot be read, which begins behind this line. Nothing after it can be read either.
-fn no_json(name: &str, before: u64, error: serde_json::Error) -> Failure {
+fn no_json(name: &str, before: usize, error: serde_json::Error) -> Failure {
     let (line, column) = (error.line(), error.column());
     let category = error.classify();
     let message = error.to_string();
     let message = message
         .strip_suffix(&format!(" at line {line} column {column}"))
         .unwrap_or(&message);
-    let line = before + line as u64;
+    let line = before + line;
     let cure = match category {
         Category::Io => return Failure::Io(name.to_owned(), error.into()),
         Category::Eof => "the input ends within a message; is the file complete?",
@@ -171,9 +215,45 @@ fn no_json(name: &str, before: u64, error: serde_json::Error) -> Failure {
 #[derive(Debug, Default)]
 struct Place {
     /// The number of line ends so far.
-    ends: Cell<u64>,
-    /// The line of the first character since this was cleared that is not white space.
-    value: Cell<Option<u64>>,
+    ends: Cell<usize>,
+    /// The number of characters since the last of them.
+    column: Cell<usize>,
+    /// The line and the column of the value that is being read, from 1.
+    start: Cell<(usize, usize)>,
+    /// Its text so far.
+    text: RefCell<Vec<u8>>,
+}
+
+impl Place {
+    /// Begins a value: its first character is the next one that is not white space.
+    fn begin(&self) {
+        self.text.borrow_mut().clear();
+        self.start.set((self.ends.get() + 1, self.column.get() + 1));
+    }
+
+    fn read(&self, byte: u8) {
+        let mut text = self.text.borrow_mut();
+        if text.is_empty() && !byte.is_ascii_whitespace() {
+            self.start.set((self.ends.get() + 1, self.column.get() + 1));
+        }
+        if !text.is_empty() || !byte.is_ascii_whitespace() {
+            text.push(byte);
+        }
+        if byte == b'\n' {
+            self.ends.set(self.ends.get() + 1);
+            self.column.set(0);
+        } else if byte & 0xc0 != 0x80 {
+            // The first byte of a character, and not one of those behind it.
+            self.column.set(self.column.get() + 1);
+        }
+    }
+
+    /// Returns the line and the column in the input of a place in the value.
+    fn of(&self, at: Position) -> (usize, usize) {
+        let (line, column) = self.start.get();
+        let before = if at.line == 1 { column - 1 } else { 0 };
+        (line + at.line - 1, before + at.column)
+    }
 }
 
 /// A reader that keeps its place. The parser asks for one byte at a time and looks at most one byte
@@ -186,13 +266,8 @@ struct Placed<'p> {
 impl Read for Placed<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(buffer)?;
-        let Place { ends, value } = self.place;
         for byte in buffer.iter().take(count) {
-            if *byte == b'\n' {
-                ends.set(ends.get() + 1);
-            } else if value.get().is_none() && !byte.is_ascii_whitespace() {
-                value.set(Some(ends.get() + 1));
-            }
+            self.place.read(*byte);
         }
         Ok(count)
     }

@@ -10,8 +10,9 @@ use crate::words::twin;
 
 /// Send a frame to a running hub
 ///
-/// The frame says who sends it. The command adds what is missing of `mid`, `seq` and `ts`. It prints
-/// the frame with which the hub answers: `ack:frame` says that the frame is durable.
+/// The frame says who sends it. The command adds what is missing of `mid`, `seq` and `ts`. Values that are
+/// too long for a frame go ahead of it, and the frame refers to them. The command prints the frame with which
+/// the hub answers: `ack:frame` says that the frame is durable.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp send '@planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}'
@@ -39,7 +40,7 @@ pub(crate) struct AskArgs {
     /// Wait for so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
-    /// Print the answer in plain words
+    /// Print the answer in plain words, with the values that it refers to
     #[arg(long)]
     words: bool,
     #[command(flatten)]
@@ -82,7 +83,7 @@ pub(crate) fn ask(args: &AskArgs) -> Outcome {
         }
         let mut out = Output::stdout();
         if args.words {
-            out.line(twin(frame, &registry))?;
+            out.line(twin(&hub.whole_frame(frame)?, &registry))?;
         } else {
             out.line(frame)?;
         }

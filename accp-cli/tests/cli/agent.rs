@@ -112,7 +112,7 @@ fn a_command_that_prints_without_end_is_ended() {
         assert_eq!(kitchen.alive().rest(), "");
         said.join().unwrap()
     });
-    let fail = "@cook>fail:error{code:E9999|msg:the_command_prints_more_than_65536_bytes|";
+    let fail = "@cook>fail:error{code:E4002|msg:the_command_prints_more_than_65536_bytes|";
     assert!(said.starts_with(fail), "{said}");
     let status = fs::read_to_string(format!("/proc/{}/status", kitchen.cook.id()));
     if let Ok(status) = status {
@@ -167,7 +167,7 @@ fn only_the_operator_reads_stderr() {
     let script = "echo first >&2; echo 'db.example: no route' >&2; exit 3";
     let mut kitchen = Kitchen::open(&[], script);
     let said = kitchen.ask();
-    let fail = "@cook>fail:error{code:E9999|msg:the_command_ended_with_exit_status\\:_3|";
+    let fail = "@cook>fail:error{code:E4002|msg:the_command_ended_with_exit_status\\:_3|";
     assert!(said.starts_with(fail), "{said}");
     let told: Vec<_> = (0..3).map(|_| kitchen.cook.line()).collect();
     assert_eq!(told[1..], ["first", "db.example: no route"], "{told:?}");
@@ -275,7 +275,7 @@ fn a_frame_of_another_agent_is_an_error_for_both() {
     ] {
         let mut kitchen = Kitchen::open(&[], &format!("echo '{frame}'"));
         let said = kitchen.ask();
-        let fail = "@cook>fail:error{code:E9999|msg:the_command_prints_a_frame_of_another_agent|";
+        let fail = "@cook>fail:error{code:E4002|msg:the_command_prints_a_frame_of_another_agent|";
         assert!(said.starts_with(fail), "{said}");
         let told: Vec<_> = (0..2).map(|_| kitchen.cook.line()).collect();
         assert!(told[1].contains("this agent is cook"), "{told:?}");

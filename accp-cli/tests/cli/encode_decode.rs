@@ -53,7 +53,10 @@ fn long_values_need_somewhere_to_go() {
     let message = long_message().to_string();
     let run = accp(&["encode"], &message);
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
-    insta::assert_snapshot!(run.stderr, @r#"error: stdin:1: list: "yyyyyyyyyyyyyyyyyyyyyyyyyyyyy..: the value has more than 50 characters; give --externals FILE to keep it in a side file, or --inline to send it in the frame"#);
+    insta::assert_snapshot!(run.stderr, @r#"
+    error: stdin:1:59: note: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxx..: the value has more than 50 characters; give --externals FILE to keep it in a side file, or --inline to send it in the frame
+    error: stdin:1:128: list: "yyyyyyyyyyyyyyyyyyyyyyyyyyyyy..: the value has more than 50 characters; give --externals FILE to keep it in a side file, or --inline to send it in the frame
+    "#);
     let run = accp(&["encode", "--inline"], &message);
     assert_eq!(run.code, Some(0));
     assert_eq!(accp(&["decode"], &run.stdout).json()[0], long_message());
@@ -154,13 +157,65 @@ fn a_message_that_fits_no_frame_is_reported_with_its_line() {
         (Some(1), "@a>req:plan{}\n")
     );
     insta::assert_snapshot!(run.stderr, @r"
-    error: stdin:3: `dev team` is not an agent id: letters, digits, '-' and '_' only
-    error: stdin:4: `ask` is not an intent: req, done, fail, wait, esc, comp, sync, qry, ack, cancel, stream, end, ping, pong
-    error: stdin:5: no schema XX in the registry; it has AP, CH, ER, ST, TA, TC, TX; name the registry that holds it with --registry
-    error: stdin:11: unknown key `paylod`; did you mean `payload`?
-    error: stdin:12: a message is an object with the keys agent, intent, operation, schema, payload, metadata; write one message a line, as `jq -c '.[]'` does
-    error: stdin:13: assignee: missing; schema TA requires it
+    error: stdin:3:2: `dev team` is not an agent id: letters, digits, '-' and '_' only
+    error: stdin:4:14: `ask` is not an intent: req, done, fail, wait, esc, comp, sync, qry, ack, cancel, stream, end, ping, pong
+    error: stdin:9:3: no schema XX in the registry; it has AP, CH, ER, ST, TA, TC, TX; name the registry that holds it with --registry
+    error: stdin:11:48: unknown key `paylod`; did you mean `payload`?
+    error: stdin:12:1: a message is an object with the keys agent, intent, operation, schema, payload, metadata; write one message a line, as `jq -c '.[]'` does
+    error: stdin:13:66: assignee: missing; schema TA requires it
+    error: stdin:13:77: task: the registry declares string, this is an integer
     ");
+}
+
+#[test]
+fn each_mistake_of_a_message_is_reported_with_its_place() {
+    let input = r#"{"agent":"a","intent":"req","operation":"plan"}
+ {"agent":"dev team","intent":"ask","operation":"a plan","paylod":{},"metadata":{"ttl":"soon","seq":-1},"é":1}
+{
+  "agent": "a", "intent": "req", "operation": "schedule", "schema": "TA",
+  "payload": {
+    "asgn": 7, "pri": {"high": true},
+    "deps": ["one", 2, "three", [4]],
+    "note": "LONG", "list": ["short", "LONG", {"in": "LONG"}]
+  }
+}
+{"agent":"a","intent":"done","operation":"tool","schema":"TC","payload":{"args":{"q":"x"},"stat":1}}
+{"intent":"req","schema":"XX","payload":{"note":"LONG"}}
+"#
+    .replace("LONG", &"x".repeat(51));
+    let run = accp(&["encode"], &input);
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (Some(1), "@a>req:plan{}\n")
+    );
+    insta::assert_snapshot!(run.stderr, @r#"
+    error: stdin:2:3: `dev team` is not an agent id: letters, digits, '-' and '_' only
+    error: stdin:2:22: `ask` is not an intent: req, done, fail, wait, esc, comp, sync, qry, ack, cancel, stream, end, ping, pong
+    error: stdin:2:37: `a plan` is not an operation: letters, digits and '_' only
+    error: stdin:2:58: unknown key `paylod`; did you mean `payload`?
+    error: stdin:2:82: metadata.ttl: not a 64-bit integer
+    error: stdin:2:95: metadata.seq: negative
+    error: stdin:2:105: unknown key `é`; params stand under `payload`
+    error: stdin:5:3: task: missing; schema TA requires it
+    error: stdin:6:5: assignee: the registry declares agent, this is an integer
+    error: stdin:6:16: priority: the registry declares string, this is a map
+    error: stdin:7:21: deps[1]: the registry declares string, this is an integer
+    error: stdin:7:33: deps[3]: the registry declares string, this is an array
+    error: stdin:8:5: note: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxx..: the value has more than 50 characters; give --externals FILE to keep it in a side file, or --inline to send it in the frame
+    error: stdin:8:86: list: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxx..: the value has more than 50 characters; give --externals FILE to keep it in a side file, or --inline to send it in the frame
+    error: stdin:8:142: list: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxx..: the value has more than 50 characters; give --externals FILE to keep it in a side file, or --inline to send it in the frame
+    error: stdin:11:63: tool_name: missing; schema TC requires it
+    error: stdin:11:91: status: the registry declares string, this is an integer
+    error: stdin:12:1: `agent` is missing or is not a string
+    error: stdin:12:1: `operation` is missing or is not a string
+    error: stdin:12:42: note: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxx..: the value has more than 50 characters; give --externals FILE to keep it in a side file, or --inline to send it in the frame
+    "#);
+    // With a place for long values, these are no mistakes.
+    let folder = Folder::with(&[]);
+    let run = folder.run(&["encode", "--externals", "side", "-o", "frames"], input);
+    assert_eq!(run.code, Some(1));
+    assert!(!run.stderr.contains("50 characters"), "{}", run.stderr);
+    assert!(folder.names().is_empty());
 }
 
 #[test]

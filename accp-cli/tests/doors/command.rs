@@ -6,7 +6,7 @@ use std::process::Command;
 use super::processes::Hub;
 
 /// Runs `accp` in a folder, and returns whether it succeeds and what it prints.
-fn accp(folder: &Path, args: &[&str]) -> (bool, String) {
+pub(crate) fn accp(folder: &Path, args: &[&str]) -> (bool, String) {
     let done = Command::new(env!("CARGO_BIN_EXE_accp"))
         .args(args)
         .current_dir(folder)

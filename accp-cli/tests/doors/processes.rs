@@ -37,7 +37,7 @@ impl Hub {
 
     /// Starts the hub, and waits until it listens.
     pub(crate) fn start(&mut self) {
-        self.start_with(&[]);
+        drop(self.start_with(&[]));
     }
 
     /// As [`start`](Self::start), with more arguments. Returns what the hub says from then on.
@@ -83,17 +83,28 @@ impl Hub {
         format!("127.0.0.1:{}", self.port)
     }
 
+    /// Returns the address for clients of HTTP.
+    pub(crate) fn http(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
     /// Returns the frames in the log that a program has sent.
     pub(crate) fn log(&self) -> Vec<String> {
-        let hub = format!("http://127.0.0.1:{}", self.port);
+        let mut frames = self.frames();
+        frames.retain(|frame| frame.contains(":note{"));
+        frames
+    }
+
+    /// Returns the frames in the log, as `GET /accp/v1/sessions/team/frames` has them.
+    pub(crate) fn frames(&self) -> Vec<String> {
+        let hub = self.http();
         let tail = Command::new(env!("CARGO_BIN_EXE_accp"))
             .args(["tail", "--hub", &hub, "--session", "team", "--no-follow"])
             .current_dir(&self.folder)
             .output()
             .unwrap();
         let text = String::from_utf8(tail.stdout).unwrap();
-        let lines = text.lines().filter(|line| line.contains(":note{"));
-        lines.map(str::to_owned).collect()
+        text.lines().map(str::to_owned).collect()
     }
 }
 

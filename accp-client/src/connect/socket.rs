@@ -45,6 +45,9 @@ const TWICE: Duration = Duration::from_secs(60);
 /// place. RFC 6455 leaves the codes from 4000 on to applications (section 7.4.2).
 pub const REPLACED: u16 = 4000;
 
+/// Where a hub takes sockets, behind its address.
+const SOCKET: &str = "/accp/v1/ws";
+
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// Where a hub is, and as whom to go there.
@@ -63,23 +66,22 @@ impl Target {
         authority: Option<&Path>,
     ) -> Result<Self, Error> {
         let refuse = |why: String| Error::Address(hub.to_owned(), why);
-        let no_url = || refuse(format!("begin it with ws:// or wss://, as in ws://{hub}"));
         let mut url = Url::parse(hub).map_err(|error| match error {
-            url::ParseError::RelativeUrlWithoutBase => no_url(),
+            url::ParseError::RelativeUrlWithoutBase => refuse(other_scheme(hub)),
+            url::ParseError::EmptyHost => refuse(other_scheme("")),
             other => refuse(other.to_string()),
         })?;
         let scheme = match url.scheme() {
             "ws" | "http" => "ws",
             "wss" | "https" => "wss",
-            _ if hub.contains("://") => {
-                return Err(refuse("begin it with ws:// or wss://".to_owned()));
-            }
-            // The name of a host and its port.
-            _ => return Err(no_url()),
+            // The name of a host and its port look like a scheme.
+            _ => return Err(refuse(other_scheme(hub))),
         };
         // Between these schemes a change is always possible.
         let _ = url.set_scheme(scheme);
-        let path = format!("{}/accp/v1/ws", url.path().trim_end_matches('/'));
+        // Some name the place of the socket itself.
+        let path = url.path().trim_end_matches('/');
+        let path = format!("{}{SOCKET}", path.strip_suffix(SOCKET).unwrap_or(path));
         url.set_path(&path);
         url.query_pairs_mut()
             .append_pair("session", session)
@@ -99,7 +101,7 @@ impl Target {
     }
 
     pub(super) async fn connect(&self) -> Result<Socket, Error> {
-        let failed = |why: &dyn fmt::Display| Error::Unreachable(self.origin(), why.to_string());
+        let failed = |why: &dyn fmt::Display| Error::Unreachable(self.hub(), why.to_string());
         let request = self.url.as_str().into_client_request();
         let mut request = request.map_err(|error| failed(&error))?;
         if let Some(token) = &self.token {
@@ -119,15 +121,40 @@ impl Target {
                 let body = answer.body().as_deref().unwrap_or_default();
                 let said = said(&String::from_utf8_lossy(body));
                 let why = said.unwrap_or_else(|| format!("it answers {}", answer.status()));
-                Err(Error::Denied(self.origin(), why))
+                Err(Error::Denied(self.hub(), why))
             }
+            Ok(Err(error)) if self.tls.is_some() && is_no_tls(&error) => Err(failed(
+                &format_args!("{error}; use ws:// if the hub speaks no TLS"),
+            )),
             Ok(Err(error)) => Err(failed(&error)),
         }
     }
 
-    fn origin(&self) -> String {
-        self.url.origin().ascii_serialization()
+    /// Returns the address of the hub.
+    fn hub(&self) -> String {
+        let path = self.url.path();
+        let path = path.strip_suffix(SOCKET).unwrap_or(path);
+        self.url.origin().ascii_serialization() + path
     }
+}
+
+/// Returns whether what answers does not speak TLS at all. A certificate that nobody trusts is another matter.
+fn is_no_tls(error: &tungstenite::Error) -> bool {
+    let tungstenite::Error::Io(error) = error else {
+        return false;
+    };
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+    matches!(cause, Some(rustls::Error::InvalidMessage(_)))
+}
+
+/// Says how to write an address that does not begin with `ws://` or `wss://`.
+fn other_scheme(hub: &str) -> String {
+    let place = hub.split_once("://").map_or(hub, |(_, place)| place);
+    let place = match place.trim_start_matches('/') {
+        "" => "127.0.0.1:7337",
+        place => place,
+    };
+    format!("begin it with ws:// or wss://, as in ws://{place}")
 }
 
 /// Returns what a hub says of a request that it refuses, if it says something.

@@ -25,9 +25,33 @@ pub(super) fn judged(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> Optio
         return None;
     }
     let kind = kind(span, &wire.ty);
+    let holds = Ident::new(holds(ty).unwrap_or("Holds"), span);
     // All tokens have one place, so that the compiler sees one error and not two.
     let ty = placed(ty.to_token_stream(), span);
-    Some(quote_spanned!(span=> <#ty as _p::Holds<'_, #kind, _>>))
+    Some(quote_spanned!(span=> <#ty as _p::#holds<'_, #kind, _>>))
+}
+
+/// Returns the trait whose error names the feature for a type of another crate, by the name of the type. A type of the
+/// user may have the same name, and needs no feature.
+fn holds(ty: &RustType) -> Option<&'static str> {
+    let RustType::Path(path) = ty else {
+        return None;
+    };
+    let last = path.path.segments.last()?;
+    match last.ident.to_string().as_str() {
+        "DateTime" | "NaiveDate" => return Some("HoldsChrono"),
+        "Decimal" => return Some("HoldsRustDecimal"),
+        "OffsetDateTime" | "Date" => return Some("HoldsTime"),
+        "Url" => return Some("HoldsUrl"),
+        "Uuid" => return Some("HoldsUuid"),
+        _ => {}
+    }
+    match &last.arguments {
+        PathArguments::AngleBracketed(arguments) => {
+            arguments.args.iter().filter_map(type_of).find_map(holds)
+        }
+        _ => None,
+    }
 }
 
 /// Returns whether the type holds the registry type: the check has refused well-known types that do
@@ -62,8 +86,10 @@ fn is_known(ty: &RustType, of: &Type) -> bool {
         ("u8" | "u16" | "u32" | "u64" | "usize", _) => true,
         ("Cow", Type::String | Type::Text | Type::Agent | Type::Any) => true,
         ("AgentId", Type::Agent | Type::String) => true,
-        // A type of this name of another crate fits this field too, but no field of type `any`.
-        ("Decimal", Type::Decimal) => true,
+        // `rust_decimal` has one under this name, too.
+        ("Decimal", Type::Decimal) => {
+            path.path.segments.len() > 1 && path.path.segments[0].ident != "rust_decimal"
+        }
         ("Map", Type::Map(item)) => **item == Type::Any,
         ("Map" | "Value", Type::Any) => true,
         _ => false,

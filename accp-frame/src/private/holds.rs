@@ -2,26 +2,6 @@
 
 use crate::{DecodeValue, EncodeValue};
 
-/// A type that is written to and read from a field of the registry type `K`.
-///
-/// `How` is always `Codec`, and always inferred. A trait with one impl passes its bounds on: the
-/// compiler would report them, and not this trait.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot hold a value of type `{K}`",
-    label = "the registry declares this field as `{K}`",
-    note = "the documentation of `accp_runtime::kind` lists the types that fit",
-    note = "derive `AccpFrame` for a type of your own; for another crate's type, name a module that converts it: \
-            `#[accp(with = module)]`"
-)]
-pub trait Holds<'a, K, How>: Sized {
-    /// The type itself.
-    type Type;
-    /// Returns the value itself, for writing.
-    fn of(&self) -> &Self::Type;
-    /// Returns the value itself, which was read.
-    fn back(value: Self::Type) -> Self;
-}
-
 /// The type has both halves of the codec.
 #[derive(Debug)]
 pub enum Codec {}
@@ -33,30 +13,117 @@ pub enum Never {}
 /// A trait without implementations.
 pub trait Nothing {}
 
-#[diagnostic::do_not_recommend]
-impl<'a, K, T: EncodeValue<K> + DecodeValue<'a, K>> Holds<'a, K, Codec> for T {
-    type Type = Self;
+/// Declares a trait of types that are written to and read from a field of the registry type `K`. The traits differ in
+/// their errors.
+///
+/// `How` is always `Codec`, and always inferred. A trait with one impl passes its bounds on: the
+/// compiler would report them, and not this trait.
+macro_rules! holds {
+    ($(#[$about:meta])* $name:ident) => {
+        $(#[$about])*
+        pub trait $name<'a, K, How>: Sized {
+            /// The type itself.
+            type Type;
+            /// Returns the value itself, for writing.
+            fn of(&self) -> &Self::Type;
+            /// Returns the value itself, which was read.
+            fn back(value: Self::Type) -> Self;
+        }
 
-    #[inline]
-    fn of(&self) -> &Self {
-        self
-    }
+        #[diagnostic::do_not_recommend]
+        impl<'a, K, T: EncodeValue<K> + DecodeValue<'a, K>> $name<'a, K, Codec> for T {
+            type Type = Self;
 
-    #[inline]
-    fn back(value: Self) -> Self {
-        value
-    }
+            #[inline]
+            fn of(&self) -> &Self {
+                self
+            }
+
+            #[inline]
+            fn back(value: Self) -> Self {
+                value
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl<K, T: Nothing> $name<'_, K, Never> for T {
+            type Type = Self;
+
+            fn of(&self) -> &Self {
+                self
+            }
+
+            fn back(value: Self) -> Self {
+                value
+            }
+        }
+    };
 }
 
-#[diagnostic::do_not_recommend]
-impl<K, T: Nothing> Holds<'_, K, Never> for T {
-    type Type = Self;
-
-    fn of(&self) -> &Self {
-        self
-    }
-
-    fn back(value: Self) -> Self {
-        value
-    }
+/// Declares the trait for types with the names of another crate's, which need a feature.
+macro_rules! holds_with {
+    ($name:ident, $feature:tt, $message:tt, $line:tt) => {
+        holds! {
+            /// A type that holds the type of its field, with a feature.
+            #[cfg_attr(not(feature = $feature), diagnostic::on_unimplemented(
+                message = $message,
+                label = "the registry declares this field as `{K}`",
+                note = $line,
+                note = "a type of your own under this name derives `AccpFrame`"
+            ))]
+            #[cfg_attr(feature = $feature, diagnostic::on_unimplemented(
+                message = "`{Self}` cannot hold a value of type `{K}`",
+                label = "the registry declares this field as `{K}`",
+                note = "the documentation of `accp_runtime::kind` lists the types that fit"
+            ))]
+            $name
+        }
+    };
 }
+
+holds! {
+    /// A type that holds the type of its field.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` cannot hold a value of type `{K}`",
+        label = "the registry declares this field as `{K}`",
+        note = "the documentation of `accp_runtime::kind` lists the types that fit",
+        note = "derive `AccpFrame` for a type of your own; for another crate's type, name a module that converts it: \
+                `#[accp(with = module)]`"
+    )]
+    Holds
+}
+
+holds_with!(
+    HoldsChrono,
+    "chrono",
+    "`{Self}` cannot be in a frame without feature `chrono` of accp-runtime",
+    "in Cargo.toml: accp-runtime = {{ version = \"0.1\", features = [\"chrono\"] }}"
+);
+
+holds_with!(
+    HoldsRustDecimal,
+    "rust_decimal",
+    "`{Self}` cannot be in a frame without feature `rust_decimal` of accp-runtime",
+    "in Cargo.toml: accp-runtime = {{ version = \"0.1\", features = [\"rust_decimal\"] }}"
+);
+
+holds_with!(
+    HoldsTime,
+    "time",
+    "`{Self}` cannot be in a frame without feature `time` of accp-runtime",
+    "in Cargo.toml: accp-runtime = {{ version = \"0.1\", features = [\"time\"] }}"
+);
+
+holds_with!(
+    HoldsUrl,
+    "url",
+    "`{Self}` cannot be in a frame without feature `url` of accp-runtime",
+    "in Cargo.toml: accp-runtime = {{ version = \"0.1\", features = [\"url\"] }}"
+);
+
+holds_with!(
+    HoldsUuid,
+    "uuid",
+    "`{Self}` cannot be in a frame without feature `uuid` of accp-runtime",
+    "in Cargo.toml: accp-runtime = {{ version = \"0.1\", features = [\"uuid\"] }}"
+);

@@ -147,6 +147,31 @@ impl Inbound {
         &self.text
     }
 
+    /// Returns the frame with the values that stand in the place of references
+    /// ([`with_values`](Self::with_values)), as [`decode`](Self::decode) reads it. It may be longer than a frame.
+    ///
+    /// ```
+    /// # use accp_runtime::{Registry, Value};
+    /// # use accp_runtime::session::{CancelToken, Inbound, MemberId};
+    /// # let text = "@dev>req:plan{goal:$cold.k1_1}[mid:101000001001,seq:1]";
+    /// # let inbound = Inbound::new(1, MemberId::HOST, text.into(), CancelToken::new());
+    /// assert!(inbound.text().contains("goal:$cold.k1_1"));
+    /// let values = [(String::from("cold.k1_1"), Value::from("lunch"))];
+    /// let inbound = inbound.with_values(&values.into(), &Registry::standard());
+    /// assert!(inbound.whole()?.contains("goal:lunch"));
+    /// # Ok::<(), accp_runtime::DecodeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// E1004 when a value is of another type than that of its field.
+    pub fn whole(&self) -> Result<&str, DecodeError> {
+        match &self.whole {
+            None => Ok(&self.text),
+            Some(Ok(text)) => Ok(text),
+            Some(Err(error)) => Err(error.clone()),
+        }
+    }
+
     /// Returns the token that fires when the chain of this frame is cancelled.
     pub fn cancel_token(&self) -> &CancelToken {
         &self.cancel

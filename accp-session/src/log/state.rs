@@ -107,8 +107,8 @@ impl State {
         puts.is_some_and(|puts| puts.contains(number))
     }
 
-    /// Returns the greatest number of the values that a member has put.
-    pub(crate) fn last_put(&self, member: MemberId) -> Option<u64> {
+    /// Returns the greatest number of the values that a member has put: `12` for the key `k101_12`.
+    pub fn last_put(&self, member: MemberId) -> Option<u64> {
         self.puts.get(member).map(Puts::last)
     }
 

@@ -83,6 +83,12 @@ impl Composed {
         }
     }
 
+    /// Returns the text without `mid` and `seq`.
+    pub(crate) fn unnumbered(&self) -> String {
+        let pairs = self.tail.strip_prefix(',').unwrap_or(&self.tail);
+        format!("{}[{pairs}]", self.head)
+    }
+
     /// Returns the whole text.
     pub(crate) fn text(&self, mid: &Mid, sequence: u64, of: Option<&Mid>) -> String {
         let tail = self.tail(of);

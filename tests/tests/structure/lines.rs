@@ -37,8 +37,10 @@ const LISTS: &str = "accp-cli/src/commands/context";
 
 const BUDGETS: [Budget; 5] = [
     Budget {
-        // 380 more than before `accp agent` bounded what its command prints and ended all that it had started, tokens
-        // came from files, and the log escaped what others write; 640 more than before hubs could be enemies.
+        // 770 more than before `accp agent` answered by the schemas of its session, long values went ahead of their
+        // frames, and `accp encode` told all mistakes of a message; 380 more than before `accp agent` bounded what its
+        // command prints and ended all that it had started, tokens came from files, and the log escaped what others
+        // write; 640 more than before hubs could be enemies.
         of: "the command",
         counts: |file| {
             let apart = [PACKETS, FOLDERS, LISTS];
@@ -46,7 +48,7 @@ const BUDGETS: [Budget; 5] = [
             file.starts_with("accp-cli/src/") && !is_apart
         },
         goal: 8_700,
-        until_then: 10_800,
+        until_then: 11_570,
     },
     Budget {
         // 130 more than before it had a bridge and a profile, told each failure to programs too, and went on
@@ -70,11 +72,12 @@ const BUDGETS: [Budget; 5] = [
         until_then: 0,
     },
     Budget {
-        // 510 more than before agents could live in the process of their host, and who looks at a session wrote nothing.
+        // 90 more than before who sends over HTTP could have values that are too long for a frame; 510 more than before
+        // agents could live in the process of their host, and who looks at a session wrote nothing.
         of: "sessions and their context",
         counts: is_of_sessions,
         goal: 10_000,
-        until_then: 21_000,
+        until_then: 21_090,
     },
 ];
 

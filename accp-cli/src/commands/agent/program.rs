@@ -4,7 +4,7 @@ use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use accp_runtime::session::CancelToken;
+use accp_runtime::session::{CancelToken, Inbound};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 use tokio::sync::RwLock;
@@ -14,6 +14,9 @@ use crate::output::note;
 
 /// Variables of the environment that may hold a secret of ours: a token, and the password in the URL of a store.
 const SECRETS: [&str; 2] = ["ACCP_TOKEN", "ACCP_STORE"];
+
+/// The most bytes of a frame in `ACCP_FRAME`: Linux takes no variable of 128 KiB.
+const FRAME: usize = 64 << 10;
 
 /// The bytes at the end of stderr in which the last line is looked for.
 const LAST: usize = 1024;
@@ -61,13 +64,11 @@ impl Program {
     ///
     /// # Errors
     /// Returns an error for every agent of the session, if the command cannot be run, fails, or prints too much.
-    pub(super) async fn run(
-        &self,
-        frame: &str,
-        cancelled: &CancelToken,
-    ) -> Result<Option<String>, AnyError> {
+    pub(super) async fn run(&self, inbound: &Inbound) -> Result<Option<String>, AnyError> {
+        let (frame, cancelled) = (inbound.whole()?, inbound.cancel_token());
         let run = self.runs.read().await;
-        let mut group = self.start(frame)?;
+        let is_short = frame.len() <= FRAME;
+        let mut group = self.start(if is_short { frame } else { inbound.text() })?;
         let ended = tokio::select! {
             ended = self.follow(&mut group, frame) => ended,
             () = cancelled.cancelled() => {

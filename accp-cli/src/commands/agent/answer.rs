@@ -1,0 +1,165 @@
+//! The frame that answers a request, of what a command prints.
+
+use accp_registry::{Field, FrameSpec, Schema, Type};
+use accp_runtime::{EncodeOptions, Envelope, Frame, Limits, Message, Registry, Value};
+
+/// An id in the place of one that the session sets.
+const ID: &str = "000000000000";
+
+/// Returns the answer of an agent of this name. `said` is a frame, or a text for a `done` of the same operation.
+///
+/// # Errors
+/// Says to every agent of the session why this is no answer.
+pub(super) fn of(
+    name: &str,
+    asked: &Message<'_>,
+    said: &str,
+    registry: &Registry,
+) -> Result<Message<'static>, String> {
+    if said.starts_with('@')
+        && let Ok(frame) = Frame::parse(said)
+    {
+        return of_frame(&frame, registry);
+    }
+    of_text(name, asked, said, registry)
+}
+
+/// Reads a frame that the command prints. It need not have what the session sets.
+fn of_frame(frame: &Frame<'_>, registry: &Registry) -> Result<Message<'static>, String> {
+    let unfit =
+        |error: &dyn std::fmt::Display| format!("the frame that the command prints: {error}");
+    let mut envelope = frame.envelope().map_err(|error| unfit(&error))?;
+    envelope.msg_id.get_or_insert(ID.into());
+    envelope.sequence.get_or_insert(0);
+    envelope.correlation_id.get_or_insert(ID.into());
+    let head = Frame {
+        metadata: Vec::new(),
+        ..frame.clone()
+    };
+    let mut text = head.to_string();
+    envelope.write(&mut text).map_err(|error| unfit(&error))?;
+    let message = Message::decode(&text, registry).map_err(|error| unfit(&error))?;
+    Ok(message.into_owned())
+}
+
+/// Makes a `done` of a text, by the schema that the registry has for it: that of the request, or else the first that
+/// lists such a frame. A request without a schema may also get an answer without one.
+fn of_text(
+    name: &str,
+    asked: &Message<'_>,
+    text: &str,
+    registry: &Registry,
+) -> Result<Message<'static>, String> {
+    let head = ["done", &*asked.operation];
+    let own = asked.schema_in(registry);
+    let schema = own.filter(|schema| schema.lists(&head));
+    let schema = schema.or_else(|| registry.frame(&head).map(|(schema, _)| schema));
+    let done = Message::new(name.to_owned(), head[0], head[1].to_owned());
+    let done = done.map_err(|error| error.to_string())?;
+    let Some(schema) = schema else {
+        return match &asked.schema {
+            None => Ok(done.with("result", text.to_owned())),
+            Some(code) => Err(format!(
+                "the registry has no done:{} for the text that the command prints: schema {code} lists none",
+                head[1]
+            )),
+        };
+    };
+    let filled = fill(done.clone(), schema, asked, text).and_then(|done| fitting(done, registry));
+    match filled {
+        Err(_) if asked.schema.is_none() => Ok(done.with("result", text.to_owned())),
+        Err(why) => Err(format!(
+            "the text that the command prints makes no done:{} of schema {}: {why}",
+            head[1], schema.code
+        )),
+        filled => filled,
+    }
+}
+
+/// Puts the text into its field, and what the request says of the other required fields into these.
+fn fill(
+    done: Message<'static>,
+    schema: &Schema,
+    asked: &Message<'_>,
+    text: &str,
+) -> Result<Message<'static>, String> {
+    let head = ["done", &*asked.operation];
+    let carried = |field: &&Field| carries(schema, schema.frame(&head), field);
+    let fields: Vec<&Field> = schema.fields.iter().filter(carried).collect();
+    let (required, others): (Vec<&Field>, Vec<&Field>) = fields
+        .iter()
+        .partition(|field| schema.requires(field, &head));
+    let missing: Vec<&str> = required
+        .iter()
+        .filter(|field| said(asked, field).is_none())
+        .map(|field| field.name.as_str())
+        .collect();
+    let place = match missing.as_slice() {
+        [only] => Some(*only),
+        // A text says what the answer is, also where the request has one under the same name.
+        [] => place(fields.iter().filter(|field| field.ty == Type::Text))
+            .or_else(|| place(others.iter())),
+        several => {
+            return Err(format!(
+                "it needs {}, which the request does not say",
+                several.join(" and ")
+            ));
+        }
+    };
+    let place = place.ok_or("it has no field for a text")?;
+    let mut done = done.under(schema.code.clone());
+    for field in required {
+        if let Some(value) = said(asked, field) {
+            done = done.with(field.name.clone(), value.clone().into_owned());
+        }
+    }
+    Ok(done.with(place.to_owned(), text.to_owned()))
+}
+
+/// Returns whether the frame carries the field: it requires or lists it, or the draft's field set has it.
+fn carries(schema: &Schema, frame: Option<&FrameSpec>, field: &Field) -> bool {
+    let head = frame.map_or(&[][..], |frame| &frame.head);
+    let is_listed = match frame.and_then(|frame| frame.fields.as_ref()) {
+        Some(names) => names.contains(&field.name),
+        None => !field.optional,
+    };
+    is_listed || schema.requires(field, head)
+}
+
+/// Returns what the request says of a field: not what the registry fills in.
+fn said<'m, 'a>(asked: &'m Message<'a>, field: &Field) -> Option<&'m Value<'a>> {
+    let value = asked.payload.get(&field.name)?;
+    let is_default = field.default.as_ref() == Some(&value.to_json());
+    (!is_default && *value != Value::Null).then_some(value)
+}
+
+/// Returns the field that holds a text best: one of texts, then one of any values, then one of strings; of two, the
+/// one without a default, and then the first.
+fn place<'f>(fields: impl Iterator<Item = &'f &'f Field>) -> Option<&'f str> {
+    let ranked = fields.filter_map(|field| {
+        let rank = match field.ty {
+            Type::Text => 0,
+            Type::Any => 1,
+            Type::String => 2,
+            _ => return None,
+        };
+        Some(((rank, field.default.is_some()), field.name.as_str()))
+    });
+    ranked.min_by_key(|(rank, _)| *rank).map(|(_, name)| name)
+}
+
+/// Returns the answer, if the registry takes it.
+fn fitting(done: Message<'static>, registry: &Registry) -> Result<Message<'static>, String> {
+    // What the session sets, and a long value that it takes out of the frame.
+    let mut envelope = Envelope::new(ID, 0).at(0);
+    envelope.correlation_id = Some(ID.into());
+    envelope.session_id = Some(ID.into());
+    let options = EncodeOptions {
+        limits: Limits::NONE,
+        inline: true,
+        ..EncodeOptions::default()
+    };
+    let whole = done.clone().in_envelope(envelope);
+    let written = whole.encode_with(registry, options);
+    written.map(|_| done).map_err(|error| error.to_string())
+}

@@ -1,0 +1,229 @@
+//! All mistakes of a message in JSON.
+//!
+//! Each part is tried alone, in a message that is fine otherwise. A reference stands in the place of every other value,
+//! because it fits each type. So one mistake hides no other.
+
+use accp_registry::Registry;
+use accp_registry::checked::child;
+use accp_runtime::{EncodeError, ErrorCode, Message};
+use serde_json::{Map, Value as Json, json};
+
+/// The keys without which there is no message, and a value that is fine for each.
+const HEAD: [(&str, &str); 3] = [("agent", "a"), ("intent", "req"), ("operation", "x")];
+
+/// The most keys that are looked for in one object.
+const MISSING: usize = 64;
+
+/// A mistake at the JSON pointer of its place.
+#[derive(Debug)]
+pub(super) struct Mistake {
+    pub(super) pointer: String,
+    pub(super) error: EncodeError,
+}
+
+/// Encodes a message, and keeps nothing of it.
+pub(super) type Encode<'e> = dyn Fn(&Message<'_>) -> Result<(), EncodeError> + 'e;
+
+/// Returns the mistakes of a message that cannot be encoded for this reason: never none.
+pub(super) fn all(
+    json: &Json,
+    registry: &Registry,
+    encode: &Encode<'_>,
+    reason: EncodeError,
+) -> Vec<Mistake> {
+    let mut trial = Trial {
+        encode,
+        mistakes: Vec::new(),
+    };
+    if let Json::Object(message) = json {
+        trial.message(message, registry);
+    }
+    if trial.mistakes.is_empty() {
+        trial.note("", reason);
+    }
+    trial.mistakes
+}
+
+struct Trial<'e> {
+    encode: &'e Encode<'e>,
+    mistakes: Vec<Mistake>,
+}
+
+/// Puts a value into its place in a message that is fine otherwise.
+type Around<'a> = dyn Fn(Json) -> Json + 'a;
+
+impl Trial<'_> {
+    fn message(&mut self, message: &Map<String, Json>, registry: &Registry) {
+        let fine = || Map::from_iter(HEAD.map(|(key, value)| (key.to_owned(), json!(value))));
+        // The mistakes of a part that a message cannot have at all.
+        for (key, value) in message {
+            let mut alone = fine();
+            let value = match key.as_str() {
+                // What stands in them is tried below.
+                "payload" | "metadata" if value.is_object() => continue,
+                _ => value.clone(),
+            };
+            alone.insert(key.clone(), value);
+            self.read(&child("", key), alone);
+        }
+        for (key, _) in HEAD.iter().filter(|(key, _)| !message.contains_key(*key)) {
+            let mut alone = fine();
+            alone.remove(*key);
+            self.read("", alone);
+        }
+        let mut around = fine();
+        if self.mistakes.is_empty() {
+            around.extend(
+                HEAD.iter()
+                    .filter_map(|(key, _)| Some((String::from(*key), message.get(*key)?.clone()))),
+            );
+            if let Some(schema) = message.get("schema").filter(|schema| !schema.is_null()) {
+                let is_known = schema.as_str().is_some_and(|code| {
+                    let word =
+                        |key: &str| message.get(key).and_then(Json::as_str).unwrap_or_default();
+                    registry
+                        .schema_of(code, &[word("intent"), word("operation")])
+                        .is_some()
+                });
+                around.insert("schema".into(), schema.clone());
+                if !is_known && let Some(error) = self.fault(&Json::Object(around.clone())) {
+                    self.note("/schema", error);
+                    around.remove("schema");
+                }
+            }
+        }
+        self.metadata(message, fine());
+        self.payload(message, around);
+    }
+
+    /// Tries a message that need not be whole.
+    fn read(&mut self, pointer: &str, alone: Map<String, Json>) {
+        if let Err(error) = Message::from_json(&Json::Object(alone)) {
+            self.note(pointer, error);
+        }
+    }
+
+    fn metadata(&mut self, message: &Map<String, Json>, fine: Map<String, Json>) {
+        let Some(Json::Object(metadata)) = message.get("metadata") else {
+            return;
+        };
+        for (key, value) in metadata {
+            let mut alone = fine.clone();
+            alone.insert("metadata".into(), json!({ key: value }));
+            if let Some(error) = self.fault(&Json::Object(alone)) {
+                self.note(&child("/metadata", key), error);
+            }
+        }
+    }
+
+    fn payload(&mut self, message: &Map<String, Json>, mut around: Map<String, Json>) {
+        let none = Json::Object(Map::new());
+        let payload = message.get("payload").unwrap_or(&none);
+        if !payload.is_object() {
+            return;
+        }
+        // A schema may require any of these.
+        let metadata =
+            json!({ "mid": "0", "seq": 0, "ts": 0, "cid": "0", "aid": "0", "sid": "0", "ttl": 0 });
+        around.insert("metadata".into(), metadata);
+        let pointer = if message.contains_key("payload") {
+            "/payload"
+        } else {
+            ""
+        };
+        self.container(pointer, payload, &|payload| {
+            let mut whole = around.clone();
+            whole.insert("payload".into(), payload);
+            Json::Object(whole)
+        });
+    }
+
+    /// Tries a value, and what is in it.
+    fn value(&mut self, pointer: &str, value: &Json, around: &Around<'_>) {
+        let Some(error) = self.fault(&around(value.clone())) else {
+            return;
+        };
+        let before = self.mistakes.len();
+        match value {
+            // Each item of a list is for itself.
+            Json::Array(items) if self.fault(&around(json!([]))).is_none() => {
+                for (at, item) in items.iter().enumerate() {
+                    if self.fault(&around(json!([item]))).is_some() {
+                        // The error names the place in the list.
+                        self.value(&child(pointer, at), item, &|item| around(nth(at, item)));
+                    }
+                }
+            }
+            Json::Object(_) => self.container(pointer, value, around),
+            _ => {}
+        }
+        if self.mistakes.len() == before {
+            self.note(pointer, error);
+        }
+    }
+
+    /// Tries an object: first its keys, with references as their values, and then each value.
+    fn container(&mut self, pointer: &str, value: &Json, around: &Around<'_>) {
+        let Json::Object(object) = value else {
+            return;
+        };
+        let keys = object.keys().map(|key| (key.clone(), reference()));
+        let mut hollow = Map::from_iter(keys);
+        let mut before = None;
+        for _ in 0..MISSING {
+            let Some(error) = self.fault(&around(Json::Object(hollow.clone()))) else {
+                break;
+            };
+            // What was put into the object has not helped: no object fits here.
+            if before.replace(error.to_string()) == Some(error.to_string()) {
+                return;
+            }
+            let path = error.path();
+            let missing = path.rsplit('.').next().unwrap_or_default().to_owned();
+            self.note(pointer, error);
+            if missing.is_empty() || hollow.insert(missing, reference()).is_some() {
+                return;
+            }
+        }
+        for (key, value) in object {
+            self.value(&child(pointer, key), value, &|value| {
+                let mut whole = hollow.clone();
+                whole.insert(key.clone(), value);
+                around(Json::Object(whole))
+            });
+        }
+    }
+
+    /// Returns why a message cannot be encoded.
+    fn fault(&self, json: &Json) -> Option<EncodeError> {
+        let message = Message::from_json(json);
+        message.and_then(|message| (self.encode)(&message)).err()
+    }
+
+    fn note(&mut self, pointer: &str, error: EncodeError) {
+        self.mistakes.push(Mistake {
+            pointer: pointer.to_owned(),
+            error,
+        });
+    }
+}
+
+/// A value that fits each type.
+fn reference() -> Json {
+    json!({ "$ref": "ctx.budget" })
+}
+
+/// Returns a list with a value at this index, behind references.
+fn nth(at: usize, value: Json) -> Json {
+    let before = std::iter::repeat_with(reference).take(at);
+    before.chain([value]).collect()
+}
+
+/// Returns what would help with a mistake of a message.
+pub(super) fn cure(error: &EncodeError, json: &Json) -> &'static str {
+    match error.code() {
+        _ if json.is_array() => "; write one message a line, as `jq -c '.[]'` does",
+        ErrorCode::UNKNOWN_SCHEMA => "; name the registry that holds it with --registry",
+        _ => "",
+    }
+}

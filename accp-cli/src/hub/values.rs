@@ -1,0 +1,232 @@
+//! Values that are too long for their frame: they go to the hub ahead of it (draft sections 3.3 and 3.4).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use accp_runtime::session::{CancelToken, Inbound, MemberId, Options, Outbound, Time};
+use accp_runtime::{AgentId, Envelope, Frame, Message, Registry, Value};
+use accp_session::{Cold, compose, references};
+use accp_tokens::Bpe;
+use serde_json::Value as Json;
+use ureq::http::StatusCode;
+
+use super::{Hub, SAID, TRIES, busy, envelope};
+use crate::outcome::Failure;
+use crate::words::{UNLIMITED, without_metadata};
+
+/// The most bytes of a frame, up to its metadata, that is surely within the limits in tokens.
+const SHORT: usize = 150;
+/// The most characters of a value that stands in its frame.
+const LONG: usize = 50;
+/// The most bytes of what a hub says of a session.
+const TOLD: u64 = 16 << 20;
+
+/// What goes out ahead of a frame.
+#[derive(Default)]
+pub(super) struct Ahead {
+    /// Who sends it; `None` if there is nothing.
+    sender: Option<(AgentId<'static>, u64)>,
+    /// The frames that announce the values, without `mid` and `seq`.
+    announcements: Vec<String>,
+    values: Vec<Cold>,
+    /// The frame up to its metadata, with references in place of the values.
+    pub(super) head: Option<String>,
+}
+
+/// A sender, as its session knows it.
+struct Sender {
+    member: MemberId,
+    /// The number of the last value that it has put.
+    last_put: u64,
+    counter: Bpe,
+}
+
+impl Hub<'_> {
+    /// Sends the values of a frame ahead that are too long for it. A frame with a number of its own gets a greater one
+    /// then.
+    pub(super) fn send_ahead(
+        &self,
+        head: &str,
+        envelope: &mut Envelope<'_>,
+        is_numbered: bool,
+    ) -> Result<Ahead, Failure> {
+        for _ in 0..TRIES {
+            let ahead = self.values_of(head, envelope)?;
+            match self.announce(&ahead, envelope, is_numbered) {
+                Ok(()) => {
+                    self.put_all(&ahead)?;
+                    return Ok(ahead);
+                }
+                // Another program has taken the keys for values of the same agent.
+                Err(_) if self.is_late(&ahead)? => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(busy())
+    }
+
+    fn announce(
+        &self,
+        ahead: &Ahead,
+        envelope: &mut Envelope<'_>,
+        is_numbered: bool,
+    ) -> Result<(), Failure> {
+        for frame in &ahead.announcements {
+            let (head, mut own, _) = self::envelope(frame)?;
+            if is_numbered {
+                own.sequence = envelope.sequence;
+            }
+            self.send(&head, own, is_numbered, None)?;
+            if is_numbered {
+                envelope.sequence = envelope.sequence.map(|number| number.saturating_add(1));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the bytes of the values, which were announced.
+    fn put_all(&self, ahead: &Ahead) -> Result<(), Failure> {
+        let Some((agent, _)) = &ahead.sender else {
+            return Ok(());
+        };
+        let mut values = ahead.values.iter();
+        values.try_for_each(|value| self.put(agent, value))
+    }
+
+    /// Returns whether the sender has put other values since.
+    fn is_late(&self, ahead: &Ahead) -> Result<bool, Failure> {
+        let Some((agent, last_put)) = &ahead.sender else {
+            return Ok(false);
+        };
+        let now = self.sender(agent)?;
+        Ok(now.is_some_and(|(now, _)| now.last_put != *last_put))
+    }
+
+    /// Returns what goes out ahead of a frame: nothing, if the frame is short. A frame that cannot be read goes out as
+    /// it is, and the hub says why it refuses the frame.
+    fn values_of(&self, head: &str, envelope: &Envelope<'_>) -> Result<Ahead, Failure> {
+        let mut whole = head.to_owned();
+        let fault = |error: &dyn std::fmt::Display| Failure::Input(error.to_string());
+        envelope.write(&mut whole).map_err(|error| fault(&error))?;
+        let Ok(frame) = Frame::parse_with(&whole, &UNLIMITED) else {
+            return Ok(Ahead::default());
+        };
+        let is_long = |text: &str| text.len() > LONG;
+        if head.len() <= SHORT
+            && !frame
+                .payload
+                .iter()
+                .any(|param| is_long(param.value.as_str()))
+        {
+            return Ok(Ahead::default());
+        }
+        let Ok(agent) = AgentId::new(frame.agent.to_string()) else {
+            return Ok(Ahead::default());
+        };
+        let Some((sender, registry)) = self.sender(&agent)? else {
+            return Ok(Ahead::default());
+        };
+        let Ok(message) = Message::decode_with(&whole, &registry, &UNLIMITED) else {
+            return Ok(Ahead::default());
+        };
+        let options = Options::new(self.args.session.clone(), agent.clone(), Arc::new(registry));
+        let options = options.counting(Arc::new(sender.counter));
+        let now = Time::from_secs(envelope.timestamp.unwrap_or_default());
+        let outbound = Outbound::message(&message);
+        let made = compose(&outbound, &options, sender.member, sender.last_put, now);
+        let mut made = made.map_err(|error| fault(&error))?;
+        let last = made.frames.pop().filter(|_| !made.values.is_empty());
+        Ok(Ahead {
+            sender: Some((agent, sender.last_put)),
+            announcements: made.frames,
+            values: made.values,
+            head: last.map(|frame| without_metadata(&frame).to_owned()),
+        })
+    }
+
+    fn put(&self, agent: &AgentId<'_>, value: &Cold) -> Result<(), Failure> {
+        let session = &self.args.session;
+        let url = self.url(&format!(
+            "sessions/{session}/values/{}?agent={agent}",
+            value.key
+        ));
+        let request = self.with_token(self.http.put(url));
+        let request = request.content_type("application/octet-stream").config();
+        let request = request.timeout_global(Some(self.time)).build();
+        let answer = self.answered(request.send(value.bytes.as_deref().unwrap_or_default()))?;
+        if answer.status().is_success() {
+            return Ok(());
+        }
+        Err(self.refused(&self.whole(answer, SAID)?))
+    }
+
+    /// Returns what the session knows of an agent, and its registry. An agent that is not in the session yet joins it
+    /// by a `ping`, which leaves nothing else in the log.
+    fn sender(&self, agent: &AgentId<'_>) -> Result<Option<(Sender, Registry)>, Failure> {
+        let mut state = self.read("state")?;
+        let mut sender = state.as_ref().and_then(|state| sender_in(state, agent));
+        if sender.is_none() {
+            let (head, own, _) = envelope(&format!("@{agent}>ping:link{{}}"))?;
+            self.send(&head, own, false, None)?;
+            state = self.read("state")?;
+            sender = state.as_ref().and_then(|state| sender_in(state, agent));
+        }
+        Ok(sender.zip(self.registry()?))
+    }
+
+    /// Returns a frame of the session with values in the places of its references, as far as the hub has them.
+    pub(crate) fn whole_frame(&self, text: &str) -> Result<String, Failure> {
+        let mut values = BTreeMap::new();
+        for key in references(without_metadata(text)) {
+            if let Some(json) = self.read(&format!("values/{key}"))? {
+                values.insert(key.to_owned(), Value::from_data(&json).into_owned());
+            }
+        }
+        let registry = if values.is_empty() {
+            None
+        } else {
+            self.registry()?
+        };
+        let Some(registry) = registry else {
+            return Ok(text.to_owned());
+        };
+        let inbound = Inbound::new(1, MemberId::HOST, text.into(), CancelToken::new());
+        let inbound = inbound.with_values(&values, &registry);
+        Ok(inbound.whole().unwrap_or(text).to_owned())
+    }
+
+    fn registry(&self) -> Result<Option<Registry>, Failure> {
+        let json = self.read("registry")?;
+        Ok(json.and_then(|json| Registry::from_json(&json.to_string()).ok()))
+    }
+
+    /// Reads what the hub says of the session; `None` if there is no such session yet.
+    fn read(&self, what: &str) -> Result<Option<Json>, Failure> {
+        let url = self.url(&format!("sessions/{}/{what}", self.args.session));
+        let request = self.with_token(self.http.get(url)).config();
+        let request = request.timeout_global(Some(self.time)).build();
+        let answer = self.answered(request.call())?;
+        let said = self.whole(answer, TOLD)?;
+        match said.status {
+            StatusCode::NOT_FOUND => Ok(None),
+            status if status.is_success() => Ok(serde_json::from_str(&said.text).ok()),
+            _ => Err(self.refused(&said)),
+        }
+    }
+}
+
+/// Returns what the state of a session says of an agent.
+fn sender_in(state: &Json, agent: &AgentId<'_>) -> Option<Sender> {
+    let mut members = state["members"].as_array()?.iter();
+    let member = members.find(|member| {
+        let mut agents = member["agents"].as_array().into_iter().flatten();
+        agents.any(|own| own == agent.as_str())
+    })?;
+    let number = u16::try_from(member["number"].as_u64()?).ok()?;
+    let tokenizer = state["tokenizer"].as_str();
+    Some(Sender {
+        member: MemberId::new(number)?,
+        last_put: member["put"].as_u64()?,
+        counter: tokenizer.and_then(Bpe::for_encoding).unwrap_or_default(),
+    })
+}

@@ -1,0 +1,148 @@
+//! Addresses and names with which a program does not reach its hub, and what it is told.
+
+use accp_client::{Agent, Error, Hub as OwnHub};
+use accp_runtime::profiles::ChatReq;
+use accp_store::MemoryStore;
+
+use super::processes::Hub;
+
+/// Returns why there is no connection.
+async fn told(address: &str, name: &'static str) -> String {
+    match Agent::connect(address, "team", name).await {
+        Ok(_) => "connected".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn running() -> (tempfile::TempDir, Hub, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hub = Hub::new(folder.path());
+    hub.start();
+    let place = hub.url().replace("ws://", "");
+    (folder, hub, place)
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_is_named_with_its_cure() {
+    let (_folder, _hub, place) = running();
+    for (address, cure) in [
+        (place.clone(), format!("as in ws://{place}")),
+        (format!("//{place}"), format!("as in ws://{place}")),
+        (format!("{place}/"), format!("as in ws://{place}/")),
+        ("localhost:7411".into(), "as in ws://localhost:7411".into()),
+        ("[::1]:7411".into(), "as in ws://[::1]:7411".into()),
+        ("hub.example".into(), "as in ws://hub.example".into()),
+        (format!("ftp://{place}"), format!("as in ws://{place}")),
+        (format!("file:///{place}"), format!("as in ws://{place}")),
+        (String::new(), "as in ws://127.0.0.1:7337".into()),
+        ("ws://".into(), "as in ws://127.0.0.1:7337".into()),
+        ("ws://127.0.0.1:99999".into(), "invalid port number".into()),
+    ] {
+        let said = told(&address, "dev").await;
+        let begin = format!("`{address}` is not the address of a hub: ");
+        assert!(said.starts_with(&begin) && said.ends_with(&cure), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_of_http_or_of_the_socket_itself_is_one() {
+    let (_folder, _hub, place) = running();
+    for address in [
+        format!("ws://{place}"),
+        format!("ws://{place}/"),
+        format!("http://{place}"),
+        format!("WS://{place}"),
+        format!("ws:{place}"),
+        format!("ws://{place}/accp/v1/ws"),
+        format!("http://{place}/accp/v1/ws/"),
+    ] {
+        assert_eq!(told(&address, "dev").await, "connected", "{address}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_of_something_else_says_what_is_there() {
+    let (_folder, _hub, place) = running();
+    for (address, why) in [
+        (
+            format!("wss://{place}"),
+            "use ws:// if the hub speaks no TLS",
+        ),
+        (
+            format!("https://{place}"),
+            "use ws:// if the hub speaks no TLS",
+        ),
+        (
+            format!("ws://{place}/hubs/ours"),
+            "/hubs/ours refuses the agent: E2001: expected a route",
+        ),
+        ("ws://127.0.0.1:1".into(), "`accp serve` starts one"),
+    ] {
+        let said = told(&address, "dev").await;
+        assert!(said.contains(why), "{address}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn the_name_of_the_hub_is_its_own() {
+    let (folder, hub, _) = running();
+    let said = told(&hub.url(), "hub").await;
+    assert!(
+        said.contains("hub is the name of the host of this session: give the agent another one"),
+        "{said}"
+    );
+    let said = super::command::accp(
+        folder.path(),
+        &[
+            "agent",
+            "hub",
+            "--session",
+            "team",
+            "--hub",
+            &hub.http(),
+            "--",
+            "true",
+        ],
+    );
+    assert!(
+        !said.0
+            && said
+                .1
+                .contains("hub is the name of the host of this session"),
+        "{said:?}"
+    );
+    let said = super::command::accp(
+        folder.path(),
+        &[
+            "send",
+            "@hub>req:note{text:soup|schema:NOTE}",
+            "--session",
+            "team",
+            "--hub",
+            &hub.http(),
+        ],
+    );
+    assert!(
+        !said.0
+            && said
+                .1
+                .contains("hub is the name of the host of this session"),
+        "{said:?}"
+    );
+    let own = OwnHub::open("team", MemoryStore::new()).await.unwrap();
+    let error = match own.agent("hub") {
+        Err(error) => error,
+        Ok(agent) => agent
+            .send(ChatReq::new("soup"))
+            .await
+            .map(drop)
+            .unwrap_err(),
+    };
+    assert!(!matches!(error, Error::Pending(_)));
+    assert!(
+        error
+            .to_string()
+            .contains("hub is the name of the host of this session"),
+        "{error}"
+    );
+}

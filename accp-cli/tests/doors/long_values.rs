@@ -1,0 +1,170 @@
+//! Values that are too long for a frame, from the command: what stands in the log, in tokens (draft section 3.4).
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use accp_runtime::{Frame, FrameTokenLimits, FrameTokens, Within};
+use accp_tokens::Bpe;
+
+use super::command::accp;
+use super::processes::Hub;
+
+/// A text of so many words.
+fn words(count: usize) -> String {
+    let all = [
+        "pumpkin", "soup", "with", "bread", "and", "butter", "for", "lunch",
+    ];
+    let words = all.iter().cycle().take(count).copied();
+    words.collect::<Vec<_>>().join("_")
+}
+
+/// Checks that each frame of an agent is within the hard limits, and that none has a longer value than this. Frames of
+/// the hub about the session have no limits.
+fn are_small(frames: &[String], longest: usize) {
+    for text in frames.iter().filter(|text| !text.starts_with("@hub>")) {
+        let frame = Frame::parse(text).unwrap();
+        let tokens = FrameTokens::count(&frame, &Bpe::o200k_base());
+        for (part, count, limit, within) in tokens.against(&FrameTokenLimits::DRAFT) {
+            assert!(
+                within != Within::Over,
+                "{part}: {count} of {}: {text}",
+                limit.hard
+            );
+        }
+        // The digest of an announcement is longer than any text.
+        let values = frame.payload.iter().filter(|_| &*frame.operation != "put");
+        for param in values {
+            assert!(param.value.as_str().len() <= longest, "{text}");
+        }
+    }
+}
+
+struct Agent(Child);
+
+impl Agent {
+    fn start(folder: &std::path::Path, hub: &Hub, script: &str) -> Self {
+        let url = hub.http();
+        let mut agent = Command::new(env!("CARGO_BIN_EXE_accp"))
+            .args([
+                "agent",
+                "cook",
+                "--session",
+                "team",
+                "--hub",
+                &url,
+                "--",
+                "sh",
+                "-c",
+                script,
+            ])
+            .current_dir(folder)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let said = BufReader::new(agent.stderr.take().unwrap()).lines().next();
+        assert!(
+            said.unwrap()
+                .unwrap()
+                .starts_with("cook is in session team")
+        );
+        Self(agent)
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_long_answer_of_a_command_goes_by_reference() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hub = Hub::new(folder.path());
+    hub.start();
+    let url = hub.http();
+    let team = |args: &[&str]| {
+        accp(
+            folder.path(),
+            &[args, &["--session", "team", "--hub", &url]].concat(),
+        )
+        .1
+    };
+    let long = words(300);
+    std::fs::write(folder.path().join("words"), long.replace('_', " ")).unwrap();
+    let _cook = Agent::start(folder.path(), &hub, "cat words");
+    for frame in [
+        "@dev>req:note{text:soup|schema:NOTE}",
+        "@dev>req:chat{content:soup|schema:CH}",
+        "@dev>req:tool{tool:oven|schema:TC}",
+        "@dev>req:plan{goal:soup}",
+    ] {
+        let said = team(&["ask", frame]);
+        assert!(
+            said.starts_with("@cook>done:") && said.contains(":$cold.k"),
+            "{said}"
+        );
+        // People read the text.
+        let said = team(&["ask", "--words", frame]);
+        assert!(said.replace(' ', "_").contains(&long), "{said:.300}");
+    }
+    are_small(&hub.frames(), 50);
+}
+
+#[test]
+fn a_long_value_that_is_sent_goes_by_reference() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hub = Hub::new(folder.path());
+    hub.start();
+    let url = hub.http();
+    let team = |args: &[&str]| {
+        accp(
+            folder.path(),
+            &[args, &["--session", "team", "--hub", &url]].concat(),
+        )
+        .1
+    };
+    // The command gets the values, and says how long the frame is.
+    let _cook = Agent::start(folder.path(), &hub, "wc -c");
+    let (at_51, long) = ("x".repeat(51), words(300));
+    // The first frame of all begins the session, and one of them has a number of its own.
+    for (frame, is_inline) in [
+        (format!("@dev>req:plan{{goal:{at_51}}}"), false),
+        (
+            format!("@dev>req:plan{{goal:[{at_51},soup]|for:{at_51}}}"),
+            false,
+        ),
+        (format!("@dev>req:plan{{goal:{long}}}"), false),
+        (
+            format!("@dev>qry:lookup{{question:{at_51}|schema:LU}}"),
+            false,
+        ),
+        // The registry keeps a text of this field in the frame, as long as the frame holds it.
+        (format!("@dev>req:note{{text:{at_51}|schema:NOTE}}"), true),
+        (format!("@dev>req:note{{text:{long}|schema:NOTE}}"), false),
+        (format!("@eve>req:plan{{goal:{long}}}[seq:1]"), false),
+    ] {
+        let before = hub.frames().len();
+        let said = team(&["send", &frame]);
+        assert!(said.contains(">ack:frame{"), "{frame:.60}: {said}");
+        let sent = hub.frames().split_off(before);
+        let stands = sent
+            .iter()
+            .find(|text| text.contains(">req:") || text.contains(">qry:"));
+        let stands = stands.unwrap();
+        assert_eq!(stands.contains("$cold.k"), !is_inline, "{stands}");
+        assert_eq!(stands.contains(&at_51), is_inline, "{stands}");
+        let said = team(&["ask", &frame.replace("[seq:1]", "")]);
+        let size: usize = {
+            let digits: String = said
+                .chars()
+                .skip_while(|c| !c.is_ascii_digit())
+                .take_while(char::is_ascii_digit)
+                .collect();
+            digits.parse().unwrap()
+        };
+        assert!(size > frame.len() - 20, "{size} of {}: {said}", frame.len());
+    }
+    are_small(&hub.frames(), 51);
+}

@@ -1,0 +1,56 @@
+//! Frames for a host that is reached without a session, as by HTTP.
+
+use crate::send::encode::{Composed, Encoder, Peer};
+use crate::{EncodedFrames, MemberId, Options, Outbound, SendError, Time};
+
+/// Returns the frames of a message as a session would send them (draft section 7.2): values that are too long for a
+/// frame go by reference, and what announces them comes first. The frames lack `mid` and `seq`.
+///
+/// This is for who sends without a session, as by a POST of HTTP. `member` is the number of the sender in the session,
+/// and `last_put` that of the last value that it has put.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use accp_runtime::session::{MemberId, Options, Outbound, Time};
+/// use accp_runtime::{AgentId, Message, Registry};
+/// use accp_session::compose;
+///
+/// let options = Options::new("lunch", AgentId::new("dev")?, Arc::new(Registry::standard()));
+/// let member = MemberId::new(101).expect("the number of a member");
+/// let message = Message::new("dev", "req", "plan")?.with("goal", "x".repeat(51));
+/// let made = compose(&Outbound::message(&message), &options, member, 3, Time::from_secs(1_714_000_000))?;
+/// assert_eq!(made.frames[1], "@dev>req:plan{goal:$cold.k101_4}[ts:1714000000]");
+/// assert!(made.frames[0].starts_with("@dev>sync:put{keys:[[k101_4,"));
+/// assert_eq!(made.values[0].key, "k101_4");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`Session::send`](crate::Session::send), as far as the message itself is at fault.
+pub fn compose(
+    outbound: &Outbound<'_>,
+    options: &Options,
+    member: MemberId,
+    last_put: u64,
+    now: Time,
+) -> Result<EncodedFrames, SendError> {
+    let encoder = Encoder {
+        registry: &options.registry,
+        limits: options.limits,
+        frame_tokens: options.frame_tokens,
+        counter: options.counter.as_deref().map(|counter| counter as _),
+        agent: &options.agent,
+        announcer: None,
+        session: &options.session,
+        member,
+        last_put,
+        peer: Peer::References,
+        now,
+    };
+    let encoded = encoder.encode(outbound)?;
+    Ok(EncodedFrames {
+        frames: encoded.frames.iter().map(Composed::unnumbered).collect(),
+        values: encoded.values,
+    })
+}
