@@ -48,9 +48,9 @@ pub fn compose(
         peer: Peer::References,
         now,
     };
-    let encoded = encoder.encode(outbound)?;
+    let made = encoder.encode(outbound)?;
     Ok(EncodedFrames {
-        frames: encoded.frames.iter().map(Composed::unnumbered).collect(),
-        values: encoded.values,
+        frames: made.frames.iter().map(Composed::unnumbered).collect(),
+        values: made.values,
     })
 }

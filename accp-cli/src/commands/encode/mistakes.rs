@@ -92,7 +92,7 @@ impl Trial<'_> {
                 }
             }
         }
-        self.metadata(message, fine());
+        self.metadata(message, &fine());
         self.payload(message, around);
     }
 
@@ -103,7 +103,7 @@ impl Trial<'_> {
         }
     }
 
-    fn metadata(&mut self, message: &Map<String, Json>, fine: Map<String, Json>) {
+    fn metadata(&mut self, message: &Map<String, Json>, fine: &Map<String, Json>) {
         let Some(Json::Object(metadata)) = message.get("metadata") else {
             return;
         };
@@ -168,7 +168,7 @@ impl Trial<'_> {
             return;
         };
         let keys = object.keys().map(|key| (key.clone(), reference()));
-        let mut hollow = Map::from_iter(keys);
+        let mut hollow: Map<_, _> = keys.collect();
         let mut before = None;
         for _ in 0..MISSING {
             let Some(error) = self.fault(&around(Json::Object(hollow.clone()))) else {
