@@ -25,7 +25,7 @@ fn note(text: &str) -> Outbound<'static> {
     Outbound::owned_message(note)
 }
 
-async fn connect(name: &'static str, keeps: bool) -> Result<Agent, Error> {
+pub(crate) async fn connect(name: &'static str, keeps: bool) -> Result<Agent, Error> {
     let options = Options::from_json("team", AgentId::new(name).unwrap(), REGISTRY).unwrap();
     let connecting = Agent::connect(std::env::var(HUB).unwrap(), "team", name).options(options);
     if keeps {
@@ -43,6 +43,9 @@ async fn plays_a_part() {
         return;
     };
     let (what, text) = part.split_once(' ').unwrap_or((&part, ""));
+    if what == "table" {
+        return super::table::player::play(text).await;
+    }
     let name = if ["count", "fail"].contains(&what) {
         "lab"
     } else {

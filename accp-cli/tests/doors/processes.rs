@@ -1,6 +1,6 @@
 //! Processes of their own: hubs, and agents that are programs.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -137,11 +137,18 @@ impl Program {
             .env(PART, part)
             .env(HUB, hub.url())
             .current_dir(folder)
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Self { child, lines }
+    }
+
+    /// Says a line to the program.
+    pub(crate) fn tell(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().unwrap();
+        stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
     /// Returns the next line that the program says.

@@ -154,7 +154,10 @@ impl Trial<'_> {
                     }
                 }
             }
-            Json::Object(_) => self.container(pointer, value, around),
+            // `exact_numbers` has made this one of a number.
+            Json::Object(object) if !object.contains_key("$num") => {
+                self.container(pointer, value, around);
+            }
             _ => {}
         }
         if self.mistakes.len() == before {

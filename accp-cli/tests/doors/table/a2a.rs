@@ -1,0 +1,79 @@
+//! A client of A2A, with the types of the protocol for Rust.
+
+use a2a::{
+    JsonRpcResponse, Message, Part, Role, SendMessageRequest, SendMessageResponse, Task, TaskState,
+};
+use serde_json::{Value as Json, json};
+
+use super::command::{frame, params};
+use super::{Door, House};
+
+/// A client that sends a frame as the part of a message.
+pub(super) struct A2a(tokio::runtime::Runtime);
+
+/// The media type of frames.
+const ACCP: &str = "application/accp";
+
+impl A2a {
+    fn run(&self, house: &House, message: &Json) -> Result<Task, String> {
+        let part = Part::text(frame(message)).with_media_type(ACCP);
+        let request = SendMessageRequest {
+            message: Message::new(Role::User, vec![part]),
+            configuration: None,
+            metadata: None,
+            tenant: None,
+        };
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": request });
+        let url = format!("{}/a2a/team/dev", house.hub.http());
+        let text = self.0.block_on(async {
+            let request = super::mcp::http().post(url).header("a2a-version", "1.0");
+            request
+                .body(call.to_string())
+                .send()
+                .await
+                .unwrap()
+                .text()
+                .await
+                .unwrap()
+        });
+        let answer: JsonRpcResponse = serde_json::from_str(&text).unwrap();
+        if let Some(error) = answer.error {
+            return Err(serde_json::to_string(&error).unwrap());
+        }
+        match serde_json::from_value(answer.result.unwrap()).unwrap() {
+            SendMessageResponse::Task(task) if task.status.state != TaskState::Completed => {
+                Err(serde_json::to_string(&task.status).unwrap())
+            }
+            SendMessageResponse::Task(task) => Ok(task),
+            SendMessageResponse::Message(message) => Err(format!("{message:?}")),
+        }
+    }
+}
+
+impl Door for A2a {
+    /// A frame holds no more, and A2A has no other way for a value.
+    const MOST: usize = 30_000;
+
+    fn open(_: &House) -> Self {
+        Self(
+            tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap(),
+        )
+    }
+
+    fn send(&mut self, house: &House, message: &Json) -> Result<(), String> {
+        self.run(house, message).map(drop)
+    }
+
+    fn ask(&mut self, house: &House, message: &Json) -> Result<Json, String> {
+        let task = self.run(house, message)?;
+        let artifacts = task.artifacts.unwrap();
+        let mut parts = artifacts[0].parts.iter();
+        let part = parts
+            .find(|part| part.media_type.as_deref() == Some(ACCP))
+            .unwrap();
+        params(house, part.as_text().unwrap())
+    }
+}

@@ -1,0 +1,81 @@
+//! `accp send` and `accp ask`.
+
+use accp_runtime::{EncodeOptions, Message, Registry};
+use serde_json::Value as Json;
+
+use super::{Door, House};
+use crate::REGISTRY;
+use crate::command::accp;
+use crate::http;
+
+/// The command, once for each frame.
+pub(super) struct Command;
+
+/// Returns a message as a frame of the agent `dev` without metadata, as a person would write it.
+pub(super) fn frame(message: &Json) -> String {
+    let registry = registry();
+    let mut message = message.clone();
+    message["agent"] = "dev".into();
+    let mut message = Message::from_json(&message).unwrap();
+    let options = || EncodeOptions {
+        inline: true,
+        ..EncodeOptions::default()
+    };
+    // What the registry forbids is for the hub to refuse.
+    let text = message.encode_with(&registry, options());
+    text.unwrap_or_else(|_| {
+        let code = message.schema.take().unwrap();
+        let untyped = message.encode_with(&Registry::empty(), options()).unwrap();
+        format!("{}|schema:{code}}}", untyped.strip_suffix('}').unwrap())
+    })
+}
+
+pub(super) fn registry() -> Registry {
+    Registry::from_json(REGISTRY).unwrap().with_profiles()
+}
+
+/// Returns the params of a frame, each reference with its value as the hub gives it.
+pub(super) fn params(house: &House, text: &str) -> Result<Json, String> {
+    let message = Message::decode(text, &registry()).unwrap();
+    if message.intent.as_str() == "fail" {
+        return Err(text.to_owned());
+    }
+    let mut params = message.to_json()["payload"].take();
+    for value in params.as_object_mut().unwrap().values_mut() {
+        if let Some(key) = value["$ref"].as_str() {
+            let head = format!("GET /accp/v1/sessions/team/values/{key}");
+            let (status, body) = http::request(&house.hub, &head, "");
+            assert_eq!(status, 200, "{body}");
+            *value = serde_json::from_str(&body).unwrap();
+        }
+    }
+    Ok(params)
+}
+
+impl Command {
+    fn run(house: &House, verb: &str, message: &Json) -> Result<String, String> {
+        let (hub, frame) = (house.hub.http(), frame(message));
+        let place = ["--hub", &hub, "--session", "team"];
+        let args = [&[verb, &frame][..], &place].concat();
+        let (fine, said) = accp(house.folder.path(), &args);
+        if fine { Ok(said) } else { Err(said) }
+    }
+}
+
+impl Door for Command {
+    /// An argument of a command holds no more.
+    const MOST: usize = 30_000;
+
+    fn open(_: &House) -> Self {
+        Self
+    }
+
+    fn send(&mut self, house: &House, message: &Json) -> Result<(), String> {
+        Self::run(house, "send", message).map(drop)
+    }
+
+    fn ask(&mut self, house: &House, message: &Json) -> Result<Json, String> {
+        let said = Self::run(house, "ask", message)?;
+        params(house, said.lines().last().unwrap())
+    }
+}

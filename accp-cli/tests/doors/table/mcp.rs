@@ -1,0 +1,90 @@
+//! A client of MCP, with the SDK of the protocol for Rust.
+
+use rmcp::RoleClient;
+use rmcp::model::{CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation};
+use rmcp::service::{RunningService, serve_client};
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
+};
+use serde_json::{Value as Json, json};
+use tokio::runtime::Runtime;
+
+use super::{Door, House};
+
+/// A model's client, which calls tools.
+pub(super) struct Mcp {
+    runtime: Runtime,
+    client: RunningService<RoleClient, ClientConfig>,
+}
+
+/// Returns a client of HTTP.
+pub(super) fn http() -> reqwest::Client {
+    let tls = accp_client::tls_settings(None).unwrap();
+    let client = reqwest::Client::builder().tls_backend_preconfigured((*tls).clone());
+    client.build().unwrap()
+}
+
+impl Mcp {
+    fn call(&self, tool: &'static str, args: &Json) -> Result<Json, String> {
+        let params =
+            CallToolRequestParams::new(tool).with_arguments(args.as_object().unwrap().clone());
+        let result = self
+            .runtime
+            .block_on(self.client.call_tool(params))
+            .unwrap();
+        if result.is_error == Some(true) {
+            return Err(result.content[0].as_text().unwrap().text.clone());
+        }
+        Ok(result.structured_content.unwrap())
+    }
+}
+
+/// Returns a message as the arguments of a tool.
+fn args(message: &Json) -> Json {
+    let mut args = message.clone();
+    let params = args["payload"].take();
+    args.as_object_mut().unwrap().remove("payload");
+    args["params"] = params;
+    args
+}
+
+impl Door for Mcp {
+    fn open(house: &House) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let url = format!("{}/mcp/team/dev", house.hub.http());
+        let client = runtime.block_on(async {
+            let config = StreamableHttpClientTransportConfig::with_uri(url);
+            let transport = StreamableHttpClientTransport::with_client(http(), config);
+            let who = Implementation::new("test", "1");
+            serve_client(
+                ClientConfig::new(ClientCapabilities::default(), who),
+                transport,
+            )
+            .await
+        });
+        Self {
+            runtime,
+            client: client.unwrap(),
+        }
+    }
+
+    fn send(&mut self, _: &House, message: &Json) -> Result<(), String> {
+        self.call("accp_send", &args(message)).map(drop)
+    }
+
+    fn ask(&mut self, _: &House, message: &Json) -> Result<Json, String> {
+        let mut answer = self.call("accp_ask", &args(message))?;
+        let mut params = answer["answer"]["params"].take();
+        for value in params.as_object_mut().unwrap().values_mut() {
+            if let Some(key) = value["$ref"].as_str() {
+                let read = self.call("accp_expand", &json!({ "reference": key }))?;
+                *value = read["value"].clone();
+            }
+        }
+        Ok(params)
+    }
+}

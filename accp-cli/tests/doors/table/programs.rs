@@ -1,0 +1,60 @@
+//! Programs with `accp_client`: in the process of their hub, over a WebSocket, and with generated types.
+
+use serde_json::{Value as Json, json};
+
+use super::{Door, House};
+use crate::processes::Program;
+
+/// An agent in the process of its hub. Its program has a hub and an agent `lab` of its own.
+pub(super) struct Inside(Program);
+
+/// An agent over a WebSocket.
+pub(super) struct Socket(Program);
+
+/// The same, with frames of generated types.
+pub(super) struct Types(Program);
+
+fn start(house: &House, part: &str) -> Program {
+    let mut program = Program::start(house.folder.path(), &house.hub, &format!("table {part}"));
+    assert_eq!(program.says(), "ready");
+    program
+}
+
+fn call(program: &mut Program, what: &str, message: &Json) -> Result<Json, String> {
+    program.tell(&json!({ "do": what, "message": message }).to_string());
+    let said: Json = serde_json::from_str(&program.says()).unwrap();
+    match (said.get("error"), said["answer"].get("refused")) {
+        (Some(error), _) | (_, Some(error)) => Err(error.as_str().unwrap().to_owned()),
+        _ => Ok(said["answer"].clone()),
+    }
+}
+
+fn log(program: &mut Program) -> Vec<String> {
+    serde_json::from_value(call(program, "log", &Json::Null).unwrap()).unwrap()
+}
+
+macro_rules! program {
+    ($door:ident, $part:literal) => {
+        impl Door for $door {
+            fn open(house: &House) -> Self {
+                Self(start(house, $part))
+            }
+
+            fn send(&mut self, _: &House, message: &Json) -> Result<(), String> {
+                call(&mut self.0, "send", message).map(drop)
+            }
+
+            fn ask(&mut self, _: &House, message: &Json) -> Result<Json, String> {
+                call(&mut self.0, "ask", message)
+            }
+
+            fn log(&mut self, _: &House) -> Vec<String> {
+                log(&mut self.0)
+            }
+        }
+    };
+}
+
+program!(Inside, "inside");
+program!(Socket, "socket");
+program!(Types, "types");
