@@ -12,6 +12,7 @@ pub(crate) use list::Wanted;
 use crate::course::Course;
 use crate::fault::{self, Failure};
 use crate::follow::Follow;
+use crate::pieces::Pieces;
 use crate::places::{Tasks, Visit};
 use crate::shown::{Shown, stream_of};
 use crate::values::Room;
@@ -73,7 +74,14 @@ impl Desk {
         let known = task.artifacts.iter().flatten();
         let begun = known.filter_map(|artifact| stream_of(&artifact.artifact_id));
         let begun = begun.map(str::to_owned).collect();
-        Ok((task, Follow::new(self.shown.clone(), course, begun)))
+        let mut pieces = Pieces::new(&self.shown.registry);
+        let read = course.entries(&self.shown.log).await;
+        for (entry, step) in read.map_err(|error| fault::of_agent(&error))? {
+            // The task has shown them.
+            drop(pieces.take(entry, step));
+        }
+        let follow = Follow::new(self.shown.clone(), course);
+        Ok((task, follow.behind(pieces, begun)))
     }
 
     /// Returns the task with this id.

@@ -7,6 +7,7 @@ use accp_client::{Error, Frames};
 use accp_session::Entry;
 
 use crate::course::{Course, Step};
+use crate::pieces::Pieces;
 use crate::said::Said;
 use crate::shown::Shown;
 use crate::values::Room;
@@ -16,6 +17,8 @@ pub(crate) struct Follow {
     log: Frames,
     shown: Shown,
     pub(crate) course: Course,
+    /// Pieces of streams that wait for those before them.
+    pieces: Pieces,
     /// The agents of whom the client has pieces of a stream.
     begun: BTreeSet<String>,
     /// Updates that the next call returns.
@@ -23,15 +26,23 @@ pub(crate) struct Follow {
 }
 
 impl Follow {
-    /// Follows a task from where it stands. `begun` are the agents whose streams the client knows.
-    pub(crate) fn new(shown: Shown, course: Course, begun: BTreeSet<String>) -> Self {
+    /// Follows a task from where it stands.
+    pub(crate) fn new(shown: Shown, course: Course) -> Self {
         Self {
             log: shown.log.frames(course.last + 1),
+            pieces: Pieces::new(&shown.registry),
             shown,
             course,
-            begun,
+            begun: BTreeSet::new(),
             ready: VecDeque::new(),
         }
+    }
+
+    /// Says what the client knows: `pieces` have had the frames of the task so far, and `begun` are the agents whose
+    /// streams it has.
+    pub(crate) fn behind(mut self, pieces: Pieces, begun: BTreeSet<String>) -> Self {
+        (self.pieces, self.begun) = (pieces, begun);
+        self
     }
 
     /// Waits for the next frame of the task. `None` when the task has ended. A log that ends before its task is
@@ -82,31 +93,29 @@ impl Follow {
             };
             let (shown, course) = (&self.shown, &self.course);
             let mut room = Room::of_an_answer();
-            // Each piece of a stream is one update of its artifact.
-            let artifact = if matches!(step, Step::Piece | Step::Answer) {
-                let said = Said::read(&entry.text);
-                let from = said.map(|said| said.agent().to_owned()).unwrap_or_default();
-                let appends = step == Step::Piece && !self.begun.insert(from);
-                Some(
-                    shown
-                        .artifact_update(course, &entry, step, appends, &mut room)
-                        .await,
-                )
-            } else {
-                None
-            };
             let status = if step == Step::Said || course.state != before {
                 Some(shown.status_update(course, &entry, step, &mut room).await)
             } else {
                 None
             };
-            let artifact = artifact.map(StreamResponse::ArtifactUpdate);
             let status = status.map(StreamResponse::StatusUpdate);
-            // The answer is there before the task has ended.
-            if step == Step::Answer {
-                self.ready.extend(artifact.into_iter().chain(status));
+            let mut artifacts = Vec::new();
+            // Each piece of a stream is one update of its artifact.
+            for (entry, step) in self.pieces.take(entry, step) {
+                if !matches!(step, Step::Piece | Step::Answer) {
+                    continue;
+                }
+                let said = Said::read(&entry.text);
+                let from = said.map(|said| said.agent().to_owned()).unwrap_or_default();
+                let appends = step == Step::Piece && !self.begun.insert(from);
+                let update = shown.artifact_update(course, &entry, step, appends, &mut room);
+                artifacts.push(StreamResponse::ArtifactUpdate(update.await));
+            }
+            // All pieces and the answer are there before the task has ended.
+            if course.state.is_terminal() {
+                self.ready.extend(artifacts.into_iter().chain(status));
             } else {
-                self.ready.extend(status.into_iter().chain(artifact));
+                self.ready.extend(status.into_iter().chain(artifacts));
             }
         }
     }

@@ -74,6 +74,7 @@ mod fault;
 mod follow;
 mod incoming;
 mod log;
+mod pieces;
 mod places;
 mod remote;
 mod router;

@@ -16,6 +16,7 @@ use chrono::{DateTime, Utc};
 
 use crate::course::{Course, Step};
 use crate::log::Log;
+use crate::pieces::Pieces;
 use crate::said::{ACCP, Said, TEXT, WIDE};
 use crate::values::{Room, with_values};
 
@@ -52,6 +53,10 @@ impl Shown {
         let is_message = |step: &Step| matches!(step, Step::Mine | Step::Said);
         let said = entries.iter().filter(|(_, step)| is_message(step)).count();
         let mut left_out = said.saturating_sub(history.unwrap_or(usize::MAX));
+        let mut pieces = Pieces::new(&self.registry);
+        let entries = entries
+            .into_iter()
+            .flat_map(|(entry, step)| pieces.take(entry, step));
         for (entry, step) in entries {
             if course.why == Some(entry.position) {
                 why = Some(self.message(course, &entry, step, room).await);

@@ -1,6 +1,5 @@
 //! What clients say for one agent.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use a2a::{A2AError, Task, TaskState};
@@ -32,7 +31,7 @@ impl<A: Agents> Speaker<'_, A> {
         let (history, returns) = (incoming.history, incoming.returns);
         let (desk, course) = self.take(incoming).await?;
         let course = desk.find(&course.id).await?;
-        let mut follow = Follow::new(desk.shown.clone(), course, BTreeSet::new());
+        let mut follow = Follow::new(desk.shown.clone(), course);
         if !returns {
             // After this time the client gets the task as it is.
             if let Ok(settled) = timeout(self.wait, follow.settle()).await {
@@ -61,7 +60,7 @@ impl<A: Agents> Speaker<'_, A> {
         let cancel = Outbound::owned_message(cancel).in_chain(course.id.clone());
         let sent = agent.send_with(cancel).await;
         sent.map_err(|error| fault::of_agent(&error))?;
-        let mut follow = Follow::new(desk.shown.clone(), course, BTreeSet::new());
+        let mut follow = Follow::new(desk.shown.clone(), course);
         if let Ok(over) = timeout(self.wait, follow.end()).await {
             over.map_err(|error| fault::of_agent(&error))?;
         }

@@ -225,3 +225,131 @@ async fn a_stream_that_ends_before_its_task_ends_with_an_error() {
     by_hand(&dev).recv().await.unwrap().done().await;
     assert_eq!(states(&updates.all().await), [TaskState::Completed]);
 }
+
+/// Pieces come in any order, and some of them twice. A client gets each once and in order, and the last one is the
+/// last.
+#[tokio::test]
+async fn a2a_01_accepts_pieces_in_any_order_and_tells_them_in_theirs() {
+    let house = House::open("lunch").await;
+    let dev = house.agent("dev");
+    let mut heard = by_hand(&dev);
+    let asks = request(frames([TASK]));
+    let updates = house.stream("SendStreamingMessage", &asks).await;
+    let asked = heard.recv().await.unwrap();
+    let id = asked.chain();
+    for (index, data, is_last) in [
+        (1, "b", false),
+        (0, "a", false),
+        (1, "b", false),
+        (3, "d", true),
+        (3, "d", true),
+        (2, "c", false),
+        (0, "a", false),
+    ] {
+        let piece = InferStream::new(index, data).is_final(is_last);
+        asked.say(Outbound::owned(piece)).await;
+    }
+    // A client that comes now gets what stands, and no piece twice.
+    let mut late = house.stream("SubscribeToTask", &json!({"id": id})).await;
+    let Some(StreamResponse::Task(stands)) = late.next().await else {
+        panic!("no task")
+    };
+    let says = |parts: &[a2a::Part]| -> Vec<String> {
+        let data = |text: &str| {
+            text.split("d:")
+                .nth(1)
+                .unwrap()
+                .split('|')
+                .next()
+                .map(str::to_owned)
+        };
+        texts(parts).into_iter().filter_map(data).collect()
+    };
+    assert_eq!(
+        says(&stands.artifacts.unwrap()[0].parts),
+        ["a", "b", "c", "d"]
+    );
+    asked.done().await;
+    let mut told = Vec::new();
+    for update in updates.all().await {
+        if let StreamResponse::ArtifactUpdate(update) = update
+            && update.artifact.artifact_id == "stream-dev"
+        {
+            let is_last = update.last_chunk == Some(true);
+            told.push((
+                says(&update.artifact.parts).concat(),
+                update.append == Some(true),
+                is_last,
+            ));
+        }
+    }
+    let told: Vec<_> = told
+        .iter()
+        .map(|(data, appends, last)| (&**data, *appends, *last))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("a", false, false),
+            ("b", true, false),
+            ("c", true, false),
+            ("d", true, true)
+        ]
+    );
+    assert!(late.all().await.iter().all(|update| match update {
+        StreamResponse::ArtifactUpdate(update) => update.artifact.artifact_id == "answer",
+        _ => true,
+    }));
+    let task = house.get(&id).await.unwrap();
+    assert_eq!(
+        says(&task.artifacts.unwrap()[0].parts),
+        ["a", "b", "c", "d"]
+    );
+}
+
+/// A client that comes while a piece is missing gets those behind it once it is there.
+#[tokio::test]
+async fn a_client_that_comes_in_the_middle_of_a_stream_gets_its_rest_in_order() {
+    let house = House::open("lunch").await;
+    let dev = house.agent("dev");
+    let mut heard = by_hand(&dev);
+    let task = house.begin(frames([TASK])).await.unwrap();
+    let asked = heard.recv().await.unwrap();
+    for index in [0, 3, 2] {
+        let piece = InferStream::new(index, "x");
+        asked.say(Outbound::owned(piece)).await;
+    }
+    let mut updates = house
+        .stream("SubscribeToTask", &json!({"id": task.id}))
+        .await;
+    let Some(StreamResponse::Task(stands)) = updates.next().await else {
+        panic!("no task")
+    };
+    assert_eq!(stands.artifacts.unwrap()[0].parts.len(), 1);
+    asked.say(Outbound::owned(InferStream::new(1, "x"))).await;
+    // One that never got its piece 4 is told in the end.
+    asked
+        .say(Outbound::owned(InferStream::new(5, "x").is_final(true)))
+        .await;
+    asked.done().await;
+    let mut told = Vec::new();
+    for update in updates.all().await {
+        if let StreamResponse::ArtifactUpdate(update) = update {
+            let text = texts(&update.artifact.parts)[0].to_owned();
+            let index = text
+                .split("idx:")
+                .nth(1)
+                .map_or("answer", |rest| &rest[..1]);
+            let (append, last) = (update.append.unwrap(), update.last_chunk.unwrap());
+            told.push(format!("{index} {append} {last}"));
+        }
+    }
+    let all = [
+        "1 true false",
+        "2 true false",
+        "3 true false",
+        "5 true true",
+        "answer false true",
+    ];
+    assert_eq!(told, all);
+}

@@ -15,9 +15,10 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::command::{Asking, Command};
-use crate::error::Error;
+use crate::error::{Done, Error};
 use crate::handle::Handle;
 use crate::pieces::Pieces;
+use crate::sent::Sent;
 use crate::waiting::{Waiting, read};
 
 /// The time for which a question waits if nothing else is said.
@@ -32,6 +33,8 @@ pub struct Ask<A> {
     outbound: Outbound<'static>,
     within: Duration,
     cancels: bool,
+    /// Who wants to know when the hub has accepted the question.
+    fate: Option<Done<Sent>>,
     answer: PhantomData<fn() -> A>,
 }
 
@@ -42,6 +45,7 @@ impl<A> Ask<A> {
             outbound,
             within: PATIENCE,
             cancels: false,
+            fate: None,
             answer: PhantomData,
         }
     }
@@ -58,6 +62,17 @@ impl<A> Ask<A> {
     pub fn cancelling(mut self) -> Self {
         self.cancels = true;
         self
+    }
+
+    /// Returns a future that is ready once the hub has accepted the question, or has refused it. A question that is
+    /// answered was accepted before.
+    ///
+    /// # Errors
+    /// Those of [`Agent::send`](crate::Agent::send), and [`Error::Ended`] also when the question was not sent.
+    pub fn accepted(&mut self) -> impl Future<Output = Result<Sent, Error>> + Send + use<A> {
+        let (fate, known) = oneshot::channel();
+        self.fate = Some(fate);
+        async move { known.await.unwrap_or_else(|_| Err(Error::ended())) }
     }
 
     /// Waits for the answer as a frame of any type.
@@ -132,6 +147,7 @@ impl<A> Ask<A> {
             within: self.within,
             until: now.checked_add(self.within).unwrap_or(now + FAR),
             cancels: self.cancels,
+            fate: self.fate,
             answer,
             pieces,
         }))?;

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use crate::context::{Cx, Marked};
 use crate::error::{Done, Error};
+use crate::sent::Sent;
 use crate::wire::Wire;
 
 /// What a handler of any type does with a frame.
@@ -106,17 +107,6 @@ pub(crate) enum Command {
     End(String),
 }
 
-/// A frame that the host has accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Sent {
-    /// The id of the frame in the log.
-    pub mid: Mid,
-    /// Its position in the log, the first being 1. `None` when this side does not know it: its host knows the
-    /// draft alone, or the entry is in a part of the log that this side has skipped.
-    pub position: Option<u64>,
-}
-
 /// A frame on its way.
 pub(crate) struct Posting {
     pub(crate) outbound: Outbound<'static>,
@@ -157,6 +147,8 @@ pub(crate) struct Asking {
     pub(crate) until: Instant,
     /// True if its chain is cancelled when nobody waits any more.
     pub(crate) cancels: bool,
+    /// Who wants to know when the host has accepted the question.
+    pub(crate) fate: Option<Done<Sent>>,
     pub(crate) answer: oneshot::Sender<Answered>,
     /// Who wants the pieces of a stream that come before the answer.
     pub(crate) pieces: Option<UnboundedSender<Inbound>>,

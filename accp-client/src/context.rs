@@ -5,12 +5,18 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
-use accp_runtime::session::{Inbound, Outbound};
+use accp_runtime::session::{Inbound, Mid, Outbound};
 use accp_runtime::{EncodeFrame, ErrorCode};
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use crate::error::{Done, Error};
+use crate::sent::Sent;
+
+/// The time for which a reply waits to be accepted.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An answer to a frame.
 pub(crate) enum Reply {
@@ -23,7 +29,49 @@ pub(crate) struct Marked {
     pub(crate) inbound: Inbound,
     pub(crate) reply: Option<Reply>,
     /// Who wants to know when both are durable.
-    pub(crate) done: Option<Done<()>>,
+    pub(crate) done: Option<Done<Kept>>,
+}
+
+/// A reply that is durable, with the mark of its frame.
+pub(crate) struct Kept {
+    /// The id of the reply. `None` when it is left out, because its chain was cancelled.
+    pub(crate) mid: Option<Mid>,
+    /// Hears when the host has accepted the reply.
+    pub(crate) fate: oneshot::Receiver<Result<Sent, Error>>,
+}
+
+/// A reply that is in the store of its agent, or in the log of a hub in this process. See
+/// [`Cx::reply_kept`].
+#[must_use = "the hub may refuse the reply"]
+pub struct Replied {
+    kept: Kept,
+}
+
+impl Replied {
+    /// Waits until the hub has accepted the reply, for 60 seconds at most.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] when the reply was left out, because its chain was cancelled. [`Error::Refused`] and
+    /// [`Error::Expired`] when the hub does not take it. [`Error::Pending`] when the hub has not said so in time:
+    /// the reply goes out until it does. [`Error::Ended`].
+    pub async fn accepted(self) -> Result<Sent, Error> {
+        let Kept { mid, fate } = self.kept;
+        let Some(mid) = mid else {
+            return Err(Error::Cancelled);
+        };
+        match timeout(PATIENCE, fate).await {
+            Ok(known) => known.unwrap_or_else(|_| Err(Error::ended())),
+            Err(_) => Err(Error::Pending(mid)),
+        }
+    }
+}
+
+impl fmt::Debug for Replied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Replied")
+            .field("mid", &self.kept.mid)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A frame that is being handled, for its handler.
@@ -71,9 +119,18 @@ impl Cx {
     /// # Errors
     /// See [`reply`](Self::reply).
     pub async fn reply_with(self, outbound: Outbound<'static>) -> Result<(), Error> {
+        self.reply_kept(outbound).await.map(drop)
+    }
+
+    /// As [`reply_with`](Self::reply_with). What comes back says what the hub makes of the reply.
+    ///
+    /// # Errors
+    /// See [`reply`](Self::reply).
+    pub async fn reply_kept(self, outbound: Outbound<'static>) -> Result<Replied, Error> {
         let (done, answer) = oneshot::channel();
         self.ticket.mark(Some(Reply::Frame(outbound)), Some(done));
-        answer.await.unwrap_or_else(|_| Err(Error::ended()))
+        let kept = answer.await.unwrap_or_else(|_| Err(Error::ended()))?;
+        Ok(Replied { kept })
     }
 }
 
@@ -103,7 +160,7 @@ impl Ticket {
         self.mark(result.err().map(fault), None);
     }
 
-    fn mark(&self, reply: Option<Reply>, done: Option<Done<()>>) {
+    fn mark(&self, reply: Option<Reply>, done: Option<Done<Kept>>) {
         if self.is_used.swap(true, Ordering::AcqRel) {
             return;
         }

@@ -13,8 +13,11 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use crate::error::Error;
 use crate::waiting::{Waiting, read};
 
-/// The pieces of a stream, in their order, and the answer behind them. See
-/// [`Ask::pieces`](crate::Ask::pieces).
+/// The pieces of a stream, and the answer behind them. See [`Ask::pieces`](crate::Ask::pieces).
+///
+/// Pieces of a schema with indexes come in the order of their indexes, and each index once; one that lacks a piece
+/// before it waits, until the answer at most. See
+/// [`PiecesInOrder`](accp_runtime::session::PiecesInOrder).
 ///
 /// Pieces count as handled once they are here; those that were not read wait in memory. The stream ends with
 /// the answer, and when there will be none: [`answer`](Self::answer) says why.

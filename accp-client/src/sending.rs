@@ -10,9 +10,10 @@ use accp_runtime::session::{Mid, Outbound};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::command::{Command, Posting, Sent};
+use crate::command::{Command, Posting};
 use crate::error::Error;
 use crate::handle::Handle;
+use crate::sent::Sent;
 
 /// The time for which a frame waits if nothing else is said.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accp_client::{Agent, Cx, Error, Hub, Link};
-use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
+use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleDone, ScheduleReq};
 use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Time};
 use accp_runtime::{AgentId, Message, Registry, Value};
 use accp_store::{AsyncDriver, Committer, MemoryStore, Plan, SideId, Wanted};
@@ -381,4 +381,29 @@ async fn a_handler_hears_that_its_chain_is_cancelled() {
     assert_eq!(heard.recv().await, Some("begun"));
     asked.abort();
     assert_eq!(heard.recv().await, Some("cancelled"));
+}
+
+/// Pieces come out of order, one of them twice, and one of them never.
+#[tokio::test]
+async fn pieces_are_read_in_the_order_of_their_indexes() {
+    let hub = Hub::open("lunch", MemoryStore::new()).await.expect("a hub");
+    let (guest, cook) = (
+        hub.agent("guest").expect("a name"),
+        hub.agent("cook").expect("a name"),
+    );
+    cook.serve(|_: ChatReq, cx| async move {
+        let said = [(1, "b"), (0, "a"), (1, "b"), (5, "f"), (2, "c"), (4, "e")];
+        let pieces = said.map(|(at, word)| InferStream::new(at, word));
+        cx.stream(futures_util::stream::iter(pieces)).await?;
+        cx.reply(ChatDone::new("abcef")).await
+    });
+    let mut answer = guest
+        .ask::<ChatDone>(ChatReq::new("what is there?"))
+        .pieces::<InferStream>();
+    let mut words = Vec::new();
+    while let Some(piece) = answer.next().await {
+        words.push(piece.expect("a piece").data.into_owned());
+    }
+    assert_eq!(words, ["a", "b", "c", "e", "f"]);
+    assert_eq!(answer.answer().await.expect("an answer").content, "abcef");
 }

@@ -1,11 +1,12 @@
 //! `POST /accp/v1/frames` (draft section 11.1).
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use accp_client::{Frames, Hub};
-use accp_runtime::session::{CancelToken, Inbound, Mid, Posted};
-use accp_runtime::{Frame, Intent};
+use accp_runtime::session::{CancelToken, Inbound, Mid, PiecesInOrder, Posted};
+use accp_runtime::{Frame, Intent, Registry};
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
@@ -83,7 +84,11 @@ async fn take(
     let posted = send(app, &hub, &caller, frame).await?;
     let response = match (posted, wait, after) {
         (Posted::Accepted { mid, answer }, Some(wait), Some(after)) => {
+            let registry = hub.registry().await;
             let question = Asked {
+                registry: registry.map_err(|error| Refused::store(&error))?,
+                order: PiecesInOrder::new(),
+                ready: VecDeque::new(),
                 caller: caller.clone(),
                 chain: chain.unwrap_or_else(|| mid.clone()),
                 mid,
@@ -216,12 +221,17 @@ struct Asked {
     mid: Mid,
     chain: Mid,
     until: Instant,
+    registry: Arc<Registry>,
+    /// Pieces of the answer that wait for those before them.
+    order: PiecesInOrder<Arc<str>>,
+    /// What goes out next, each with whether it is the answer.
+    ready: VecDeque<(Arc<str>, bool)>,
 }
 
 impl Asked {
     /// Waits for the first frame that answers. An answer in pieces goes out as it comes.
     async fn answer(
-        self,
+        mut self,
         app: &Shared,
         mut log: Frames,
         acknowledged: String,
@@ -245,9 +255,13 @@ impl Asked {
     }
 
     /// Returns the next frame in the chain that answers, and whether it is the last. Pieces of a stream
-    /// come before it. A session that ends, because something of it was erased, goes on from its store.
-    async fn next(&self, log: &mut Frames) -> Result<(Arc<str>, bool), Refused> {
+    /// come before it, in the order of their indexes. A session that ends, because something of it was erased,
+    /// goes on from its store.
+    async fn next(&mut self, log: &mut Frames) -> Result<(Arc<str>, bool), Refused> {
         loop {
+            if let Some(ready) = self.ready.pop_front() {
+                return Ok(ready);
+            }
             let next = log.next().await.map_err(|error| Refused::store(&error))?;
             let Some(entry) = next else {
                 *log = self.caller.look().await?.frames(log.position());
@@ -260,10 +274,13 @@ impl Asked {
                 CancelToken::new(),
             );
             if inbound.answers(&self.mid, &self.chain).is_some() {
-                return Ok((entry.text, true));
-            }
-            if entry.mid != self.mid && inbound.is_piece(&self.chain) {
-                return Ok((entry.text, false));
+                let rest = self.order.rest().into_iter().map(|piece| (piece, false));
+                self.ready.extend(rest.chain([(entry.text, true)]));
+            } else if entry.mid != self.mid && inbound.is_piece(&self.chain) {
+                // A piece that came before goes out once.
+                let ready = self.order.take(&self.registry, &inbound, entry.text);
+                let ready = ready.unwrap_or_default().into_iter();
+                self.ready.extend(ready.map(|piece| (piece, false)));
             }
         }
     }
@@ -276,7 +293,7 @@ type Piece = (Asked, Frames, Arc<str>, bool);
 async fn next_piece(
     piece: Option<Result<Piece, Refused>>,
 ) -> Option<(Result<Bytes, Refused>, Option<Result<Piece, Refused>>)> {
-    let (asked, mut log, text, is_last) = match piece? {
+    let (mut asked, mut log, text, is_last) = match piece? {
         Ok(piece) => piece,
         Err(refused) => return Some((Err(refused), None)),
     };

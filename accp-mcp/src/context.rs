@@ -15,7 +15,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value as Json;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::Error;
+use crate::{Error, initialize};
 
 /// What the server says to the model of itself.
 const INSTRUCTIONS: &str = "This conversation is longer than its window, so results and old turns move to files. What you miss is there: \
@@ -52,9 +52,11 @@ pub async fn serve_context_on(
     root: impl Into<PathBuf>,
     session: SessionId,
     read: impl AsyncRead + Send + Unpin + 'static,
-    write: impl AsyncWrite + Send + Unpin + 'static,
+    mut write: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), Error> {
     let root = root.into();
+    let read = initialize::pipe(read, &mut write).await;
+    let read = read.map_err(|error| Error::Mcp(error.to_string()))?;
     let running = serve_server(Server { root, session }, (read, write)).await;
     let running = running.map_err(|error| Error::Mcp(error.to_string()))?;
     let ended = running.waiting().await;

@@ -5,11 +5,17 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use accp_client::{Agent, Cx};
-use accp_runtime::session::Inbound;
-use tokio::sync::{Notify, oneshot};
+use accp_runtime::session::{CancelToken, Inbound, PiecesInOrder};
+use accp_runtime::{Intent, Registry};
+use tokio::sync::{Mutex as Turn, Notify, oneshot};
 
 /// Bytes of the texts of the frames that are opened at a time. One frame may be longer.
 const TEXTS: usize = 256 << 10;
+
+/// Pieces of streams that wait for those before them. They have handlers, of which an agent has 64 at a time.
+const HELD: usize = 32;
+/// Entries of the log in which the earlier pieces of a stream are looked for.
+const EARLIER: u64 = 1024;
 
 /// A frame that was handed to the agent and is not marked yet.
 pub(crate) struct Letter {
@@ -36,11 +42,56 @@ impl Letter {
     }
 }
 
-#[derive(Default)]
 struct Pile {
+    /// Frames in the order in which they came.
+    arrived: VecDeque<Letter>,
+    /// Pieces of streams that wait for those before them. `None` is one that an earlier desk had.
+    order: PiecesInOrder<Option<Letter>>,
+    /// Frames in the order in which the model reads them.
     waiting: VecDeque<Letter>,
     /// Frames that the model has seen, by position.
     open: BTreeMap<u64, Letter>,
+}
+
+impl Pile {
+    /// Takes the next frame that has come. `before` are the pieces of its stream that an earlier desk had.
+    fn sort(&mut self, registry: &Registry, before: &[Inbound]) {
+        for piece in before {
+            drop(self.order.take(registry, piece, None));
+        }
+        let Some(letter) = self.arrived.pop_front() else {
+            return;
+        };
+        let inbound = letter.inbound().clone();
+        self.end(&inbound);
+        match self.order.take(registry, &inbound, Some(letter)) {
+            Ok(ready) => self.waiting.extend(ready.into_iter().flatten()),
+            // A piece that came before is not read again.
+            Err(again) => again.into_iter().for_each(Letter::done),
+        }
+    }
+
+    /// Lets the model read what waits of a stream, if this frame of its sender ends it.
+    fn end(&mut self, inbound: &Inbound) {
+        let frame = accp_runtime::Frame::parse(inbound.text());
+        let ends = [Intent::DONE, Intent::FAIL, Intent::END];
+        let ends = frame.is_ok_and(|frame| ends.iter().any(|end| end.as_str() == frame.intent));
+        if let (true, Ok(chain)) = (ends, inbound.chain()) {
+            let rest = self.order.rest_of(inbound.sender(), &chain);
+            self.waiting.extend(rest.into_iter().flatten());
+        }
+    }
+}
+
+impl Default for Pile {
+    fn default() -> Self {
+        Self {
+            arrived: VecDeque::new(),
+            order: PiecesInOrder::holding(HELD),
+            waiting: VecDeque::new(),
+            open: BTreeMap::new(),
+        }
+    }
 }
 
 /// Returns once an agent has ended. This does not keep it open.
@@ -56,6 +107,8 @@ fn end(agent: &Agent) -> impl Future<Output = ()> + use<> {
 pub(crate) struct Desk {
     pub(crate) agent: Agent,
     pile: Mutex<Pile>,
+    /// Who sorts the frames that have come holds this.
+    sorting: Turn<()>,
     news: Notify,
 }
 
@@ -67,6 +120,7 @@ impl Desk {
         let desk = Arc::new(Self {
             agent,
             pile: Mutex::default(),
+            sorting: Turn::default(),
             news: Notify::new(),
         });
         let weak = Arc::downgrade(&desk);
@@ -76,7 +130,7 @@ impl Desk {
             let end = cx.agent().map(|agent| end(&agent));
             if let Some(desk) = weak.upgrade() {
                 let asks = false;
-                desk.pile().waiting.push_back(Letter { cx, mark, asks });
+                desk.pile().arrived.push_back(Letter { cx, mark, asks });
                 desk.news.notify_waiters();
             }
             async move {
@@ -112,7 +166,68 @@ impl Desk {
 
     /// Returns how many frames wait that the model has not seen.
     pub(crate) fn waiting(&self) -> usize {
-        self.pile().waiting.len()
+        let pile = self.pile();
+        pile.waiting.len() + pile.arrived.len()
+    }
+
+    /// Returns how many pieces of streams wait for one before them.
+    pub(crate) fn held(&self) -> usize {
+        self.pile().order.waiting()
+    }
+
+    /// Puts the frames that have come into the order in which the model reads them.
+    async fn sort(&self) {
+        let _turn = self.sorting.lock().await;
+        let is_cancelled = |letter: &Letter| letter.inbound().cancel_token().is_cancelled();
+        let over = |letter: &Option<Letter>| letter.as_ref().is_some_and(is_cancelled);
+        let over = self.pile().order.drop_if(over);
+        over.into_iter().flatten().for_each(Letter::done);
+        // An agent that has ended gets its frames again when it is opened.
+        let Ok(registry) = self.agent.registry().await else {
+            return;
+        };
+        loop {
+            let next = self
+                .pile()
+                .arrived
+                .front()
+                .map(|letter| letter.inbound().clone());
+            let Some(next) = next else { return };
+            let goes_on = self.pile().order.may_go_on(&registry, &next);
+            let before = if goes_on {
+                self.before(&next).await
+            } else {
+                Vec::new()
+            };
+            self.pile().sort(&registry, &before);
+        }
+    }
+
+    /// Returns the pieces of a stream that stand before one of them in the log. An earlier desk of the agent had
+    /// them, because this one would have got them before.
+    async fn before(&self, piece: &Inbound) -> Vec<Inbound> {
+        let mut before = Vec::new();
+        let Ok(chain) = piece.chain() else {
+            return before;
+        };
+        let mut log = self.agent.frames(piece.position().saturating_sub(EARLIER));
+        while let Ok(Some(entry)) = log.next_ready().await {
+            if entry.position >= piece.position() {
+                break;
+            }
+            let token = CancelToken::new();
+            let earlier = Inbound::new(entry.position, entry.sender, entry.text, token);
+            if earlier.sender() == piece.sender() && earlier.is_piece(&chain) {
+                before.push(earlier);
+            }
+        }
+        before
+    }
+
+    /// Lets the model read what waits of the stream that this answer ends, which went to whoever has asked.
+    pub(crate) async fn ends(&self, answer: &Inbound) {
+        self.sort().await;
+        self.pile().end(answer);
     }
 
     /// Marks the frames that the model has seen and that ask for nothing, or whose chain was
@@ -151,7 +266,7 @@ impl Desk {
             tokio::pin!(news);
             // From here on no frame is missed.
             news.as_mut().enable();
-            let opened = self.open_now(most, &asks);
+            let opened = self.open_now(most, &asks).await;
             if !opened.is_empty() {
                 return opened;
             }
@@ -160,11 +275,12 @@ impl Desk {
     }
 
     /// Opens the next frames that are there, as far as their texts have room in one answer.
-    pub(crate) fn open_now(
+    pub(crate) async fn open_now(
         &self,
         most: usize,
         asks: impl Fn(&Inbound) -> bool,
     ) -> Vec<(Inbound, bool)> {
+        self.sort().await;
         let mut pile = self.pile();
         let mut opened = Vec::new();
         let mut room = TEXTS;

@@ -55,21 +55,35 @@ impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         let cure = match &error {
             Error::Input(_) => "mend what the message names; nothing was sent",
+            Error::Pending(_) => {
+                "do not send it again: it waits for the hub and goes out by itself. If it stays so, tell the user \
+                 that the hub is away"
+            }
+            Error::Unsent(_) => {
+                "nothing was sent; call again later, or tell the user that the hub is away"
+            }
             Error::Refused(_) => "the frame is not in the session; mend it and send it again",
             Error::Failed { .. } => "the other agent could not do it; read its reason",
             Error::Timeout(_) => {
                 "the question stands: go on with other work, and call accp_receive later for the \
                  answer; do not ask again"
             }
-            Error::Expired => "send the frame again with a longer ttl, or with none",
-            Error::Cancelled => "the chain is over; begin another one if it is still needed",
+            Error::Expired => {
+                "the frame is not in the session; send it again with a longer ttl, or with none"
+            }
+            Error::Cancelled => {
+                "the frame is not in the session, and its chain is over; begin another one if it is still needed"
+            }
             Error::Reference(..) => {
                 "take a reference from the context (`p7`, `cold.k101_1`), or find it with accp_query"
             }
             Error::Ended(_) => "call again: the agent is opened anew if it can be",
             _ => "tell the user",
         };
-        let code = error.code().unwrap_or(ErrorCode::INTERNAL_ERROR);
+        let code = match error {
+            Error::Cancelled => ErrorCode::POLICY_DENIED,
+            _ => error.code().unwrap_or(ErrorCode::INTERNAL_ERROR),
+        };
         Self::new(code, without(&error.to_string(), code), cure)
     }
 }

@@ -9,16 +9,21 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use accp_client::{Agents, Principal};
-use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
+use rmcp::model::JsonRpcError;
 use rmcp::transport::streamable_http_server::{SessionId, StreamableHttpServerConfig};
 
-use crate::desks::Desks;
+use crate::desks::{Desks, Endpoint};
+use crate::initialize::{self, Kind};
 
 /// The header that names a session of MCP.
 const SESSION: &str = "mcp-session-id";
+/// The header that names the version of MCP on which client and server have agreed.
+const VERSION: &str = "mcp-protocol-version";
 
 /// Settings of a [`Service`].
 #[derive(Debug, Clone)]
@@ -74,12 +79,15 @@ impl Settings {
 /// a client begins to use it: a request that is refused opens none.
 pub struct Service<A> {
     desks: Arc<Desks<A>>,
+    /// The most bytes of a request.
+    most: usize,
 }
 
 impl<A> Clone for Service<A> {
     fn clone(&self) -> Self {
         Self {
             desks: Arc::clone(&self.desks),
+            most: self.most,
         }
     }
 }
@@ -98,7 +106,37 @@ impl<A: Agents> Service<A> {
         };
         Self {
             desks: Arc::new(Desks::new(agents, config, settings.idle)),
+            most: settings.request_bytes,
         }
+    }
+
+    /// Answers a request without a session of MCP, which may begin one.
+    async fn begin<B>(
+        &self,
+        endpoint: &Endpoint,
+        request: Request<B>,
+    ) -> Response<BoxBody<bytes::Bytes, Infallible>>
+    where
+        B: Body + Send + 'static,
+        B::Error: fmt::Display,
+        B::Data: Send,
+    {
+        let (mut head, body) = request.into_parts();
+        let Some(body) = initialize::read(body, self.most).await else {
+            let text = format!("expected a whole body of at most {} bytes\n", self.most);
+            let mut response = Response::new(Full::from(text).boxed());
+            *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
+            return response;
+        };
+        match initialize::kind(&body) {
+            Kind::Wrong(error) => return wrong(&error),
+            // The version counts from the answer on. What a client asks for stands in the body.
+            Kind::Begins => drop(head.headers.remove(VERSION)),
+            Kind::Other => {}
+        }
+        endpoint
+            .handle(Request::from_parts(head, Full::new(body)))
+            .await
     }
 
     async fn answer<B>(&self, request: Request<B>) -> Response<BoxBody<bytes::Bytes, Infallible>>
@@ -119,6 +157,7 @@ impl<A: Agents> Service<A> {
         let response = match &named {
             // rmcp says that it has ended any session.
             Some(named) if deletes && !place.has(named).await => refused("a session of MCP"),
+            None if request.method() == Method::POST => self.begin(place.endpoint(), request).await,
             _ => place.endpoint().handle(request).await,
         };
         // A session that has begun has its name in the answer.
@@ -127,6 +166,16 @@ impl<A: Agents> Service<A> {
         let over = Box::pin(async move { drop(who.over().await) });
         response.map(|body| WhileRight::new(body, over).boxed())
     }
+}
+
+/// Answers a request to begin that lacks something.
+fn wrong(error: &JsonRpcError) -> Response<BoxBody<bytes::Bytes, Infallible>> {
+    let text = serde_json::to_string(error).unwrap_or_default();
+    let mut response = Response::new(Full::from(text).boxed());
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
 }
 
 /// The body of an answer. It stands still once the right of who asked is over: what ends then by itself would

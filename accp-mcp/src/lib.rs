@@ -31,6 +31,7 @@ mod draft;
 mod error;
 mod fault;
 mod http;
+mod initialize;
 mod instructions;
 mod request;
 mod resources;

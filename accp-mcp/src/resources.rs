@@ -1,5 +1,7 @@
 //! The session as resources of MCP.
 
+use std::borrow::Cow;
+
 use accp_client::address_part;
 use accp_runtime::context::Digest;
 use accp_runtime::session::{Reference, Session};
@@ -91,7 +93,12 @@ pub(crate) fn list(session: &str) -> Vec<Resource> {
             "The context as a model reads it: a view of the checkpoints and of the frames since",
             TEXT,
         ),
-        resource("hot", "hot", "The frames in hot state, one a line", ACCP),
+        resource(
+            "hot",
+            "hot",
+            "The frames in hot state as the budget counts them, one a line; long ones as previews",
+            ACCP,
+        ),
         resource(
             "warm",
             "warm",
@@ -144,9 +151,8 @@ pub(crate) async fn read(
 }
 
 fn hot(session: &Session) -> String {
-    let hot = session.state().hot();
-    let frames = hot.positions().filter_map(|position| hot.frame(position));
-    lines(frames.map(str::to_owned))
+    // The lines that the budget counts: a frame that is too long for it is a preview here, too.
+    lines(session.state().hot().lines().map(Cow::into_owned))
 }
 
 fn warm(session: &Session) -> String {

@@ -6,9 +6,9 @@ use accp_client::Agent;
 use rmcp::service::serve_server;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::Error;
 use crate::seat::Seat;
 use crate::server::Server;
+use crate::{Error, initialize};
 
 /// Serves an agent over standard input and output, until the client closes them. Nothing else may write
 /// to standard output.
@@ -27,9 +27,11 @@ pub async fn serve_stdio(agent: Agent) -> Result<(), Error> {
 pub async fn serve_on(
     agent: Agent,
     read: impl AsyncRead + Send + Unpin + 'static,
-    write: impl AsyncWrite + Send + Unpin + 'static,
+    mut write: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), Error> {
     let seat = Arc::new(Seat::of(agent).await?);
+    let read = initialize::pipe(read, &mut write).await;
+    let read = read.map_err(|error| Error::Mcp(error.to_string()))?;
     let running = Box::pin(serve_server(Server::new(seat), (read, write))).await;
     let running = running.map_err(|error| Error::Mcp(error.to_string()))?;
     let ended = running.waiting().await;

@@ -26,7 +26,8 @@ pub(crate) fn all() -> Vec<Tool> {
         "Sends one frame to all agents of the session. Use it to tell, report, announce. To ask another \
          agent and wait for its answer use accp_ask; to answer a frame you received use accp_reply. \
          Give the frame either as parts (`intent`, `operation`, `params` under full names: the easier \
-         way) or as text (`frame`). Returns when the frame is kept for good.",
+         way) or as text (`frame`). Returns the id of the frame (`p12`) once it is in the log; if it does not come \
+         there, an error says why.",
         &parts(json!({})),
         &[],
     );
@@ -51,8 +52,8 @@ pub(crate) fn all() -> Vec<Tool> {
         "Returns the next frames from other agents that wait for you, each with its id (`p12`), sender, \
          fields under full names, and `wants_answer`. Frames that want an answer stay open until you call \
          accp_reply or accp_done with their id; all others count as handled at your next accp_receive. \
-         Every agent hears every frame: close with accp_done what is meant for another. With `again` you \
-         see what you have open.",
+         Every agent hears every frame: close with accp_done what is meant for another. Pieces of a stream come in \
+         their order. With `again` you see what you have open.",
         &json!({
             "limit": whole(1, FRAMES, "How many frames at most; 10 by default."),
             "timeout": whole(0, PATIENCE, "Seconds to wait if nothing is there; 0 by default."),

@@ -71,10 +71,10 @@ pub mod session {
     #[doc(inline)]
     pub use accp_session::{
         Answer, CancelToken, Cancelled, Chunk, DraftPeers, Ended, Event, Hooks, Inbound, Input,
-        InputError, JoinError, LogKey, MemberId, Mid, Options, Outbound, Party, PeerError, Posted,
-        ReadError, Reference, RestoreError, Router, Rules, Scope, SendError, Session, SharedState,
-        State, StateError, StateUpdate, StreamLimits, Streams, SummaryError, Time, ToolFault,
-        Tools, Transmit,
+        InputError, JoinError, LogKey, MemberId, Mid, Options, Outbound, Party, PeerError,
+        PiecesInOrder, Posted, ReadError, Reference, RestoreError, Router, Rules, Scope, SendError,
+        Session, SharedState, State, StateError, StateUpdate, StreamLimits, Streams, SummaryError,
+        Time, ToolFault, Tools, Transmit,
     };
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod cancel;
 pub(crate) mod inbound;
+pub(crate) mod order;
 pub(crate) mod router;
 pub(crate) mod stream;
 pub(crate) mod tools;

@@ -108,6 +108,7 @@ pub use event::Event;
 pub use gate::summary::SummaryError;
 pub use handler::cancel::{CancelToken, Cancelled};
 pub use handler::inbound::Inbound;
+pub use handler::order::PiecesInOrder;
 pub use handler::router::Router;
 pub use handler::stream::{Chunk, Ended, StreamLimits, Streams};
 pub use handler::tools::{ToolFault, Tools};

@@ -1,19 +1,56 @@
 //! What an agent waits for: answers to its questions, and the fate of its frames.
 
-use accp_runtime::Intent;
-use accp_runtime::session::Inbound;
+use accp_runtime::session::{Inbound, PiecesInOrder};
+use accp_runtime::{Intent, Registry};
 use accp_store::Question;
 
-use crate::command::{Asking, Sent};
+use crate::command::Asking;
 use crate::error::{Done, Error};
+use crate::sent::Sent;
 
 /// A question that an agent waits for.
 pub(super) struct Asked {
     pub(super) question: Question,
     pub(super) asking: Asking,
+    /// Pieces that wait for those before them.
+    order: PiecesInOrder<Inbound>,
 }
 
 impl Asked {
+    pub(super) fn new(question: Question, asking: Asking) -> Self {
+        Self {
+            question,
+            asking,
+            order: PiecesInOrder::new(),
+        }
+    }
+
+    /// Hands a piece of a stream to who asks, and the pieces that have waited for it.
+    pub(super) fn hand_piece(&mut self, registry: &Registry, whole: Inbound) {
+        let place = whole.clone();
+        // A piece that came before is not handed again.
+        let ready = self.order.take(registry, &place, whole);
+        self.hand(ready.unwrap_or_default());
+    }
+
+    /// Hands the answer to who asks, behind the pieces that still wait.
+    pub(super) fn hand_answer(mut self, whole: Inbound, intent: Intent) {
+        let rest = self.order.rest();
+        self.hand(rest);
+        // Whoever has just given up does not miss it.
+        let _ = self.asking.answer.send(Ok((whole, intent)));
+    }
+
+    fn hand(&self, pieces: Vec<Inbound>) {
+        let Some(reader) = &self.asking.pieces else {
+            return;
+        };
+        for piece in pieces {
+            // Whoever reads no more pieces may still wait for the answer.
+            let _ = reader.send(piece);
+        }
+    }
+
     /// Returns whether a frame that comes now can still be the answer that somebody waits for.
     pub(super) fn is_answered_by(&self, inbound: &Inbound) -> Option<Intent> {
         let answer = self.question.answer(inbound)?;

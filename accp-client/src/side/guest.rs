@@ -130,9 +130,9 @@ impl Guest {
             let text = marked.to_string();
             let session = driver.session_mut()?;
             let handled = session.handled_as(member, &text, answer.as_ref(), now());
-            handled.map_err(InputError::from)?;
+            let mid = handled.map_err(InputError::from)?;
             *inbox = marked;
-            Ok(())
+            Ok(mid)
         })
     }
 
@@ -314,7 +314,10 @@ impl Guest {
             }
             has_inputs = true;
             match (piece, answered) {
-                (Some(number), _) => self.work.hand_piece(whole, number),
+                (Some(number), _) => {
+                    let registry = &driver.session().options().registry;
+                    self.work.hand_piece(registry, whole, number);
+                }
                 (None, Some(answered)) => self.work.hand_answer(whole, answered),
                 (None, None) => {}
             }

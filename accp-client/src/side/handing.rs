@@ -100,7 +100,8 @@ impl Side {
             return Ok(false);
         };
         self.driver.handled(&whole, Vec::new(), now())?;
-        self.work.hand_piece(whole, number);
+        let registry = &self.driver.session().options().registry;
+        self.work.hand_piece(registry, whole, number);
         Ok(true)
     }
 }

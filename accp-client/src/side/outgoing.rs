@@ -9,8 +9,9 @@ use tokio::time::Instant;
 use super::asked::{Asked, OnItsWay};
 use super::speaker::Speaker;
 use super::work::Work;
-use crate::command::{Asking, Command, Posting, Sent};
-use crate::error::Error;
+use crate::command::{Asking, Command, Posting};
+use crate::error::{Done, Error};
+use crate::sent::Sent;
 
 impl Work {
     /// Sends the frames that have waited, as far as the session takes them now. Returns whether it
@@ -44,8 +45,7 @@ impl Work {
             Some(Err(error)) => posting.fails(error),
             Some(Ok(mid)) => {
                 if let Some(fate) = posting.fate {
-                    let position = None;
-                    self.sent.insert(mid.clone(), OnItsWay { position, fate });
+                    self.watch(&mid, fate);
                 }
                 if let Some(queued) = posting.queued {
                     let told = |durable: Result<(), Error>| queued.send(durable.map(|()| mid));
@@ -56,6 +56,12 @@ impl Work {
             }
         }
         Ok(())
+    }
+
+    /// Notes who wants to know what becomes of a frame.
+    pub(super) fn watch(&mut self, mid: &Mid, fate: Done<Sent>) {
+        let position = None;
+        self.sent.insert(mid.clone(), OnItsWay { position, fate });
     }
 
     /// Tells who waits what has become of their frames. The log of a host has the frames of its guests when they
@@ -114,13 +120,16 @@ impl Work {
     pub(super) fn ask(
         &mut self,
         speaker: &mut Speaker<'_>,
-        asking: Asking,
+        mut asking: Asking,
     ) -> Result<(), DriverError> {
         match self.send(speaker, &asking.outbound)? {
             None => self.early.push_back(Command::Ask(asking)),
             Some(Ok(mid)) => {
+                if let Some(fate) = asking.fate.take() {
+                    self.watch(&mid, fate);
+                }
                 let question = Question::new(mid, asking.outbound.chain());
-                self.questions.push(Asked { question, asking });
+                self.questions.push(Asked::new(question, asking));
             }
             Some(Err(error)) => drop(asking.answer.send(Err(error))),
         }

@@ -51,6 +51,7 @@ pub(super) fn error_of(error: InputError) -> Error {
     match error {
         InputError::Send(SendError::Denied(error)) => Error::Refused(*error),
         InputError::Send(SendError::Expired) => Error::Expired,
+        InputError::Send(SendError::Cancelled) => Error::Cancelled,
         error => Error::Input(error),
     }
 }

@@ -9,12 +9,13 @@ use accp_runtime::session::{Inbound, Mid, Outbound};
 use accp_runtime::{ErrorCode, Intent, Registry};
 use accp_store::DriverError;
 use futures_util::FutureExt as _;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::asked::{Asked, OnItsWay};
 use super::speaker::{error_of, waits};
 use crate::command::{Command, Handlers, PANICKED, refuse};
-use crate::context::{Marked, Reply, Ticket};
+use crate::context::{Kept, Marked, Reply, Ticket};
 use crate::error::{Done, Error, Told};
 use crate::handle::Handle;
 
@@ -137,12 +138,10 @@ impl Work {
     }
 
     /// Hands a piece of a stream to who asks.
-    pub(super) fn hand_piece(&self, whole: Inbound, number: u64) {
-        let mut asked = self.questions.iter();
-        let asked = asked.find(|asked| asked.asking.number == number);
-        if let Some(pieces) = asked.and_then(|asked| asked.asking.pieces.as_ref()) {
-            // Whoever reads no more pieces may still wait for the answer.
-            let _ = pieces.send(whole);
+    pub(super) fn hand_piece(&mut self, registry: &Registry, whole: Inbound, number: u64) {
+        let mut asked = self.questions.iter_mut();
+        if let Some(asked) = asked.find(|asked| asked.asking.number == number) {
+            asked.hand_piece(registry, whole);
         }
     }
 
@@ -154,9 +153,7 @@ impl Work {
 
     /// Hands an answer to who asks.
     pub(super) fn hand_answer(&mut self, whole: Inbound, (at, intent): (usize, Intent)) {
-        let asked = self.questions.remove(at);
-        // Whoever has just given up does not miss it.
-        let _ = asked.asking.answer.send(Ok((whole, intent)));
+        self.questions.remove(at).hand_answer(whole, intent);
     }
 
     /// Starts the handler of a frame, if there is one.
@@ -200,7 +197,7 @@ impl Work {
         &mut self,
         registry: &Registry,
         durable: &mut Vec<Told>,
-        mut handled: impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<(), DriverError>,
+        mut handled: impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<Option<Mid>, DriverError>,
     ) -> Result<bool, DriverError> {
         let before = self.late.len();
         for marked in std::mem::take(&mut self.late) {
@@ -218,7 +215,7 @@ impl Work {
         marked: Marked,
         registry: &Registry,
         durable: &mut Vec<Told>,
-        handled: &mut impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<(), DriverError>,
+        handled: &mut impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<Option<Mid>, DriverError>,
     ) -> Result<Option<Marked>, DriverError> {
         let inbound = &marked.inbound;
         // An answer to an answer would be answered in turn.
@@ -231,11 +228,11 @@ impl Work {
             Some(Reply::Error(code, text)) => fault(*code, text.clone()).into_iter().collect(),
             None => Vec::new(),
         };
-        let refused = match handled(inbound, answers) {
+        let replied = match handled(inbound, answers) {
             Err(DriverError::Input(error)) if waits(&error) => return Ok(Some(marked)),
             handled => input(handled)?,
         };
-        if let Some(error) = &refused {
+        if let Err(error) = &replied {
             let text = format!("the answer of the handler cannot be sent: {error}");
             let answers = fault(ErrorCode::INTERNAL_ERROR, text).into_iter().collect();
             match handled(inbound, answers) {
@@ -244,9 +241,16 @@ impl Work {
             }
         }
         self.begun.remove(&inbound.position());
-        match (refused, marked.done) {
-            (None, Some(done)) => durable.push(Box::new(|durable| drop(done.send(durable)))),
-            (Some(error), Some(done)) => drop(done.send(Err(error))),
+        match (replied, marked.done) {
+            (Ok(mid), Some(done)) => {
+                let (fate, known) = oneshot::channel();
+                if let Some(mid) = &mid {
+                    self.watch(mid, fate);
+                }
+                let kept = Kept { mid, fate: known };
+                durable.push(Box::new(|durable| drop(done.send(durable.map(|()| kept)))));
+            }
+            (Err(error), Some(done)) => drop(done.send(Err(error))),
             (_, None) => {}
         }
         Ok(None)
@@ -254,10 +258,10 @@ impl Work {
 }
 
 /// Tells an input that the session does not take from a driver that has failed.
-fn input(result: Result<(), DriverError>) -> Result<Option<Error>, DriverError> {
+fn input<T>(result: Result<T, DriverError>) -> Result<Result<T, Error>, DriverError> {
     match result {
-        Ok(()) => Ok(None),
-        Err(DriverError::Input(error)) => Ok(Some(error_of(error))),
+        Ok(taken) => Ok(Ok(taken)),
+        Err(DriverError::Input(error)) => Ok(Err(error_of(error))),
         Err(error) => Err(error),
     }
 }

@@ -1,9 +1,10 @@
 //! Tools that send frames, and those that receive them.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_client::Error;
+use accp_client::{Error, Sent};
 use accp_runtime::session::Inbound;
 use accp_runtime::{ErrorCode, Intent, Registry};
 use rmcp::model::JsonObject;
@@ -20,6 +21,8 @@ use crate::tools::{FRAMES, PATIENCE};
 
 /// Seconds for which a question waits if the model does not say.
 const WAIT: u64 = 60;
+/// The time within which a reply is taken.
+const TAKEN: Duration = Duration::from_secs(60);
 /// Frames that an agent has open at most; the others wait behind them (see `Agent::serve`).
 const FULL: usize = 64;
 /// Frames that are returned if the model does not say.
@@ -51,13 +54,24 @@ fn sent(mut words: String, mut json: Json, repairs: &[String]) -> Answer {
     Answer { text: words, json }
 }
 
+/// Says where an accepted frame stands in the log, in words and as JSON. An agent that is elsewhere may not know.
+fn place(accepted: &Sent, json: &mut Json) -> String {
+    json["mid"] = accepted.mid.to_string().into();
+    let Some(position) = accepted.position else {
+        return String::new();
+    };
+    json["id"] = show::id(position).into();
+    format!(" as {}", show::id(position))
+}
+
 pub(crate) async fn send(seat: &Seat, args: &JsonObject) -> Result<Answer, Fault> {
     let (draft, written) = draft(seat, args).await?;
     let repairs = draft.repairs.clone();
     let desk = seat.desk().await?;
-    desk.agent.send_with(draft.outbound()).await?;
-    let words = format!("Sent: {written}");
-    Ok(sent(words, json!({ "sent": written }), &repairs))
+    let accepted = desk.agent.send_with(draft.outbound()).await?;
+    let mut json = json!({ "sent": written });
+    let words = format!("Sent{}: {written}", place(&accepted, &mut json));
+    Ok(sent(words, json, &repairs))
 }
 
 pub(crate) async fn ask(
@@ -88,24 +102,75 @@ pub(crate) async fn ask(
     if cancels {
         ask = ask.cancelling();
     }
+    let accepted = ask.accepted();
     // Nothing is sent in the name of an agent for which nobody may speak any more.
     let mut over = String::new();
     let answered = ask.frame_unless(async { over = request.over().await });
     let inbound = match answered.await {
         Ok(Some(inbound)) => inbound,
         Ok(None) => return Err(Fault::over(over)),
-        Err(Error::Timeout(_)) if cancels => {
-            let what = format!("nobody answered within {seconds} seconds");
-            let cure = "the question is cancelled; ask somebody else, or go on without the answer";
-            return Err(Fault::new(ErrorCode::TIMEOUT, what, cure));
+        Err(Error::Timeout(_)) => {
+            return Err(unanswered(now(accepted).await, seconds, cancels));
         }
         Err(error) => return Err(error.into()),
     };
     let registry = desk.agent.registry().await?;
     let answer = Room::of(&desk.agent).frame(&registry, &inbound).await;
-    let words = format!("Asked: {written}\nAnswer: {}", show::words(&answer));
-    let json = json!({ "sent": written, "answer": answer });
+    desk.ends(&inbound).await;
+    let mut json = json!({ "sent": written });
+    let place = match now(accepted).await {
+        Some(Ok(accepted)) => place(&accepted, &mut json),
+        _ => String::new(),
+    };
+    let words = format!("Asked{place}: {written}\nAnswer: {}", show::words(&answer));
+    json["answer"] = answer;
     Ok(sent(words, json, &repairs))
+}
+
+/// Returns what a future is ready with, and does not wait for it.
+async fn now<T>(future: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        ready = future => Some(ready),
+        () = std::future::ready(()) => None,
+    }
+}
+
+/// Says what is with a question that nobody has answered in time. `accepted` says whether the hub has it: it may still
+/// wait for the hub, or may never have gone out.
+fn unanswered(accepted: Option<Result<Sent, Error>>, seconds: u64, cancels: bool) -> Fault {
+    let (what, cure) = match accepted {
+        Some(Ok(sent)) => {
+            let place = sent
+                .position
+                .map(|position| format!(" {}", show::id(position)));
+            let what = format!(
+                "nobody answered the question{} within {seconds} seconds",
+                place.unwrap_or_default()
+            );
+            let cure = "it stands: go on with other work, and call accp_receive later for the answer; do not ask again";
+            (what, cure)
+        }
+        None => {
+            let what = format!("the hub has not taken the question within {seconds} seconds");
+            let cure = "it goes out once the hub is there, and the answer comes with accp_receive; do not ask again";
+            (what, cure)
+        }
+        Some(Err(_)) => {
+            let what = format!("the question could not be sent within {seconds} seconds");
+            return Fault::new(
+                ErrorCode::TIMEOUT,
+                what,
+                "ask again later, or tell the user that the hub is away",
+            );
+        }
+    };
+    let cancelled = "the question is cancelled; ask somebody else, or go on without the answer";
+    Fault::new(
+        ErrorCode::TIMEOUT,
+        what,
+        if cancels { cancelled } else { cure },
+    )
 }
 
 pub(crate) async fn receive(seat: &Seat, args: &JsonObject) -> Result<Answer, Fault> {
@@ -139,7 +204,7 @@ pub(crate) async fn receive(seat: &Seat, args: &JsonObject) -> Result<Answer, Fa
             () = desk.ended() => return Err(Error::Ended(ENDED.to_owned()).into()),
         };
     } else if frames.len() < limit {
-        frames.extend(desk.open_now(limit - frames.len(), wants));
+        frames.extend(desk.open_now(limit - frames.len(), wants).await);
     }
     frames.truncate(limit);
     let shown = show(&desk, &registry, &frames).await;
@@ -148,7 +213,7 @@ pub(crate) async fn receive(seat: &Seat, args: &JsonObject) -> Result<Answer, Fa
         .map(|(inbound, _)| show::id(inbound.position()))
         .collect();
     let waiting = desk.waiting();
-    let text = said(&shown, &open, &cancelled, waiting);
+    let text = said(&shown, &open, &cancelled, (waiting, desk.held()));
     let cancelled: Vec<String> = cancelled.into_iter().map(show::id).collect();
     let json = json!({
         "frames": shown, "open": open, "cancelled": cancelled, "waiting": waiting,
@@ -172,7 +237,12 @@ async fn show(desk: &Desk, registry: &Registry, frames: &[(Inbound, bool)]) -> V
 }
 
 /// Says what was received, and what the model can do now.
-fn said(shown: &[Json], open: &[String], cancelled: &[u64], waiting: usize) -> String {
+fn said(
+    shown: &[Json],
+    open: &[String],
+    cancelled: &[u64],
+    (waiting, held): (usize, usize),
+) -> String {
     let mut lines: Vec<String> = shown
         .iter()
         .map(|frame| {
@@ -189,6 +259,11 @@ fn said(shown: &[Json], open: &[String], cancelled: &[u64], waiting: usize) -> S
     }
     if waiting > 0 {
         lines.push(format!("{waiting} more wait: call accp_receive again."));
+    }
+    if held > 0 {
+        lines.push(format!(
+            "Pieces of streams that wait for one before them: {held}."
+        ));
     }
     if !cancelled.is_empty() {
         let ids: Vec<String> = cancelled.iter().copied().map(show::id).collect();
@@ -260,15 +335,31 @@ pub(crate) async fn reply(seat: &Seat, args: &JsonObject) -> Result<Answer, Faul
     let letter = desk.take(at);
     let letter = letter.ok_or_else(|| not_open(&desk.opened(), id))?;
     let (cx, mark) = letter.reply();
-    let replied = cx.reply_with(draft.outbound()).await;
+    let kept = tokio::time::timeout(TAKEN, cx.reply_kept(draft.outbound())).await;
     let _ = mark.send(());
-    if let Err(error) = replied {
+    let late = |_| {
+        let what = format!("the hub has not taken your reply within {TAKEN:?}");
+        let cure = "do not reply again: the reply goes out once the hub is there";
+        Fault::new(ErrorCode::TIMEOUT, what, cure)
+    };
+    let kept = kept.map_err(late)?.map_err(|error| {
         let mut fault = Fault::from(error);
         fault.cure = format!("{id} was answered with E9999 instead; use accp_send to say more");
-        return Err(fault);
-    }
-    let words = format!("Replied to {id}: {written}");
-    let json = json!({ "replied_to": show::id(at), "sent": written });
+        fault
+    })?;
+    let accepted = kept.accepted().await.map_err(|error| {
+        let waits = matches!(error, Error::Pending(_));
+        let mut fault = Fault::from(error);
+        if !waits {
+            fault.cure = format!(
+                "your reply is not in the session, and {id} is closed; mend the reply and send it in its chain with \
+                 accp_send, if it is still needed"
+            );
+        }
+        fault
+    })?;
+    let mut json = json!({ "replied_to": show::id(at), "sent": written });
+    let words = format!("Replied to {id}{}: {written}", place(&accepted, &mut json));
     Ok(sent(words, json, &repairs))
 }
 

@@ -40,8 +40,8 @@ struct Open {
 }
 
 /// What a piece says of its stream.
-struct Piece {
-    index: i64,
+pub(crate) struct Piece {
+    pub(crate) index: i64,
     total: Option<i64>,
     is_last: bool,
     /// The beginning of the digest of all that is not its place in the stream.
@@ -50,7 +50,7 @@ struct Piece {
 
 impl Piece {
     /// Reads a piece; `None` if one of its numbers goes by reference.
-    fn of(message: &Message<'_>, names: &Sequence) -> Option<Self> {
+    pub(crate) fn of(message: &Message<'_>, names: &Sequence) -> Option<Self> {
         let number = |name: &str| match message.payload.get(name) {
             None | Some(Value::Null) => Some(None),
             Some(Value::Integer(number)) => Some(Some(*number)),

@@ -201,12 +201,12 @@ impl Host {
         inbox: &str,
         reply: Option<&Outbound<'_>>,
         now: Time,
-    ) -> Result<(), SendError> {
+    ) -> Result<Option<Mid>, SendError> {
         let reply = reply.filter(|reply| !self.side.is_cancelled(reply));
-        match reply.map(|reply| self.send_as(member, reply, now)) {
-            None | Some(Ok(_) | Err(SendError::Cancelled)) => {}
-            Some(Err(error)) => return Err(error),
-        }
+        let mid = match reply.map(|reply| self.send_as(member, reply, now)) {
+            None | Some(Err(SendError::Cancelled)) => None,
+            Some(sent) => Some(sent?),
+        };
         let inboxes = &mut self.side.batch.get().inboxes;
         // Only the last text of a batch counts.
         match inboxes.iter_mut().find(|(other, _)| *other == member) {
@@ -218,7 +218,7 @@ impl Host {
         } else {
             self.guests.inboxes.insert(member, inbox.into());
         }
-        Ok(())
+        Ok(mid)
     }
 
     /// Returns an entry as a handler of a guest gets it; `None` if it is not for one. Of the frames of the

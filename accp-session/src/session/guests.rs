@@ -92,8 +92,8 @@ impl Session {
     }
 
     /// Host: keeps how far a guest has handled the log, as one text, which takes the place of the text
-    /// before (an empty one removes it), and sends its reply. Both are in one batch, or neither is. A reply in a chain that was
-    /// cancelled meanwhile is left out.
+    /// before (an empty one removes it), and sends its reply. Both are in one batch, or neither is. Returns the
+    /// message id of the reply; `None` if its chain was cancelled meanwhile, because then it is left out.
     ///
     /// # Errors
     /// As [`send_as`](Self::send_as); then the text is not kept.
@@ -103,7 +103,7 @@ impl Session {
         inbox: &str,
         reply: Option<&Outbound<'_>>,
         now: Time,
-    ) -> Result<(), SendError> {
+    ) -> Result<Option<Mid>, SendError> {
         self.of_host(now)?.handled_as(member, inbox, reply, now)
     }
 

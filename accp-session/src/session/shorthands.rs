@@ -81,6 +81,20 @@ impl Session {
         replies: &[Outbound<'_>],
         now: Time,
     ) -> Result<(), SendError> {
+        self.replied(position, replies, now).map(drop)
+    }
+
+    /// As [`handled`](Self::handled). Returns the message id of the last reply; `None` without a reply, or if its
+    /// chain was cancelled, because then it is left out.
+    ///
+    /// # Errors
+    /// See [`handled`](Self::handled).
+    pub fn replied(
+        &mut self,
+        position: u64,
+        replies: &[Outbound<'_>],
+        now: Time,
+    ) -> Result<Option<Mid>, SendError> {
         self.side_mut().clock.set(now);
         self.check_running()?;
         let side = self.side();
@@ -89,11 +103,13 @@ impl Session {
         }
         let wanted = replies.iter().filter(|reply| !side.is_cancelled(reply));
         let encoded = side.encode_all(wanted, self.peer(), now)?;
-        if !encoded.is_empty() {
-            self.submit(encoded, true)?;
-        }
+        let mid = if encoded.is_empty() {
+            None
+        } else {
+            Some(self.submit(encoded, true)?)
+        };
         self.side_mut().mark_handled(position);
-        Ok(())
+        Ok(mid)
     }
 
     /// Marks a frame as lapsed if its `ttl` is over (draft section 3.5), and returns whether it is.

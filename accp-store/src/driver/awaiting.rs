@@ -160,7 +160,7 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         self.course.send(outbound, now)
     }
 
-    /// Marks a frame as handled, with these answers to it: see [`Session::handled`]. The next
+    /// Marks a frame as handled, with these answers to it: see [`Session::replied`]. The next
     /// [`carry_out`](Self::carry_out) commits both.
     ///
     /// # Errors
@@ -171,7 +171,7 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         inbound: &Inbound,
         answers: Vec<Outbound<'_>>,
         now: Time,
-    ) -> Result<(), DriverError> {
+    ) -> Result<Option<Mid>, DriverError> {
         self.course.handled(inbound, answers, now)
     }
 

@@ -194,18 +194,18 @@ impl Course {
         Ok(sent.map_err(InputError::from)?)
     }
 
-    /// Marks a frame as handled, with these answers to it.
+    /// Marks a frame as handled, with these answers to it. Returns the id of the last one.
     pub(super) fn handled(
         &mut self,
         inbound: &Inbound,
         answers: Vec<Outbound<'_>>,
         now: Time,
-    ) -> Result<(), DriverError> {
+    ) -> Result<Option<Mid>, DriverError> {
         let answers = answers.into_iter().map(|answer| answer.answering(inbound));
         let answers = answers.collect::<Result<Vec<_>, _>>();
         let answers = answers.map_err(|error| InputError::Send(error.into()))?;
         let session = self.session_mut()?;
-        let handled = session.handled(inbound.position(), &answers, now);
+        let handled = session.replied(inbound.position(), &answers, now);
         Ok(handled.map_err(InputError::from)?)
     }
 

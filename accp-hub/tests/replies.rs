@@ -1,0 +1,68 @@
+//! What an agent that is elsewhere hears of its replies.
+
+mod common;
+
+use accp_client::{Agent, Error};
+use accp_hub::Config;
+use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
+use accp_runtime::session::Outbound;
+use accp_runtime::{AgentId, Message, Value};
+use tokio::sync::mpsc;
+
+use common::Running;
+
+/// A reply is kept here before the hub judges it, and the hub may refuse it.
+#[tokio::test]
+async fn a_reply_that_the_hub_refuses_is_an_error() {
+    let hub = Running::start(Config::default()).await;
+    let connect = async |name: &str| {
+        Agent::connect(hub.ws(), "lunch", name)
+            .await
+            .expect("a hub")
+    };
+    let (dev, guest) = (connect("dev").await, connect("guest").await);
+    let (told, mut heard) = mpsc::unbounded_channel();
+    dev.serve(move |task: ScheduleReq<'static>, cx| {
+        let told = told.clone();
+        async move {
+            let reply = if task.task == "good" {
+                Outbound::owned(ScheduleDone::new(task.task))
+            } else {
+                let mut wrong = Message::new("dev", "done", "plan").expect("a frame");
+                wrong
+                    .payload
+                    .insert("of", Value::Ref("ext.other.p1".into()));
+                Outbound::owned_message(wrong)
+            };
+            let kept = cx.reply_kept(reply).await?;
+            let _ = told.send(kept.accepted().await);
+            Ok::<(), Error>(())
+        }
+    });
+    let ask = |task: &'static str| {
+        let dev = AgentId::new("dev").expect("a name");
+        guest.send(ScheduleReq::new(dev, task))
+    };
+    ask("good").await.expect("it is sent");
+    let accepted = heard
+        .recv()
+        .await
+        .expect("a reply")
+        .expect("it is accepted");
+    let at = accepted.position.expect("a place");
+    let entry = dev
+        .frames(at)
+        .next_ready()
+        .await
+        .expect("a log")
+        .expect("an entry");
+    assert!(
+        entry.text.starts_with("@dev>done:schedule{task:good"),
+        "{}",
+        entry.text
+    );
+    ask("bad").await.expect("it is sent");
+    let refused = heard.recv().await.expect("a reply");
+    assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
+    hub.stop().await;
+}

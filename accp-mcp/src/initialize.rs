@@ -1,0 +1,136 @@
+//! The request by which a client begins. rmcp takes one that it cannot read for a request of another kind, and says
+//! nothing of what is wrong with it.
+
+use std::io::Cursor;
+
+use bytes::{Bytes, BytesMut};
+use http_body::Body;
+use http_body_util::BodyExt as _;
+use rmcp::model::{ErrorData, InitializeRequestParams, JsonRpcError, RequestId};
+use serde_json::Value as Json;
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
+    Chain,
+};
+
+const METHOD: &str = "initialize";
+
+/// What a body is.
+pub(crate) enum Kind {
+    /// A request to begin, as it should be.
+    Begins,
+    /// A request to begin that lacks something, with the answer to it.
+    Wrong(JsonRpcError),
+    /// Something else. Others judge it.
+    Other,
+}
+
+/// Says what the body of a POST is.
+pub(crate) fn kind(body: &[u8]) -> Kind {
+    let Ok(Json::Object(mut request)) = serde_json::from_slice(body) else {
+        return Kind::Other;
+    };
+    if request.get("method").and_then(Json::as_str) != Some(METHOD) {
+        return Kind::Other;
+    }
+    let id = request.remove("id").unwrap_or_default();
+    let id = serde_json::from_value::<RequestId>(id).ok();
+    let invalid = |what: &str| {
+        let error = ErrorData::invalid_request(what.to_owned(), None);
+        Kind::Wrong(JsonRpcError::new(id.clone(), error))
+    };
+    if request.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
+        return invalid("`jsonrpc` of initialize is not \"2.0\"");
+    }
+    if id.is_none() {
+        return invalid("`id` of initialize is missing, or is neither a string nor a whole number");
+    }
+    match check(request.get("params")) {
+        Ok(()) => Kind::Begins,
+        Err(error) => Kind::Wrong(JsonRpcError::new(id, error)),
+    }
+}
+
+/// Checks the params of `initialize`, and names the field that is wrong.
+fn check(params: Option<&Json>) -> Result<(), ErrorData> {
+    let wrong = |text: String| Err(ErrorData::invalid_params(text, None));
+    let params = match params {
+        None => return wrong("`params` of initialize is missing".to_owned()),
+        Some(params) if params.is_object() => params,
+        Some(_) => return wrong("`params` of initialize is not an object".to_owned()),
+    };
+    // serde would take a list for an object.
+    for field in ["capabilities", "clientInfo"] {
+        if params.get(field).is_some_and(|value| !value.is_object()) {
+            return wrong(format!("`{field}` of initialize is not an object"));
+        }
+    }
+    let Err(error) = serde_path_to_error::deserialize::<_, InitializeRequestParams>(params) else {
+        return Ok(());
+    };
+    let path = error.path().to_string();
+    let path = if path == "." { "" } else { &path };
+    let why = error.inner().to_string();
+    let missing = why.strip_prefix("missing field `");
+    if let Some(field) = missing.and_then(|rest| rest.strip_suffix('`')) {
+        let dot = if path.is_empty() { "" } else { "." };
+        return wrong(format!("`{path}{dot}{field}` of initialize is missing"));
+    }
+    // The names of types in Rust mean nothing to a client.
+    let why = match why.find("expected struct ") {
+        Some(at) => format!("{}expected an object", &why[..at]),
+        None => why
+            .replace("expected a map", "expected an object")
+            .replace("expected a sequence", "expected a list")
+            .replace("invalid type: map", "invalid type: object"),
+    };
+    wrong(format!("`{path}` of initialize: {why}"))
+}
+
+/// Reads a body to its end. `None` if it has more bytes than this, or breaks off.
+pub(crate) async fn read<B>(body: B, most: usize) -> Option<Bytes>
+where
+    B: Body + Send,
+    B::Data: Send,
+{
+    let mut body = std::pin::pin!(body);
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(mut data) = frame.ok()?.into_data() else {
+            continue;
+        };
+        let length = bytes::Buf::remaining(&data);
+        if length > most.saturating_sub(whole.len()) {
+            return None;
+        }
+        whole.extend_from_slice(&bytes::Buf::copy_to_bytes(&mut data, length));
+    }
+    Some(whole.freeze())
+}
+
+/// Reads the request by which a client begins from a pipe. One that lacks something is answered, and the client may begin
+/// again. Returns the pipe as it was before that request.
+///
+/// # Errors
+/// When the pipe breaks.
+pub(crate) async fn pipe<R, W>(
+    read: R,
+    write: &mut W,
+) -> std::io::Result<Chain<Cursor<Vec<u8>>, BufReader<R>>>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin,
+{
+    let mut read = BufReader::new(read);
+    loop {
+        let mut line = Vec::new();
+        read.read_until(b'\n', &mut line).await?;
+        let Kind::Wrong(error) = kind(&line) else {
+            return Ok(Cursor::new(line).chain(read));
+        };
+        let mut answer = serde_json::to_string(&error)?;
+        answer.push('\n');
+        write.write_all(answer.as_bytes()).await?;
+        write.flush().await?;
+    }
+}
