@@ -21,13 +21,10 @@ const IDS: u64 = 100_000_000_000;
 /// assert_eq!(one.msg_id.as_deref().map(str::len), Some(12));
 /// ```
 pub fn outside() -> Envelope<'static> {
-    static LAST: AtomicU64 = AtomicU64::new(0);
+    /// The id that is next, unless the time is later.
+    static NEXT: AtomicU64 = AtomicU64::new(0);
     let now = clock::now();
-    let least = now.as_millis().unsigned_abs();
-    let next = |last: u64| (last + 1).max(least);
-    let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
-        Some(next(last))
-    });
-    let mid = next(last.unwrap_or_else(|last| last)) % IDS;
+    NEXT.fetch_max(now.as_millis().unsigned_abs(), Ordering::Relaxed);
+    let mid = NEXT.fetch_add(1, Ordering::Relaxed) % IDS;
     Envelope::new(format!("{mid:012}"), 0).at(now.as_secs())
 }

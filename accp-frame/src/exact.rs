@@ -52,7 +52,9 @@ pub fn exact_numbers(text: &str) -> Cow<'_, str> {
                 let number = text.get(start..at).unwrap_or_default();
                 if is_rounded(number) {
                     whole.push_str(text.get(end..start).unwrap_or_default());
-                    whole.push_str(&format!("{{\"{NUMBER}\":\"{number}\"}}"));
+                    for part in ["{\"", NUMBER, "\":\"", number, "\"}"] {
+                        whole.push_str(part);
+                    }
                     end = at;
                 }
             }
@@ -84,7 +86,7 @@ fn is_rounded(number: &str) -> bool {
 #[derive(PartialEq, Eq)]
 struct Digits {
     negative: bool,
-    digits: String,
+    all: String,
     power: i64,
 }
 
@@ -106,7 +108,7 @@ impl Digits {
         let digits = digits.trim_start_matches('0');
         Some(Self {
             negative,
-            digits: digits.to_string(),
+            all: digits.to_string(),
             power: if digits.is_empty() {
                 0
             } else {
@@ -137,15 +139,15 @@ pub(crate) fn unholdable(json: &Json) -> Option<&str> {
     }
 }
 
-/// JSON that is written with the numbers that [`Value::to_json`](crate::Value::to_json) gives as `{"$num": "TEXT"}` in
+/// JSON that is written with the numbers that [`Value::to_exact_json`](crate::Value::to_exact_json) gives as `{"$num": "TEXT"}` in
 /// their place.
 ///
 /// ```
-/// use accp_runtime::{Exact, Value};
+/// use accp_runtime::{Decimal, Exact, Value};
 ///
-/// let value = Value::parse("{amount:12345678901234.123456}")?;
-/// let json = value.to_json();
-/// assert_eq!(serde_json::to_string(&Exact(&json))?, r#"{"amount":12345678901234.123456}"#);
+/// let value = Value::from(Decimal::parse("12345678901234.123456")?);
+/// let json = value.to_exact_json();
+/// assert_eq!(serde_json::to_string(&Exact(&json))?, "12345678901234.123456");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -208,7 +210,8 @@ mod tests {
             let json: Json = serde_json::from_str(&exact_numbers(rounded)).unwrap();
             assert_eq!(Value::from_json(&json).to_string(), value);
             assert_eq!(Value::from_data(&json).to_string(), value);
-            let back = serde_json::to_string(&Exact(&Value::from_json(&json).to_json())).unwrap();
+            let back =
+                serde_json::to_string(&Exact(&Value::from_json(&json).to_exact_json())).unwrap();
             assert_eq!(back, value);
         }
         // What no value of a frame holds is refused by name.
@@ -242,7 +245,7 @@ mod tests {
             let json: Json = serde_json::from_str(&exact_numbers(&text)).unwrap();
             let value = Value::from_json(&json);
             proptest::prop_assert!(Digits::of(&value.to_string()) == Digits::of(&text), "{value}");
-            let back = value.to_json();
+            let back = value.to_exact_json();
             proptest::prop_assert_eq!(Value::from_json(&back), value);
         }
     }

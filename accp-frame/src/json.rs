@@ -10,6 +10,14 @@ use serde_json::{Map as JsonMap, Value as Json, json};
 use crate::exact::{self, NUMBER};
 use crate::{EncodeError, Envelope, ErrorCode, Map, Message, Number, Value};
 
+/// The form of decimals that no float holds.
+#[derive(Clone, Copy)]
+enum Decimals {
+    Texts,
+    /// `{"$num": "12345678901234.123456"}`.
+    Marked,
+}
+
 /// The form of references in JSON.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Refs {
@@ -48,13 +56,27 @@ impl<'a> Value<'a> {
 
     /// Returns the JSON value, with references as `{"$ref": "tier.key"}`.
     ///
-    /// A decimal that no float holds exactly becomes `{"$num": "TEXT"}`, so that nothing is rounded.
-    /// [`Exact`](crate::Exact) writes it as the number that it is.
+    /// A decimal that no float holds exactly becomes its text, so that nothing is rounded.
     pub fn to_json(&self) -> Json {
+        self.written(Decimals::Texts)
+    }
+
+    /// As [`to_json`](Self::to_json), but a decimal that no float holds exactly becomes `{"$num": "TEXT"}`, so that
+    /// [`from_json`](Self::from_json) gives an equal value back. [`Exact`](crate::Exact) writes it as the number that it
+    /// is.
+    pub fn to_exact_json(&self) -> Json {
+        self.written(Decimals::Marked)
+    }
+
+    fn written(&self, decimals: Decimals) -> Json {
         match self {
-            Value::Array(items) => items.iter().map(Value::to_json).collect(),
-            Value::Map(map) => Json::Object(map.to_json()),
+            Value::Array(items) => items.iter().map(|item| item.written(decimals)).collect(),
+            Value::Map(map) => Json::Object(map.written(decimals)),
             Value::Ref(key) => json!({ "$ref": key }),
+            Value::Decimal(value) => match (json!(value), decimals) {
+                (Json::String(text), Decimals::Marked) => json!({ NUMBER: text }),
+                (json, _) => json,
+            },
             scalar => scalar.scalar_to_json(),
         }
     }
@@ -85,10 +107,7 @@ impl<'a> Value<'a> {
         match self {
             Value::Boolean(value) => Json::Bool(*value),
             Value::Integer(value) => json!(value),
-            Value::Decimal(value) => match json!(value) {
-                Json::String(text) => json!({ NUMBER: text }),
-                number => number,
-            },
+            Value::Decimal(value) => json!(value),
             Value::Number(Number::Unsigned(value)) => json!(value),
             Value::Number(Number::Float(value)) => json!(value),
             Value::String(text) => json!(text),
@@ -99,10 +118,15 @@ impl<'a> Value<'a> {
 
 impl Map<'_> {
     /// Returns the object, which is not a reference.
+    #[cfg(feature = "serde")]
     pub(crate) fn to_json(&self) -> JsonMap<String, Json> {
+        self.written(Decimals::Texts)
+    }
+
+    fn written(&self, decimals: Decimals) -> JsonMap<String, Json> {
         let entries = self
             .iter()
-            .map(|(key, value)| (key.to_string(), value.to_json()));
+            .map(|(key, value)| (key.to_string(), value.written(decimals)));
         let object: JsonMap<String, Json> = entries.collect();
         match reference_shape(&object).map(|dollars| format!("${dollars}")) {
             Some(key) => {
@@ -185,6 +209,15 @@ impl Message<'_> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn to_json(&self) -> Json {
+        self.written(Decimals::Texts)
+    }
+
+    /// As [`to_json`](Self::to_json), with numbers as [`Value::to_exact_json`] gives them.
+    pub fn to_exact_json(&self) -> Json {
+        self.written(Decimals::Marked)
+    }
+
+    fn written(&self, decimals: Decimals) -> Json {
         let mut json = json!({
             "agent": self.agent.as_str(),
             "intent": self.intent.as_str(),
@@ -196,7 +229,7 @@ impl Message<'_> {
         let payload = self
             .payload
             .iter()
-            .map(|(key, value)| (key.to_string(), value.to_json()));
+            .map(|(key, value)| (key.to_string(), value.written(decimals)));
         json["payload"] = Json::Object(payload.collect());
         let metadata = self.envelope.to_json();
         if !metadata.is_empty() {

@@ -79,7 +79,37 @@ impl Message<'static> {
     ) -> Result<Self, ToolCallError> {
         let tools = registry.tools();
         let tool = find(&tools, name)?;
-        Self::of_tool(registry, agent, tool, arguments)
+        Self::of_tool(registry, agent, tool, arguments, true)
+    }
+
+    /// Makes the message of params that are not those of a tool, so that no strict schema has kept anything from being
+    /// said: in a field of any type, a string is a string and not JSON, and `{"$ref": "cold.p57"}` is a reference. Otherwise
+    /// as [`from_tool_call`](Self::from_tool_call).
+    ///
+    /// # Errors
+    /// As [`from_tool_call`](Self::from_tool_call).
+    ///
+    /// ```
+    /// use accp_runtime::{AgentId, Message, Registry};
+    /// use serde_json::json;
+    ///
+    /// let more = r#"{ "schemas": { "note": {
+    ///     "code": "NOTE", "fields": ["more"], "frames": [ { "intent": "req", "operation": "note" } ]
+    /// } } }"#;
+    /// let (registry, agent) = (Registry::from_json(more)?, AgentId::new("dev")?);
+    /// let note = Message::from_params(&registry, &agent, "note", &json!({ "more": "94107" }))?;
+    /// assert_eq!(note.encode(&registry)?, r#"@dev>req:note{more:"94107|schema:NOTE}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_params(
+        registry: &Registry,
+        agent: &AgentId<'_>,
+        name: &str,
+        params: &Json,
+    ) -> Result<Self, ToolCallError> {
+        let tools = registry.tools();
+        let tool = find(&tools, name)?;
+        Self::of_tool(registry, agent, tool, params, false)
     }
 
     fn of_tool(
@@ -87,6 +117,7 @@ impl Message<'static> {
         agent: &AgentId<'_>,
         tool: &Tool<'_>,
         arguments: &Json,
+        is_strict: bool,
     ) -> Result<Self, ToolCallError> {
         let Json::Object(arguments) = arguments else {
             return Err(ToolCallError::one(
@@ -96,6 +127,7 @@ impl Message<'static> {
         let fields: Vec<(&Field, bool)> = tool.arguments().collect();
         let mut call = Call {
             registry,
+            is_strict,
             is_inner: false,
             problems: Vec::new(),
         };
@@ -206,7 +238,7 @@ impl<T: for<'a> DecodeFrame<'a>> Typed<'static, T> {
         tool: &Tool<'_>,
         arguments: &Json,
     ) -> Result<Self, ToolCallError> {
-        let message = Message::of_tool(registry, agent, tool, arguments)?;
+        let message = Message::of_tool(registry, agent, tool, arguments, true)?;
         let text = without_metadata(&message, registry);
         let text = text.map_err(|error| ToolCallError::one(error.to_string()))?;
         let options = DecodeOptions {
@@ -274,6 +306,8 @@ fn no_tool(name: &str, names: &[&str]) -> String {
 /// A call that is being read.
 struct Call<'r> {
     registry: &'r Registry,
+    /// Whether a strict schema has said what the arguments may be.
+    is_strict: bool,
     /// Whether the value is part of JSON in a string, where a string is a string.
     is_inner: bool,
     problems: Vec<String>,
@@ -328,6 +362,7 @@ impl Call<'_> {
         if let (Json::String(text), Type::List(_) | Type::Map(_) | Type::Schema(_) | Type::Any) =
             (json, ty)
             && !self.is_inner
+            && (self.is_strict || *ty != Type::Any)
         {
             return match serde_json::from_str::<Json>(text) {
                 Ok(Json::String(text)) if *ty != Type::Any => {
@@ -350,8 +385,14 @@ impl Call<'_> {
     }
 
     fn value_of(&mut self, path: &str, json: &Json, ty: &Type) -> Option<Value<'static>> {
+        if !self.is_strict
+            && let Value::Ref(key) = Value::from_json(json)
+        {
+            return Some(Value::Ref(key.into_owned().into()));
+        }
         let value = match (json, ty) {
             (Json::Null, _) => Some(Value::Null),
+            (json, Type::Any) if !self.is_strict => Some(Value::from_json(json).into_owned()),
             (json, Type::Any) => Some(Value::from_data(json).into_owned()),
             (Json::String(text), Type::String | Type::Text) => Some(Value::from(text.clone())),
             (Json::String(text), Type::Agent) => {

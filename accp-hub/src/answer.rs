@@ -224,7 +224,7 @@ impl Refused {
             // Codes and our own words fit in a frame.
             let _ = Typed::new(agent, error, envelope).encode_into(&mut text, options);
         }
-        crate::spans::tells("", hub, "sends", text.as_bytes());
+        crate::told::tells("", hub, "sends", text.as_bytes());
         text
     }
 

@@ -75,6 +75,7 @@ mod sessions;
 mod socket;
 mod spans;
 mod tokens;
+mod told;
 mod ui;
 
 pub use access::{Access, AnyOf, Denied, Identified, Identity, Open};

@@ -19,7 +19,7 @@ use crate::app::{App, Shared};
 use crate::gate::{Asker, Caller, Named};
 use crate::metrics::add;
 use crate::pieces::Pieces;
-use crate::{cut, forward, spans};
+use crate::{cut, forward, spans, told};
 
 pub(crate) async fn post(
     State(app): State<Shared>,
@@ -115,7 +115,7 @@ fn enter(
 ) -> Result<(Caller, Option<Mid>), Refused> {
     let entered = asker.send(named, frame);
     if entered.is_err() {
-        spans::tells("", &app.config.agent, "receives", frame);
+        told::tells("", &app.config.agent, "receives", frame);
     }
     entered
 }
@@ -175,7 +175,7 @@ async fn position(hub: &Hub) -> Result<u64, Refused> {
 
 async fn send(app: &App, hub: &Hub, caller: &Caller, frame: &[u8]) -> Result<Posted, Refused> {
     caller.takes(1, frame.len())?;
-    let tells = |way, text: &[u8]| spans::tells(caller.session(), &app.config.agent, way, text);
+    let tells = |way, text: &[u8]| told::tells(caller.session(), &app.config.agent, way, text);
     tells("receives", frame);
     let posted = hub.post(caller.speaker()?, frame.to_vec()).await;
     let posted = posted.map_err(|error| Refused::client(&error))?;
@@ -197,7 +197,7 @@ async fn send(app: &App, hub: &Hub, caller: &Caller, frame: &[u8]) -> Result<Pos
 
 /// Returns what is said about a frame, with its status (draft sections 3.7 and 11.1). All cases in which nobody
 /// is told look the same.
-fn told(posted: Posted) -> Result<(StatusCode, String), Refused> {
+fn answer_to(posted: Posted) -> Result<(StatusCode, String), Refused> {
     Ok(match posted {
         Posted::Accepted { answer, .. } | Posted::Link(answer) => (StatusCode::OK, answer),
         Posted::Refused(answer) => (StatusCode::BAD_REQUEST, answer),
@@ -208,7 +208,7 @@ fn told(posted: Posted) -> Result<(StatusCode, String), Refused> {
 
 /// Returns the answer to a frame.
 fn said(posted: Posted) -> Result<Response, Refused> {
-    let (status, text) = told(posted)?;
+    let (status, text) = answer_to(posted)?;
     Ok(match status {
         StatusCode::ACCEPTED => status.into_response(),
         _ => answer::frame(status, text),
@@ -375,7 +375,7 @@ impl Incoming {
         let (caller, _) = entered?;
         let hub = caller.open(false).await?;
         let posted = send(&self.app, &hub, &caller, frame).await?;
-        told(posted)
+        answer_to(posted)
     }
 
     /// Returns what is said about a frame. The stream goes on behind one that could not be read, and behind one

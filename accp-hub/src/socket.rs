@@ -24,7 +24,7 @@ use crate::app::{self, App, Room, Shared};
 use crate::forward::{self, There};
 use crate::gate::{Asker, Caller, Named};
 use crate::metrics::{Up, add};
-use crate::spans;
+use crate::{spans, told};
 
 /// The time in which a peer has to take a frame.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -153,7 +153,7 @@ impl Peer<'_> {
         };
         let greeted = asker.greet(named, &first);
         if greeted.is_err() {
-            spans::tells("", &self.app.config.agent, "receives", first.as_bytes());
+            told::tells("", &self.app.config.agent, "receives", first.as_bytes());
         }
         let (caller, is_plain) = greeted.map_err(End::Refused)?;
         caller.takes(1, first.len()).map_err(End::Refused)?;

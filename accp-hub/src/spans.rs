@@ -52,14 +52,6 @@ pub(crate) fn frame(session: &str, agent: &str) -> Span {
     )
 }
 
-/// Tells a frame that no session receives or sends on a link, for the debug mode (draft section 9, item 1).
-pub(crate) fn tells(session: &str, agent: &str, way: &str, frame: &[u8]) {
-    let frame = String::from_utf8_lossy(frame);
-    for frame in frame.lines() {
-        tracing::debug!(target: "accp::frames", session, agent, way, frame);
-    }
-}
-
 /// Says to which session a request goes, and from which agent it comes.
 pub(crate) fn goes_to(session: &str, agent: Option<&str>) {
     let span = Span::current();

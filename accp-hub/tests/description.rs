@@ -21,6 +21,7 @@ async fn the_description_names_the_routes_that_answer() {
     let routed = source
         .split(".route(")
         .skip(1)
+        .map(str::trim_start)
         .filter(|route| !route.starts_with("&path") && !route.starts_with("&below"))
         .map(|route| {
             let path = route.split('"').nth(1).expect("a path");

@@ -211,7 +211,16 @@ impl Desk {
             return before;
         };
         let mut log = self.agent.frames(piece.position().saturating_sub(EARLIER));
-        while let Ok(Some(entry)) = log.next_ready().await {
+        loop {
+            let entry = match log.next_ready().await {
+                Ok(Some(entry)) => entry,
+                Ok(None) => break,
+                Err(error) => {
+                    // The model gets the pieces that are here, and their indexes show what is missing.
+                    tracing::warn!(%error, "the pieces before one of a stream cannot be read");
+                    break;
+                }
+            };
             if entry.position >= piece.position() {
                 break;
             }

@@ -139,7 +139,7 @@ fn by_registry(
         "req" => operation.to_owned(),
         other => format!("{operation}_{other}"),
     };
-    match Message::from_tool_call(registry, agent, &name, params) {
+    match Message::from_params(registry, agent, &name, params) {
         Ok(message) => {
             let fits = message.intent.as_str() == intent
                 && message.operation == operation

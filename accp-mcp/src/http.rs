@@ -1,5 +1,6 @@
 //! Agents over streamable HTTP, as a service that a server of HTTP mounts.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
@@ -9,7 +10,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use accp_client::{Agents, Principal};
-use http::header::CONTENT_TYPE;
+use accp_runtime::exact_numbers;
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::BoxBody;
@@ -110,11 +113,12 @@ impl<A: Agents> Service<A> {
         }
     }
 
-    /// Answers a request without a session of MCP, which may begin one.
-    async fn begin<B>(
+    /// Answers a POST. Without a session of MCP, it may begin one.
+    async fn post<B>(
         &self,
         endpoint: &Endpoint,
         request: Request<B>,
+        is_new: bool,
     ) -> Response<BoxBody<bytes::Bytes, Infallible>>
     where
         B: Body + Send + 'static,
@@ -128,12 +132,22 @@ impl<A: Agents> Service<A> {
             *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
             return response;
         };
-        match initialize::kind(&body) {
-            Kind::Wrong(error) => return wrong(&error),
-            // The version counts from the answer on. What a client asks for stands in the body.
-            Kind::Begins => drop(head.headers.remove(VERSION)),
-            Kind::Other => {}
+        if is_new {
+            match initialize::kind(&body) {
+                Kind::Wrong(error) => return wrong(&error),
+                // The version counts from the answer on. What a client asks for stands in the body.
+                Kind::Begins => drop(head.headers.remove(VERSION)),
+                Kind::Other => {}
+            }
         }
+        let exact = match std::str::from_utf8(&body).map(exact_numbers) {
+            Ok(Cow::Owned(exact)) => Some(Bytes::from(exact)),
+            // The parser says what is wrong with it.
+            _ => None,
+        };
+        let body = exact.unwrap_or(body);
+        // The length may be another one.
+        head.headers.remove(CONTENT_LENGTH);
         endpoint
             .handle(Request::from_parts(head, Full::new(body)))
             .await
@@ -157,7 +171,9 @@ impl<A: Agents> Service<A> {
         let response = match &named {
             // rmcp says that it has ended any session.
             Some(named) if deletes && !place.has(named).await => refused("a session of MCP"),
-            None if request.method() == Method::POST => self.begin(place.endpoint(), request).await,
+            named if request.method() == Method::POST => {
+                self.post(place.endpoint(), request, named.is_none()).await
+            }
             _ => place.endpoint().handle(request).await,
         };
         // A session that has begun has its name in the answer.

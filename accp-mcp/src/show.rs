@@ -79,7 +79,7 @@ impl<'a> Room<'a> {
 }
 
 fn described(message: &Message<'_>, inbound: &Inbound) -> Json {
-    let mut whole = message.to_json();
+    let mut whole = message.to_exact_json();
     let mut json = json!({
         "id": id(inbound.position()),
         "from": message.agent.as_str(),

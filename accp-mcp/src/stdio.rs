@@ -3,12 +3,30 @@
 use std::sync::Arc;
 
 use accp_client::Agent;
+use accp_runtime::exact_numbers;
 use rmcp::service::serve_server;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _};
 
 use crate::seat::Seat;
 use crate::server::Server;
 use crate::{Error, initialize};
+
+/// Bytes between the pipe and the parser of its lines.
+const ROOM: usize = 64 * 1024;
+
+/// Hands on the lines of a client, in which no number is rounded when it is parsed.
+async fn keep_digits(mut read: impl AsyncBufRead + Unpin, mut write: impl AsyncWrite + Unpin) {
+    let mut line = Vec::new();
+    // Whoever reads the lines sees the end of the pipe, whatever has broken it.
+    while let Ok(1..) = read.read_until(b'\n', &mut line).await {
+        let exact = std::str::from_utf8(&line).map(exact_numbers);
+        let exact = exact.as_ref().map_or(&*line, |exact| exact.as_bytes());
+        if write.write_all(exact).await.is_err() {
+            return;
+        }
+        line.clear();
+    }
+}
 
 /// Serves an agent over standard input and output, until the client closes them. Nothing else may write
 /// to standard output.
@@ -32,7 +50,9 @@ pub async fn serve_on(
     let seat = Arc::new(Seat::of(agent).await?);
     let read = initialize::pipe(read, &mut write).await;
     let read = read.map_err(|error| Error::Mcp(error.to_string()))?;
-    let running = Box::pin(serve_server(Server::new(seat), (read, write))).await;
+    let (lines, exact) = tokio::io::duplex(ROOM);
+    tokio::spawn(keep_digits(read, exact));
+    let running = Box::pin(serve_server(Server::new(seat), (lines, write))).await;
     let running = running.map_err(|error| Error::Mcp(error.to_string()))?;
     let ended = running.waiting().await;
     ended

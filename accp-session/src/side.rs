@@ -267,7 +267,7 @@ impl Side {
     }
 
     /// Fires the tokens of the cancelled chains.
-    fn fire(&mut self) {
+    pub(crate) fn fire(&mut self) {
         for (ids, token) in &self.tokens {
             if ids
                 .iter()

@@ -73,13 +73,13 @@ fn written(json: &Json, pretty: bool) -> Result<String, Failure> {
 fn decode(line: Line<'_>, registry: &Registry, externals: Option<&Values>) -> Result<Json, Fault> {
     let message = Message::decode_bytes(line.bytes, registry)
         .map_err(|error| Fault::of_decode(&error, line.bytes))?;
-    let mut json = message.to_json();
+    let mut json = message.to_exact_json();
     if let Some(externals) = externals {
         for (key, value) in message.payload.iter() {
             let value = externals
                 .resolve(value)
                 .map_err(|error| unresolved(error, line))?;
-            json["payload"][key] = value.to_json();
+            json["payload"][key] = value.to_exact_json();
         }
     }
     Ok(json)

@@ -225,17 +225,17 @@ fn what_the_demo_keeps_can_be_looked_into() {
     ");
     let run = folder.run(&["session", "verify", "team.db"], "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
-    insta::assert_snapshot!(run.stdout, @r"
+    insta::assert_snapshot!(run.stdout, @"
     pipeline: fine: 43 entries, folded from its first entry;
-      6 references can be read, 11 checkpoints list 23 frames that moved
+      6 references can be read, 11 checkpoints (1 by the size of hot state alone) list 23 frames that moved
     pipeline@analyst: fine: 39 entries, folded from its snapshot;
-      2 references can be read (4 more: with another side, expired or superseded), 11 checkpoints list 22 frames that moved
+      2 references can be read (4 more: with another side, expired or superseded), 11 checkpoints (1 by the size of hot state alone) list 22 frames that moved
     pipeline@dev: fine: 38 entries, folded from its snapshot;
-      2 references can be read (4 more: with another side, expired or superseded), 11 checkpoints list 22 frames that moved
+      2 references can be read (4 more: with another side, expired or superseded), 11 checkpoints (1 by the size of hot state alone) list 22 frames that moved
     pipeline@research: fine: 40 entries, folded from its snapshot;
-      2 references can be read (4 more: with another side, expired or superseded), 11 checkpoints list 22 frames that moved
+      2 references can be read (4 more: with another side, expired or superseded), 11 checkpoints (1 by the size of hot state alone) list 22 frames that moved
     pipeline@reviewer: fine: 37 entries, folded from its snapshot;
-      5 references can be read (1 more: with another side, expired or superseded), 11 checkpoints list 22 frames that moved
+      5 references can be read (1 more: with another side, expired or superseded), 11 checkpoints (1 by the size of hot state alone) list 22 frames that moved
     ");
 }
 

@@ -241,7 +241,7 @@ fn other_input_is_no_json() {
     let run = accp(&["encode"], "\n  this is a sentence\n");
     assert_eq!(run.code, Some(1));
     insta::assert_snapshot!(run.stderr, @"error: stdin:2:4: expected ident; this is not JSON; write messages as `accp decode` gives them");
-    let nested = "[".repeat(100_000);
+    let nested = "[".repeat(100_000) + &"]".repeat(100_000);
     let run = accp(&["encode"], &nested);
     assert_eq!(run.code, Some(1));
     insta::assert_snapshot!(run.stderr, @"error: stdin:1:128: recursion limit exceeded; JSON is read to a depth of 127");

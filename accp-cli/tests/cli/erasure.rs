@@ -30,13 +30,13 @@ fn data_is_erased_and_the_file_verifies() {
     insta::assert_snapshot!(erase(&["--from", "user", "--dry-run"]), @"
     Some(0)
     side         would erase                             bytes  values
-    accp (host)  8 frames: 7, 12, 16, 18, 20-21, 23, 26  2238
+    accp (host)  8 frames: 7, 12, 16, 18, 20-21, 23, 26  2221
     ");
     assert!(has(said), "a dry run changes nothing");
     insta::assert_snapshot!(erase(&["--from", "user"]), @"
     Some(0)
     side         erased                                  bytes  values
-    accp (host)  8 frames: 7, 12, 16, 18, 20-21, 23, 26  2238
+    accp (host)  8 frames: 7, 12, 16, 18, 20-21, 23, 26  2221
     copies elsewhere stay: those of agents with stores of their own, and backups
     ");
     assert!(!has(said));

@@ -38,19 +38,19 @@ fn fault(folder: &Folder, args: &[&str]) -> (Option<i32>, String) {
 #[test]
 fn a_session_at_a_glance() {
     let folder = bakery();
-    insta::assert_snapshot!(fine(&folder, &["session", "list", "chats.db"]), @r"
+    insta::assert_snapshot!(fine(&folder, &["session", "list", "chats.db"]), @"
     session  side  entries  bytes  due  members  last
     plan/1   host  11       1246   0    4        2026-01-01 00:00:05 UTC
-    stock/1  host  28       5637   0    5        2026-01-01 00:00:14 UTC
+    stock/1  host  28       5613   0    5        2026-01-01 00:00:14 UTC
     ");
     insta::assert_snapshot!(fine(&folder, &["session", "show", "chats.db", "stock/1"]), @"
     Session    stock/1, as the host keeps it
-    Log        28 entries up to position 28, 15 of them frames; 5637 bytes
+    Log        28 entries up to position 28, 15 of them frames; 5613 bytes
     Last       2026-01-01 00:00:14 UTC
     Numbering  sender
     Level      3
     Registry   a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492
-    Budget     hot 100/500, warm 524/2000, total 624/2500 tokens, counted in o200k_base
+    Budget     hot 50/500, warm 528/2000, total 578/2500 tokens, counted in o200k_base
     Waiting    0 to be handled, 0 to be acknowledged
     Values     0 in cold state, 0 bytes; 0 here
 
@@ -63,7 +63,7 @@ fn a_session_at_a_glance() {
 
       checkpoint  at  why   covers  left hot state  tokens
       ckpt_1      12  done  10      3               22
-      ckpt_2      16  done  14      9-11            133
+      ckpt_2      16  done  14      5, 9-11         137
       ckpt_3      18  done  16      13, 15          94
       ckpt_4      20  done  18      14-17           91
       ckpt_5      23  done  21      7-19            25
@@ -72,13 +72,12 @@ fn a_session_at_a_glance() {
     ");
     insta::assert_snapshot!(fine(&folder, &["session", "show", "chats.db", "stock/1", "--context"]), @r#"
     @warm>sync:ckpt_1{cold:p3|sum:accp.sync.conversation}
-    @warm>sync:ckpt_2{cold:p9-p11|sum:assistant.req.tool;tool.done.tool|facts:[[tool_name,stock,{item:rye_flour,keys:[lot,kg,best_before,item,on_hand,unit,lots],on_hand:11.5,sp:0,type:function,unit:kg}],[stock.lots.1,{best_before:2026-12-01,kg:7.0,lot:R-0412}],[stock.lots.2,{best_before:2026-11-24,kg:4.5,lot:R-0398}]]}
+    @warm>sync:ckpt_2{cold:p5-p11|sum:system.req.chat;assistant.req.tool;tool.done.tool|facts:[[tool_name,stock,{item:rye_flour,keys:[lot,kg,best_before,item,on_hand,unit,lots],on_hand:11.5,sp:0,type:function,unit:kg}],[stock.lots.1,{best_before:2026-12-01,kg:7.0,lot:R-0412}],[stock.lots.2,{best_before:2026-11-24,kg:4.5,lot:R-0398}]]}
     @warm>sync:ckpt_3{cold:p13-p15|sum:assistant.req.tool;tool.done.tool|facts:[[name,"rye_loaf,{count:40,needs_rye_flour:18.0,needs_salt:0.36,needs_water:13.2}],[tool_name,recipe,{keys:[rye_flour,water,salt,name,count,needs],sp:0,type:function}]]}
     @warm>sync:ckpt_4{cold:p14-p17|sum:assistant.req.tool;tool.done.tool|facts:[[name,"Mill_Creek,{days:2,price:1.12}],[name,"North_Mill,{days:4,price:0.98}],[tool_name,suppliers,{item:rye_flour,keys:[name,price,days],sp:0,type:function}]]}
     @warm>sync:ckpt_5{cold:p7-p19|sum:user.req.chat;assistant.done.chat}
     @warm>sync:ckpt_6{cold:p21-p22|sum:user.req.chat;assistant.done.chat|facts:[[user.chat,{content:"Yes\,_please_%E2%80%93_and_use_lot_R-0398_first.}],[assistant.chat,{content:"Ordering_now.}]]}
     @warm>sync:ckpt_7{cold:p24-p25|sum:assistant.req.tool;tool.done.tool|facts:[[tool_name,order,{arrives:2026-11-26,currency:EUR,item:rye_flour,keys:[order,total,currency,arrives],kg:10,order:MC-20117,sp:0,supplier:"Mill_Creek,total:11.2,type:function}]]}
-    @system>req:chat{role:system|content:You_run_the_storeroom_of_a_bakery._Look_before_you_order.%0AOrders_over_200.00_need_a_yes_from_the_planner.|schema:CH}
     @assistant>done:chat{content:Done\:_order_MC-20117\,_10_kg\,_arrives_on_26_November._Lot_R-0398_is_marked_to_be_used_first.|schema:CH}
     "#);
 
@@ -86,8 +85,8 @@ fn a_session_at_a_glance() {
     insta::assert_snapshot!(list.json()[0], @r#"{"session":"plan/1","side":"host","entries":11,"bytes":1246,"due":0,"members":4,"last":11,"at":1767225605000}"#);
     let show = ["session", "show", "chats.db", "stock/1", "--format", "json"];
     let show = &folder.run(&show, "").json()[0];
-    insta::assert_snapshot!(show["checkpoints"][3], @r#"{"id":"ckpt_4","position":20,"at":1767225609000,"triggers":["done"],"covers":18,"left":[[14,17]],"kept":[{"position":5,"tokens":50,"cut":false},{"position":7,"tokens":38,"cut":false},{"position":19,"tokens":88,"cut":false}],"summary":"assistant.req.tool;tool.done.tool","late":null,"tokens":91,"merged":null}"#);
-    insta::assert_snapshot!(show["budget"], @r#"{"hot":{"used":100,"allowed":500},"warm":{"used":524,"allowed":2000},"total":{"used":624,"allowed":2500}}"#);
+    insta::assert_snapshot!(show["checkpoints"][3], @r#"{"id":"ckpt_4","position":20,"at":1767225609000,"triggers":["done"],"covers":18,"left":[[14,17]],"kept":[{"position":7,"tokens":38,"cut":false},{"position":19,"tokens":88,"cut":false}],"summary":"assistant.req.tool;tool.done.tool","late":null,"tokens":91,"merged":null}"#);
+    insta::assert_snapshot!(show["budget"], @r#"{"hot":{"used":50,"allowed":500},"warm":{"used":528,"allowed":2000},"total":{"used":578,"allowed":2500}}"#);
 }
 
 #[test]

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use accp_client::{Agent, Error};
-use accp_runtime::session::{Options, Outbound};
-use accp_runtime::{AgentId, Message, Value};
-use accp_store::{MemoryStore, SqliteStore};
+use accp_client::Error;
+use accp_runtime::session::Outbound;
+use accp_runtime::{Message, Value};
 
-use super::REGISTRY;
-use super::processes::{HUB, Hub, PART, Program};
+use super::processes::{Hub, PART, Program, connect};
 
 /// Says a line to the test that has started this program.
 macro_rules! say {
@@ -23,17 +21,6 @@ fn note(text: &str) -> Outbound<'static> {
     note.payload
         .insert("text", Value::String(text.to_owned().into()));
     Outbound::owned_message(note)
-}
-
-pub(crate) async fn connect(name: &'static str, keeps: bool) -> Result<Agent, Error> {
-    let options = Options::from_json("team", AgentId::new(name).unwrap(), REGISTRY).unwrap();
-    let connecting = Agent::connect(std::env::var(HUB).unwrap(), "team", name).options(options);
-    if keeps {
-        let file = format!("{name}.accp");
-        connecting.store(SqliteStore::open(file).unwrap()).await
-    } else {
-        connecting.store(MemoryStore::new()).await
-    }
 }
 
 /// What a program does for a test. It does nothing where nobody has given it a part.

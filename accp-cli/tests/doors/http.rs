@@ -102,10 +102,8 @@ pub(crate) fn request(hub: &Hub, head: &str, body: &str) -> (u16, String) {
         .unwrap();
     let (address, length) = (hub.address(), body.len());
     let (line, headers) = head.split_once('\n').unwrap_or((head, ""));
-    let headers: String = headers
-        .lines()
-        .map(|header| format!("{header}\r\n"))
-        .collect();
+    let headers = headers.lines().flat_map(|header| [header, "\r\n"]);
+    let headers: String = headers.collect();
     write!(
         socket,
         "{line} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
@@ -443,8 +441,11 @@ fn a_harness_ends_phases_and_registers_schemas() {
     assert!(status == 400 && said[0].contains("E1004"), "{said:?}");
     let (status, said) = send(&hub, 4, 2, "bowls:3|schema:SOUP");
     assert_eq!(status, 200, "{said:?}");
-    let (_, said) = request(&hub, "GET /accp/v1/sessions/s/context", "");
-    assert!(said.contains("ckpt_1"), "{said}");
+    let (_, said) = request(&hub, "GET /accp/v1/sessions/s/frames", "");
+    assert!(
+        said.contains("|id:ckpt_1|") && said.contains("|on:[phase]"),
+        "{said}"
+    );
     // The same schema again changes nothing.
     assert_eq!(request(&hub, register, soup).0, 200);
 }

@@ -5,6 +5,11 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use accp_client::{Agent, Error};
+use accp_runtime::AgentId;
+use accp_runtime::session::Options;
+use accp_store::{MemoryStore, SqliteStore};
+
 use super::REGISTRY;
 
 /// A hub in a folder, on a port that stays its own when it starts again.
@@ -174,5 +179,17 @@ impl Drop for Program {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Connects an agent to the hub of its program, with a store that it keeps or not.
+pub(crate) async fn connect(name: &'static str, keeps: bool) -> Result<Agent, Error> {
+    let options = Options::from_json("team", AgentId::new(name).unwrap(), REGISTRY).unwrap();
+    let connecting = Agent::connect(std::env::var(HUB).unwrap(), "team", name).options(options);
+    if keeps {
+        let file = format!("{name}.accp");
+        connecting.store(SqliteStore::open(file).unwrap()).await
+    } else {
+        connecting.store(MemoryStore::new()).await
     }
 }

@@ -144,11 +144,11 @@ pub(crate) async fn expand(seat: &Seat, args: &JsonObject) -> Result<Answer, Fau
     let value = seat.desk().await?.agent.expand(&key).await?;
     let text = match value.as_str() {
         Some(text) => text.to_owned(),
-        None => value.to_json().to_string(),
+        None => value.to_exact_json().to_string(),
     };
     Ok(Answer {
         text,
-        json: json!({ "reference": key, "value": value.to_json() }),
+        json: json!({ "reference": key, "value": value.to_exact_json() }),
     })
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use accp_client::{Error, Sent};
 use accp_runtime::session::Inbound;
-use accp_runtime::{ErrorCode, Intent, Registry};
+use accp_runtime::{ErrorCode, Intent, Limits, Registry};
 use rmcp::model::JsonObject;
 use serde_json::{Value as Json, json};
 
@@ -23,6 +23,8 @@ use crate::tools::{FRAMES, PATIENCE};
 const WAIT: u64 = 60;
 /// The time within which a reply is taken.
 const TAKEN: Duration = Duration::from_secs(60);
+/// The most bytes of a frame that a model hears again when it is sent.
+const ECHO: usize = 8_000;
 /// Frames that an agent has open at most; the others wait behind them (see `Agent::serve`).
 const FULL: usize = 64;
 /// Frames that are returned if the model does not say.
@@ -37,10 +39,21 @@ async fn draft(seat: &Seat, args: &JsonObject) -> Result<(Draft, String), Fault>
     let draft = Draft::read(args, seat.agent(), &registry)?;
     let options = accp_runtime::EncodeOptions {
         inline: true,
+        // What is too long for a frame goes by reference.
+        limits: Limits {
+            frame_bytes: usize::MAX,
+            ..Limits::default()
+        },
         ..accp_runtime::EncodeOptions::default()
     };
     let written = draft.message.encode_with(&registry, options);
-    let written = written.map_err(|error| Fault::frame(&error))?;
+    let mut written = written.map_err(|error| Fault::frame(&error))?;
+    if written.len() > ECHO {
+        // A frame is ASCII. The model knows the rest: it has just said it.
+        let bytes = written.len();
+        written.truncate(ECHO);
+        written = format!("{written}.. ({bytes} bytes in all)");
+    }
     Ok((draft, written))
 }
 

@@ -64,7 +64,8 @@ impl Piece {
         let places = [&names.index, &names.total, &names.last];
         let data = message.payload.iter();
         let data = data.filter(|(key, _)| places.iter().all(|place| *place != key));
-        let data: String = data.map(|(key, value)| format!("{key}:{value}|")).collect();
+        let data: Vec<_> = data.map(|(key, value)| format!("{key}:{value}|")).collect();
+        let data = data.concat();
         let [a, b, c, d, ..] = *Hash::of(data.as_bytes()).as_bytes();
         Some(Self {
             index: number(&names.index)??,

@@ -113,8 +113,9 @@ impl Member {
             // Another member has used this id.
             ErrorCode::DUPLICATE => drop(self.retry(&mid, error.code)),
             // The host could not take the frame for now. It would be asked without end if the frame
-            // went out again at once.
-            code if code.is_retryable() == Some(true) => {
+            // went out again at once. After E3001 its fate is not known: a copy may still be taken, so it
+            // keeps its id.
+            code if code.is_retryable() == Some(true) && code != ErrorCode::TIMEOUT => {
                 if let Some(new) = self.retry(&mid, code) {
                     self.outbox.refused_for_now(&new, &self.side.clock);
                 }

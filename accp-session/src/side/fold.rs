@@ -113,6 +113,8 @@ impl Side {
         self.state = fold.state;
         self.position = fold.received;
         self.hash = fold.hash;
+        // A cancellation may stand in what the fold has and this side has missed.
+        self.fire();
         Ok((
             fold.judge,
             fold.proof.and_then(|digits| Voucher::read(&digits)),

@@ -22,7 +22,10 @@ pub(crate) fn referred(
     for param in params(text, registry) {
         for (range, path) in param.marked() {
             whole.push_str(text.get(end..range.start).unwrap_or_default());
-            whole.push_str(&format!("$cold.p{position}.{path}"));
+            whole.push_str("$cold.p");
+            whole.push_str(&position.to_string());
+            whole.push('.');
+            whole.push_str(&path);
             end = range.end;
         }
     }

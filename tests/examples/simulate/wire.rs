@@ -157,7 +157,7 @@ impl Observer {
         let is_early = exp.is_some_and(|exp| own.is_none_or(|entry| exp <= entry.sequence));
         let has_left = self.left.contains(&to);
         // A stamp in the future may have become a stamp that is too old, by a clock that was wrong.
-        let is_for_now = code == Some("E1004") && text.contains("|retry:true");
+        let is_for_now = code == Some("E3001");
         if is_dropped && !is_early && !is_for_now {
             return Err(format!("{of} was dropped and is answered"));
         }
@@ -170,7 +170,7 @@ impl Observer {
             }),
             Some("E5001") if has_left => true,
             // The clock of the sender is ahead. The frame may be consumed meanwhile.
-            Some("E1004") if is_for_now => true,
+            Some("E3001") => true,
             // A host that has lost frames of a member goes on where the member says.
             Some("E3003") if self.timeline.has_lost() => exp.is_some(),
             Some("E3003") => exp.is_some_and(|exp| exp <= self.next_sequence(to)),

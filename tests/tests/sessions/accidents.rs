@@ -463,7 +463,7 @@ fn the_clock_of_the_host_is_set_back() {
     assert!(heard.sends[0].contains("code:E3002"), "{heard:?}");
     let next = frame("@dev>req:plan{}", 3, 3, "");
     let heard = desk.hears(101, &next, back);
-    assert!(heard.sends[0].contains("code:E1004"), "{heard:?}");
+    assert!(heard.sends[0].contains("code:E3001"), "{heard:?}");
     assert!(heard.sends[0].contains("retry:true"), "{heard:?}");
     desk.takes(101, &next);
 }

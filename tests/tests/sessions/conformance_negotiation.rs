@@ -115,7 +115,7 @@ fn reg_03_refuses_a_frame_before_the_hello() {
     let text = "@ops>req:plan{}[mid:103000001001,seq:1,ts:1714000000]";
     for _ in 0..2 {
         let refused = desk.refuses(103, text);
-        assert_eq!(refused.code, ErrorCode::POLICY_DENIED);
+        assert_eq!(refused.code, ErrorCode::TIMEOUT);
         assert!(
             refused.message.contains("sync:registry before"),
             "{refused:?}"

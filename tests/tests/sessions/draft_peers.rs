@@ -16,7 +16,7 @@ use accp_runtime::{Map, Message, Registry, Value};
 use self::draft::{Draft, brief, joined};
 use crate::sides::{Node as _, STANDARD, counting, envelope, member, options, plan, rules};
 
-const WHY: &str = "The customer has asked twice, and the warehouse says that it was never sent.";
+const WHY: &str = "The-customer-has-asked-twice-and-the-warehouse-says-that-it-was-never-sent.";
 
 /// Plays the transcript of `docs/design.md`, and compares each line.
 #[test]
@@ -177,7 +177,10 @@ fn who_cannot_be_served_is_told_why() {
         ..Rules::default()
     };
     for (rules, expected) in [
-        (rules(Scope::Sender), "a_member_that_numbers_its_own_frames"),
+        (
+            rules(Scope::Sender),
+            "here_each_agent_numbers_its_own_frames",
+        ),
         (refused, "a_hello_with_the_extensions_of_this_session"),
     ] {
         let mut draft = Draft::new(options("hub"), rules);

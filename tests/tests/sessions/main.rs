@@ -35,6 +35,7 @@ mod ids;
 mod large;
 mod layers;
 mod lineage;
+mod missed;
 mod numbering;
 mod repeats;
 mod returns;

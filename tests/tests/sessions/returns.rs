@@ -200,7 +200,7 @@ fn send_and_miss(room: &mut Room, count: i64) -> Vec<(Mid, &'static str)> {
 }
 
 /// Makes the host go on, and discard the entries that `@dev` lacks.
-fn discard(room: &mut Room, frames: i64) {
+pub(crate) fn discard(room: &mut Room, frames: i64) {
     let now = room.now;
     for n in 0..frames {
         let message = plan("hub", n);

@@ -48,7 +48,7 @@ const BUDGETS: [Budget; 5] = [
             file.starts_with("accp-cli/src/") && !is_apart
         },
         goal: 8_700,
-        until_then: 11_570,
+        until_then: 11_620,
     },
     Budget {
         // 130 more than before it had a bridge and a profile, told each failure to programs too, and went on
@@ -78,7 +78,7 @@ const BUDGETS: [Budget; 5] = [
         of: "sessions and their context",
         counts: is_of_sessions,
         goal: 10_000,
-        until_then: 21_340,
+        until_then: 21_700,
     },
 ];
 

@@ -1,12 +1,13 @@
 //! A client of A2A, with the types of the protocol for Rust.
 
 use a2a::{
-    JsonRpcResponse, Message, Part, Role, SendMessageRequest, SendMessageResponse, Task, TaskState,
+    JsonRpcResponse, Message, Part, Role, SendMessageConfiguration, SendMessageRequest,
+    SendMessageResponse, Task, TaskState,
 };
 use serde_json::{Value as Json, json};
 
 use super::command::{frame, params};
-use super::{Door, House};
+use super::{ByHand, Door, House};
 
 /// A client that sends a frame as the part of a message.
 pub(super) struct A2a(tokio::runtime::Runtime);
@@ -15,11 +16,17 @@ pub(super) struct A2a(tokio::runtime::Runtime);
 const ACCP: &str = "application/accp";
 
 impl A2a {
-    fn run(&self, house: &House, message: &Json) -> Result<Task, String> {
-        let part = Part::text(frame(message)).with_media_type(ACCP);
+    /// Sends a frame, and waits for the end of its task or not.
+    fn run(&self, house: &House, frame: &str, waits: bool) -> Result<Task, String> {
+        let part = Part::text(frame).with_media_type(ACCP);
         let request = SendMessageRequest {
             message: Message::new(Role::User, vec![part]),
-            configuration: None,
+            configuration: Some(SendMessageConfiguration {
+                accepted_output_modes: None,
+                task_push_notification_config: None,
+                history_length: None,
+                return_immediately: Some(!waits),
+            }),
             metadata: None,
             tenant: None,
         };
@@ -41,7 +48,9 @@ impl A2a {
             return Err(serde_json::to_string(&error).unwrap());
         }
         match serde_json::from_value(answer.result.unwrap()).unwrap() {
-            SendMessageResponse::Task(task) if task.status.state != TaskState::Completed => {
+            SendMessageResponse::Task(task)
+                if waits && task.status.state != TaskState::Completed =>
+            {
                 Err(serde_json::to_string(&task.status).unwrap())
             }
             SendMessageResponse::Task(task) => Ok(task),
@@ -64,16 +73,22 @@ impl Door for A2a {
     }
 
     fn send(&mut self, house: &House, message: &Json) -> Result<(), String> {
-        self.run(house, message).map(drop)
+        self.run(house, &frame(message), true).map(drop)
     }
 
     fn ask(&mut self, house: &House, message: &Json) -> Result<Json, String> {
-        let task = self.run(house, message)?;
+        let task = self.run(house, &frame(message), true)?;
         let artifacts = task.artifacts.unwrap();
         let mut parts = artifacts[0].parts.iter();
         let part = parts
             .find(|part| part.media_type.as_deref() == Some(ACCP))
             .unwrap();
         params(house, part.as_text().unwrap())
+    }
+}
+
+impl ByHand for A2a {
+    fn by_hand(&mut self, house: &House, frame: &str) -> Result<(), String> {
+        self.run(house, frame, false).map(drop)
     }
 }

@@ -3,7 +3,7 @@
 use accp_runtime::{EncodeOptions, Message, Registry};
 use serde_json::Value as Json;
 
-use super::{Door, House};
+use super::{ByHand, Door, House};
 use crate::REGISTRY;
 use crate::command::accp;
 use crate::http;
@@ -40,7 +40,7 @@ pub(super) fn params(house: &House, text: &str) -> Result<Json, String> {
     if message.intent.as_str() == "fail" {
         return Err(text.to_owned());
     }
-    let mut params = message.to_json()["payload"].take();
+    let mut params = message.to_exact_json()["payload"].take();
     for value in params.as_object_mut().unwrap().values_mut() {
         if let Some(key) = value["$ref"].as_str() {
             let head = format!("GET /accp/v1/sessions/team/values/{key}");
@@ -53,10 +53,10 @@ pub(super) fn params(house: &House, text: &str) -> Result<Json, String> {
 }
 
 impl Command {
-    fn run(house: &House, verb: &str, message: &Json) -> Result<String, String> {
-        let (hub, frame) = (house.hub.http(), frame(message));
+    fn run(house: &House, verb: &str, frame: &str) -> Result<String, String> {
+        let hub = house.hub.http();
         let place = ["--hub", &hub, "--session", "team"];
-        let args = [&[verb, &frame][..], &place].concat();
+        let args = [&[verb, frame][..], &place].concat();
         let (fine, said) = accp(house.folder.path(), &args);
         if fine { Ok(said) } else { Err(said) }
     }
@@ -71,11 +71,17 @@ impl Door for Command {
     }
 
     fn send(&mut self, house: &House, message: &Json) -> Result<(), String> {
-        Self::run(house, "send", message).map(drop)
+        Self::run(house, "send", &frame(message)).map(drop)
     }
 
     fn ask(&mut self, house: &House, message: &Json) -> Result<Json, String> {
-        let said = Self::run(house, "ask", message)?;
+        let said = Self::run(house, "ask", &frame(message))?;
         params(house, said.lines().last().unwrap())
+    }
+}
+
+impl ByHand for Command {
+    fn by_hand(&mut self, house: &House, frame: &str) -> Result<(), String> {
+        Self::run(house, "send", frame).map(drop)
     }
 }

@@ -8,7 +8,7 @@ use accp_runtime::Value;
 use serde_json::Value as Json;
 
 use super::command::{frame, params};
-use super::{Door, House};
+use super::{ByHand, Door, House};
 use crate::http::request;
 
 /// Somebody who writes frames by hand, and counts them.
@@ -29,7 +29,7 @@ impl Http {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let mid = format!(
             "{:09}",
-            now.subsec_millis() as u64 * 1_000_000 + LAST.fetch_add(1, Ordering::Relaxed)
+            u64::from(now.subsec_millis()) * 1_000_000 + LAST.fetch_add(1, Ordering::Relaxed)
         );
         let head = format!("POST /accp/v1/frames\nContent-Type: application/accp{prefer}");
         loop {
@@ -93,5 +93,11 @@ impl Door for Http {
         let message = self.ahead(house, message);
         let said = self.post(house, &frame(&message), "\nPrefer: wait=20")?;
         params(house, said.trim_end().lines().last().unwrap())
+    }
+}
+
+impl ByHand for Http {
+    fn by_hand(&mut self, house: &House, frame: &str) -> Result<(), String> {
+        self.post(house, frame, "").map(drop)
     }
 }

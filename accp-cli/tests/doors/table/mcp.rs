@@ -9,7 +9,7 @@ use rmcp::transport::streamable_http_client::{
 use serde_json::{Value as Json, json};
 use tokio::runtime::Runtime;
 
-use super::{Door, House};
+use super::{ByHand, Door, House};
 
 /// A model's client, which calls tools.
 pub(super) struct Mcp {
@@ -86,5 +86,11 @@ impl Door for Mcp {
             }
         }
         Ok(params)
+    }
+}
+
+impl ByHand for Mcp {
+    fn by_hand(&mut self, _: &House, frame: &str) -> Result<(), String> {
+        self.call("accp_send", &json!({ "frame": frame })).map(drop)
     }
 }

@@ -4,14 +4,18 @@
 use std::borrow::Cow;
 
 use accp_client::{Agent, Error, Hub};
-use accp_runtime::session::{Inbound, Options, Outbound};
+use accp_runtime::profiles::{
+    ChatDone, ChatReq, ScheduleDone, ScheduleReq, ToolDone, ToolReq, TransactionDone,
+    TransactionReq,
+};
+use accp_runtime::session::{Inbound, Options, Outbound, Session};
 use accp_runtime::{AccpFrame, AgentId, Message, Value};
 use accp_store::SqliteStore;
 use serde_json::{Value as Json, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use crate::REGISTRY;
-use crate::agents::connect;
+use crate::processes::connect;
 
 /// A note, as a program declares it.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
@@ -33,12 +37,36 @@ pub(crate) struct NoteDone<'a> {
     more: Option<Value<'a>>,
 }
 
-/// Answers each note by what it says, and by the number of its bytes.
+/// Answers each note by what it says, and by the number of its bytes; and the requests of the standard profiles.
 fn echo(agent: &Agent) {
     agent.serve(|note: NoteReq<'static>, cx| async move {
         let NoteReq { text, more, .. } = note;
         let size = Some(text.len() as i64);
         cx.reply(NoteDone { text, size, more }).await
+    });
+    agent.serve(
+        |said: ChatReq<'static>, cx| async move { cx.reply(ChatDone::new(said.content)).await },
+    );
+    agent.serve(|task: ScheduleReq<'static>, cx| async move {
+        cx.reply(ScheduleDone::new(task.task).status("done")).await
+    });
+    agent.serve(|call: ToolReq<'static>, cx| async move {
+        let done = ToolDone {
+            tool_name: call.tool_name,
+            arguments: None,
+            result: Some(Value::Integer(4)),
+            status: "ok".into(),
+            error_code: None,
+        };
+        cx.reply(done).await
+    });
+    agent.serve(|pay: TransactionReq<'static>, cx| async move {
+        let done = TransactionDone {
+            transaction_id: pay.transaction_id,
+            reference: None,
+            status: "settled".into(),
+        };
+        cx.reply(done).await
     });
 }
 
@@ -96,6 +124,14 @@ async fn act(agent: &Agent, asked: &Json) -> Result<Json, Error> {
     };
     match asked["do"].as_str().unwrap() {
         "log" => log(agent).await,
+        "state" => {
+            let look = |session: &Session| {
+                let shared = session.state().shared();
+                let state = Value::Map(shared.entries().clone()).to_exact_json();
+                json!({ "version": shared.version(), "state": state })
+            };
+            agent.look(look).await
+        }
         "send" => match outbound() {
             Ok(frame) => agent.send_with(frame).await.map(|_| Json::Null),
             Err(error) => Ok(json!({ "refused": error.to_string() })),
@@ -119,14 +155,12 @@ async fn typed(agent: &Agent, asked: &Json) -> Result<Json, Error> {
         size: note["size"].as_i64(),
         more: more.filter(|more| *more != Value::Null),
     };
-    match asked["do"].as_str().unwrap() {
-        "send" => agent.send(note).await.map(|_| Json::Null),
-        _ => {
-            let done: NoteDone<'static> = agent.ask(note).await?;
-            let more = done.more.unwrap_or(Value::Null).to_json();
-            Ok(json!({ "text": done.text, "size": done.size, "more": more }))
-        }
+    if asked["do"] == "send" {
+        return agent.send(note).await.map(|_| Json::Null);
     }
+    let done: NoteDone<'static> = agent.ask(note).await?;
+    let more = done.more.unwrap_or(Value::Null).to_exact_json();
+    Ok(json!({ "text": done.text, "size": done.size, "more": more }))
 }
 
 /// Returns the params of an answer, each reference with its value.
@@ -139,7 +173,7 @@ async fn payload(agent: &Agent, answer: &Inbound) -> Result<Json, Error> {
             Value::Ref(reference) => agent.expand(reference).await?,
             value => value.clone().into_owned(),
         };
-        all.insert(key.to_owned(), value.to_json());
+        all.insert(key.to_owned(), value.to_exact_json());
     }
     Ok(all.into())
 }

@@ -48,6 +48,10 @@ macro_rules! program {
                 call(&mut self.0, "ask", message)
             }
 
+            fn state(&mut self, _: &House) -> Json {
+                call(&mut self.0, "state", &Json::Null).unwrap()
+            }
+
             fn log(&mut self, _: &House) -> Vec<String> {
                 log(&mut self.0)
             }

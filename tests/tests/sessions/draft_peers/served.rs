@@ -17,7 +17,7 @@ use crate::sides::{Node as _, STANDARD, envelope, member, options, plan};
 #[test]
 fn values_stand_in_the_frame() {
     let mut draft = joined();
-    let long = |n: usize| Value::from(format!("a text, {}", "that goes by reference ".repeat(n)));
+    let long = |n: usize| Value::from(format!("a-text.{}", "that-goes-by-reference.".repeat(n)));
     let frame = |values: &[(&'static str, Value<'static>)]| {
         let message = Message::new("dev", "req", "plan").unwrap();
         values.iter().fold(message, |message, (key, value)| {
