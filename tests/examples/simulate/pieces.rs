@@ -1,7 +1,7 @@
 //! The numbers of the pieces of streams, as an observer sees them who keeps every piece and compares
 //! all of them (draft section 10.4).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use accp_runtime::session::{MemberId, Mid};
 use accp_runtime::{Message, Value};
@@ -11,11 +11,13 @@ use accp_runtime::{Message, Value};
 pub(super) struct Pieces(BTreeMap<(MemberId, Mid), Vec<Piece>>);
 
 /// What a piece says of its stream.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Piece {
     index: i64,
     total: Option<i64>,
     is_last: bool,
+    /// All that it says beside its place.
+    data: String,
 }
 
 impl Piece {
@@ -29,8 +31,35 @@ impl Piece {
             index: number("chunk_index").filter(|_| is_one)?,
             total: number("total_chunks"),
             is_last: message.payload.get("is_final") == Some(&Value::Boolean(true)),
+            data: data(message),
         })
     }
+}
+
+/// Pieces whose data a host knows.
+const RECENT: usize = 32;
+
+fn data(message: &Message<'_>) -> String {
+    let places = ["chunk_index", "total_chunks", "is_final"];
+    let params = message.payload.iter();
+    let data = params.filter(|(key, _)| !places.contains(key));
+    let data: Vec<_> = data.map(|(key, value)| format!("{key}={value}")).collect();
+    data.join(" ")
+}
+
+/// Returns whether no piece says something else than one of the last pieces under the same index.
+fn repeat(pieces: &[Piece]) -> bool {
+    let mut known: VecDeque<&Piece> = VecDeque::new();
+    pieces.iter().all(|piece| {
+        if let Some(same) = known.iter().find(|known| known.index == piece.index) {
+            return same.data == piece.data;
+        }
+        known.push_back(piece);
+        if known.len() > RECENT {
+            known.pop_front();
+        }
+        true
+    })
 }
 
 /// Returns whether all of these can be pieces of one stream.
@@ -57,7 +86,10 @@ impl Pieces {
         if message.intent.as_str() == "end" {
             return !before.is_empty() && !before.iter().any(|piece| piece.is_last);
         }
-        Piece::of(message).is_some_and(|piece| !agree(&[before, &[piece]].concat()))
+        Piece::of(message).is_some_and(|piece| {
+            let all = [before, &[piece]].concat();
+            !agree(&all) || !repeat(&all)
+        })
     }
 
     /// Takes an accepted frame into account.

@@ -40,6 +40,7 @@ impl World {
             message.envelope.correlation_id = Some(sending.cid.clone().into());
             message = message.with("chunk_index", chunk.chunk_index).under("ST");
             message = message.with("is_final", chunk.is_final);
+            message = message.with("data", chunk.data.clone().into_owned());
             if let Some(total) = chunk.total_chunks {
                 message = message.with("total_chunks", total);
             }
