@@ -7,7 +7,7 @@ use accp_runtime::{AgentId, DecodeError, ErrorCode, Intent, Message as Dynamic, 
 use sha2::{Digest, Sha256};
 
 use crate::fault;
-use crate::said::{ACCP, LONG, Said, TEXT, WIDE};
+use crate::said::{ACCP, LONG, LONG_VALUES, Said, TEXT};
 
 /// Intents that a client may use in a task that there is.
 const LATER: [Intent; 8] = [
@@ -201,7 +201,7 @@ fn frame(
     let said = Said::read_wide(text).map_err(refuse)?;
     // Some frames must name a chain, which is that of the task.
     let whole = format!("{}[cid:{task}]", said.head());
-    let mut message = Dynamic::decode_with(&whole, registry, &WIDE).map_err(refuse)?;
+    let mut message = Dynamic::decode_with(&whole, registry, &LONG_VALUES).map_err(refuse)?;
     let is_fine = if begins {
         message.intent == Intent::REQ
     } else {

@@ -16,6 +16,15 @@ pub(crate) const WIDE: DecodeOptions = DecodeOptions {
     marks: true,
 };
 
+/// How frames of clients are read: a long value goes by reference, and everything else has the limits of a frame.
+pub(crate) const LONG_VALUES: DecodeOptions = DecodeOptions {
+    limits: Limits {
+        frame_bytes: usize::MAX,
+        ..Limits::DEFAULT
+    },
+    marks: true,
+};
+
 /// A frame with its envelope.
 pub(crate) struct Said<'a> {
     pub(crate) frame: Frame<'a>,

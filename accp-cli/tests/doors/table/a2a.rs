@@ -47,10 +47,13 @@ impl A2a {
         if let Some(error) = answer.error {
             return Err(serde_json::to_string(&error).unwrap());
         }
+        let is_fine = |task: &Task| match task.status.state {
+            TaskState::Completed => true,
+            TaskState::Submitted | TaskState::Working => !waits,
+            _ => false,
+        };
         match serde_json::from_value(answer.result.unwrap()).unwrap() {
-            SendMessageResponse::Task(task)
-                if waits && task.status.state != TaskState::Completed =>
-            {
+            SendMessageResponse::Task(task) if !is_fine(&task) => {
                 Err(serde_json::to_string(&task.status).unwrap())
             }
             SendMessageResponse::Task(task) => Ok(task),
