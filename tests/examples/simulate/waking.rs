@@ -31,8 +31,7 @@ impl World {
     /// The log grows by `new` entries meanwhile. At the beginning a side lacks `behind` entries.
     pub(super) fn turns_to_rest(&self, new: usize, behind: usize) -> usize {
         // Two waits of 32 seconds between tries, and then the time by which clocks may differ. After
-        // old copies, the sides find out first which log holds. The host asks eight times for each
-        // value of its own that it has lost, for eight values at a time, and begins again when a member
+        // old copies, the sides find out first which log holds, and the host begins again when a member
         // says hello.
         let waits = match (self.plan.copies > 0, self.plan.host_copies) {
             (true, true) => 800,
@@ -55,7 +54,20 @@ impl World {
         let drafts = self.observer.sides.iter();
         let drafts = drafts.filter(|side| side.plain.is_some());
         let in_turn = in_turn + drafts.map(|side| 12 * side.outbox.len()).sum::<usize>();
-        waits + in_turn + for_each * new + behind / at_a_time
+        // Eight tries with up to 32 seconds between them, for eight values at a time: a copy may lack all of them.
+        let lost = if self.plan.copies > 0 && self.plan.host_copies {
+            let own = self
+                .observer
+                .log
+                .iter()
+                .filter(|entry| entry.sender == MemberId::HOST);
+            64 * own
+                .map(|entry| entry.text.matches("[k100_").count())
+                .sum::<usize>()
+        } else {
+            0
+        };
+        waits + in_turn + lost + for_each * new + behind / at_a_time
     }
 
     /// Wakes the drivers whose time has come. They wake up for nothing else.
