@@ -52,6 +52,8 @@ pub fn exact_numbers(text: &str) -> Cow<'_, str> {
                 let number = text.get(start..at).unwrap_or_default();
                 if is_rounded(number) {
                     whole.push_str(text.get(end..start).unwrap_or_default());
+                    let spelt = Decimal::parse(number).map(|decimal| decimal.to_string());
+                    let number = spelt.as_deref().unwrap_or(number);
                     for part in ["{\"", NUMBER, "\":\"", number, "\"}"] {
                         whole.push_str(part);
                     }
@@ -79,7 +81,8 @@ fn is_rounded(number: &str) -> bool {
     };
     let same = |text: &str| Digits::of(text) == Digits::of(number);
     // The shortest text of the float, or the one with all of its digits, as C writes it.
-    !same(&format!("{float:e}")) && !same(&format!("{float:.16e}"))
+    !same(&format!("{float:e}"))
+        && (Decimal::parse(number).is_ok() || !same(&format!("{float:.16e}")))
 }
 
 /// A number as its digits without zeros at the ends, and the power of ten behind the last of them.
@@ -123,7 +126,15 @@ impl Digits {
 pub(crate) fn number(json: &Json) -> Option<(Option<Decimal>, &str)> {
     let object = json.as_object().filter(|object| object.len() == 1)?;
     let text = object.get(NUMBER)?.as_str()?;
-    Some((Decimal::parse(text).ok(), text))
+    let decimal = decimal(text);
+    let is_one = decimal.is_some() || is_rounded(text) && Decimal::parse(text).is_err();
+    is_one.then_some((decimal, text))
+}
+
+/// Returns the decimal of this spelling, if no float has it.
+pub(crate) fn decimal(text: &str) -> Option<Decimal> {
+    let decimal = Decimal::parse(text).ok()?;
+    (is_rounded(text) && decimal.to_string() == text).then_some(decimal)
 }
 
 /// Returns a number of the JSON that no value of a frame holds.
@@ -132,8 +143,8 @@ pub(crate) fn unholdable(json: &Json) -> Option<&str> {
         Json::Array(items) => items.iter().find_map(unholdable),
         Json::Object(object) => match number(json) {
             Some((Some(_), _)) => None,
-            Some((None, text)) if Digits::of(text).is_some() && is_rounded(text) => Some(text),
-            _ => object.values().find_map(unholdable),
+            Some((None, text)) => Some(text),
+            None => object.values().find_map(unholdable),
         },
         _ => None,
     }
@@ -213,6 +224,11 @@ mod tests {
             let back =
                 serde_json::to_string(&Exact(&Value::from_json(&json).to_exact_json())).unwrap();
             assert_eq!(back, value);
+        }
+        // What only looks like a number is data.
+        for text in ["1.5", "12345678901234.10", "x"] {
+            let data = serde_json::json!({ "$num": text });
+            assert_eq!(Value::from_json(&data).to_exact_json(), data);
         }
         // What no value of a frame holds is refused by name.
         for number in [

@@ -28,12 +28,12 @@ enum Refs {
 }
 
 impl<'a> Value<'a> {
-    /// Returns the value of a JSON value. Every JSON value has one, and [`to_json`](Self::to_json)
-    /// gives an equal JSON value back.
+    /// Returns the value of a JSON value. Every JSON value has one, and
+    /// [`to_exact_json`](Self::to_exact_json) gives an equal JSON value back.
     ///
-    /// An object `{"$ref": "tier.key"}` is a reference, and `{"$num": "1.5"}` the decimal 1.5 (see
-    /// [`exact_numbers`](crate::exact_numbers)). Data that happens to have one of these shapes is written with one more
-    /// `$`. For JSON without references use [`Value::from_data`].
+    /// An object `{"$ref": "tier.key"}` is a reference, and `{"$num": "12345678901234.123456"}` a decimal that no float
+    /// holds (see [`exact_numbers`](crate::exact_numbers)). Data that happens to have one of these shapes is written with
+    /// one more `$`. For JSON without references use [`Value::from_data`].
     ///
     /// ```
     /// use accp_runtime::Value;
@@ -48,7 +48,7 @@ impl<'a> Value<'a> {
     }
 
     /// Returns the value of a JSON value in which every object is data and none is a reference. Only
-    /// `{"$num": "1.5"}` is the decimal 1.5, as in [`from_json`](Self::from_json).
+    /// `{"$num": "12345678901234.123456"}` is a number, as in [`from_json`](Self::from_json).
     /// [`Value::into_data`] is the inverse.
     pub fn from_data(json: &'a Json) -> Self {
         from_json(json, Refs::None)
@@ -188,7 +188,7 @@ fn reference_shape(object: &JsonMap<String, Json>) -> Option<&str> {
     let name = key.strip_prefix('$')?.trim_start_matches('$');
     let valid = value.as_str().is_some_and(|text| match name {
         "ref" => lexical::is_ref_key(text),
-        "num" => accp_registry::Decimal::parse(text).is_ok(),
+        "num" => exact::decimal(text).is_some(),
         _ => false,
     });
     (valid && entries.next().is_none()).then_some(key)
