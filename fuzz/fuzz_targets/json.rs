@@ -27,5 +27,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         marks: true,
     };
     let back = Message::decode_with(&frame, registry, &options).expect("what was encoded decodes");
-    assert_eq!(back.payload.get("field").map(Value::to_exact_json), Some(json));
+    assert_eq!(
+        back.payload.get("field").map(Value::to_exact_json),
+        Some(json)
+    );
 });
