@@ -448,6 +448,38 @@ fn a_checkpoint_fits_in_a_frame_whatever_its_budget() {
     assert_eq!(merges, 1);
 }
 
+/// Beside the current frame and its request at most 100 tokens stay hot, and none once all of it takes more than 275: a
+/// quarter of the budget below the trigger is for what comes next.
+#[test]
+fn what_stays_hot_leaves_room_for_the_next_frame() {
+    for current in [10, 100, 250, 400, 900] {
+        let mut table = Table::default();
+        let mut say =
+            |length: usize| table.say(&format!("@a>req:plan{{goal:{}}}", "x".repeat(length)));
+        let in_flight: Vec<_> = (0..4).map(|_| say(120)).collect();
+        let parent = say(100);
+        let last = say(current);
+        let checkpoint = table.turn(Turn {
+            current: Some(last),
+            parent: Some(parent),
+            in_flight: &in_flight,
+            triggers: &[Trigger::Done],
+            at: Time::from_secs(0),
+            version: 0,
+            late: None,
+        });
+        let tokens = |is_other: bool| -> u32 {
+            let kept = checkpoint.kept().iter();
+            let kept = kept.filter(|kept| in_flight.contains(&kept.position) == is_other);
+            kept.map(|kept| kept.tokens).sum()
+        };
+        let (own, others) = (tokens(false), tokens(true));
+        assert!(others <= 100, "{others} beside {own}");
+        assert!(others == 0 || own + others <= 275, "{others} beside {own}");
+        assert!(others > 0 || own > 200, "{own}");
+    }
+}
+
 #[test]
 fn a_line_without_room_for_a_summary_has_none() {
     let mut table = Table::default();

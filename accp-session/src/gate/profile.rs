@@ -330,28 +330,31 @@ mod tests {
         insta::assert_snapshot!(says(&[(1, None, true), (0, Some(3), false)]), @"`end` in piece 2, because `of` is 3");
     }
 
+    fn entry(sender: MemberId, text: &str) -> Entry {
+        Entry {
+            position: 1,
+            at: crate::Time::from_secs(0),
+            kind: EntryKind::Frame,
+            sender,
+            mid: Mid::parse("m1"),
+            sequence: 1,
+            tokens: 0,
+            cut: false,
+            due: Due::No,
+            text: text.into(),
+            hash: None,
+        }
+    }
+
     #[test]
     fn other_data_in_a_place_that_was_taken() {
         let registry = Registry::shared();
-        let (streams, sender) = (OpenStreams::default(), MemberId::HOST);
-        let mut streams = streams;
+        let (mut streams, sender) = (OpenStreams::default(), MemberId::HOST);
         let mut say = |piece: &str| {
             let text = format!("@a>stream:infer{{{piece}|schema:ST}}[mid:m1,seq:1,cid:c]");
             let frame = Scanned::of_entry(&text).unwrap();
             let checked = check(registry, &streams, sender, &frame);
-            let entry = Entry {
-                position: 1,
-                at: crate::Time::from_secs(0),
-                kind: EntryKind::Frame,
-                sender,
-                mid: Mid::parse("m1"),
-                sequence: 1,
-                tokens: 0,
-                cut: false,
-                due: Due::No,
-                text: text.as_str().into(),
-                hash: None,
-            };
+            let entry = entry(sender, &text);
             if checked.is_ok() {
                 streams.fold(registry, &entry, &frame);
             }
@@ -387,19 +390,7 @@ mod tests {
             let text =
                 format!("@a>stream:infer{{idx:0|tot:2|d:x|schema:ST}}[mid:m1,seq:1,cid:{chain}]");
             let frame = Scanned::of_entry(&text).unwrap();
-            let entry = Entry {
-                position: 1,
-                at: crate::Time::from_secs(0),
-                kind: EntryKind::Frame,
-                sender,
-                mid: Mid::parse("m1"),
-                sequence: 1,
-                tokens: 0,
-                cut: false,
-                due: Due::No,
-                text: text.as_str().into(),
-                hash: None,
-            };
+            let entry = entry(sender, &text);
             streams.fold(registry, &entry, &frame);
             let of = |sender| streams.open.get(sender).map_or(0, BTreeMap::len);
             (of(one), of(many))

@@ -19,6 +19,9 @@ pub(crate) fn referred(
     limits: Limits,
 ) -> Arc<str> {
     let (mut whole, mut end) = (String::new(), 0);
+    if !text.contains(['"', '#']) && !text.contains("{_:") {
+        return Arc::clone(text);
+    }
     for param in params(text, registry) {
         for (range, path) in param.marked() {
             whole.push_str(text.get(end..range.start).unwrap_or_default());
