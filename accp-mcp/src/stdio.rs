@@ -15,17 +15,21 @@ use crate::{Error, initialize};
 const ROOM: usize = 64 * 1024;
 
 /// Hands on the lines of a client, in which no number is rounded when it is parsed.
-async fn keep_digits(mut read: impl AsyncBufRead + Unpin, mut write: impl AsyncWrite + Unpin) {
+///
+/// # Errors
+/// When the pipe breaks, or nobody reads the lines any more.
+async fn keep_digits(
+    mut read: impl AsyncBufRead + Unpin,
+    mut write: impl AsyncWrite + Unpin,
+) -> std::io::Result<()> {
     let mut line = Vec::new();
-    // Whoever reads the lines sees the end of the pipe, whatever has broken it.
-    while let Ok(1..) = read.read_until(b'\n', &mut line).await {
+    while read.read_until(b'\n', &mut line).await? > 0 {
         let exact = std::str::from_utf8(&line).map(exact_numbers);
         let exact = exact.as_ref().map_or(&*line, |exact| exact.as_bytes());
-        if write.write_all(exact).await.is_err() {
-            return;
-        }
+        write.write_all(exact).await?;
         line.clear();
     }
+    Ok(())
 }
 
 /// Serves an agent over standard input and output, until the client closes them. Nothing else may write
@@ -51,11 +55,16 @@ pub async fn serve_on(
     let read = initialize::pipe(read, &mut write).await;
     let read = read.map_err(|error| Error::Mcp(error.to_string()))?;
     let (lines, exact) = tokio::io::duplex(ROOM);
-    tokio::spawn(keep_digits(read, exact));
+    let carried = tokio::spawn(keep_digits(read, exact));
     let running = Box::pin(serve_server(Server::new(seat), (lines, write))).await;
     let running = running.map_err(|error| Error::Mcp(error.to_string()))?;
     let ended = running.waiting().await;
-    ended
-        .map(drop)
-        .map_err(|error| Error::Mcp(error.to_string()))
+    ended.map_err(|error| Error::Mcp(error.to_string()))?;
+    // A pipe that broke is no end. One that is still open has nothing to say.
+    if carried.is_finished()
+        && let Ok(Err(error)) = carried.await
+    {
+        return Err(Error::Mcp(error.to_string()));
+    }
+    Ok(())
 }

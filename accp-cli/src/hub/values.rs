@@ -10,6 +10,7 @@ use accp_tokens::Bpe;
 use serde_json::Value as Json;
 use ureq::http::StatusCode;
 
+use super::answer::not_a_hub;
 use super::{Hub, SAID, TRIES, busy, envelope};
 use crate::outcome::Failure;
 use crate::words::{UNLIMITED, without_metadata};
@@ -196,8 +197,12 @@ impl Hub<'_> {
     }
 
     fn registry(&self) -> Result<Option<Registry>, Failure> {
-        let json = self.read("registry")?;
-        Ok(json.and_then(|json| Registry::from_json(&json.to_string()).ok()))
+        let Some(json) = self.read("registry")? else {
+            return Ok(None);
+        };
+        let registry = Registry::from_json(&json.to_string());
+        let strange = |error| Failure::Input(format!("the registry of the session: {error}"));
+        registry.map(Some).map_err(strange)
     }
 
     /// Reads what the hub says of the session; `None` if there is no such session yet.
@@ -209,7 +214,10 @@ impl Hub<'_> {
         let said = self.whole(answer, TOLD)?;
         match said.status {
             StatusCode::NOT_FOUND => Ok(None),
-            status if status.is_success() => Ok(serde_json::from_str(&said.text).ok()),
+            status if status.is_success() => match serde_json::from_str(&said.text) {
+                Ok(json) => Ok(Some(json)),
+                Err(_) => Err(not_a_hub(&self.base, &said.text)),
+            },
             _ => Err(self.refused(&said)),
         }
     }
