@@ -9,76 +9,7 @@ use accp_runtime::{AgentId, Envelope, Message, Registry};
 use insta::assert_snapshot;
 
 use super::Quarters;
-
-/// A host that takes a checkpoint on demand.
-#[derive(Default)]
-struct Table {
-    hot: Hot,
-    warm: Warm,
-    position: u64,
-}
-
-impl Table {
-    fn say(&mut self, frame: &str) -> u64 {
-        self.position += 1;
-        self.hot
-            .push(self.position, frame, &Quarters, &ContextLimits::DRAFT)
-            .expect("a frame");
-        self.position
-    }
-
-    fn checkpointer() -> Checkpointer<'static> {
-        Checkpointer {
-            registry: Registry::shared(),
-            counter: &Quarters,
-            summarizer: &Headers,
-            limits: ContextLimits::DRAFT,
-        }
-    }
-
-    /// Takes a checkpoint that leaves only the requests in flight hot.
-    fn phase(&mut self, in_flight: &[u64]) -> Checkpoint {
-        self.turn(Turn {
-            current: None,
-            parent: None,
-            in_flight,
-            triggers: &[Trigger::Phase],
-            at: Time::from_secs(0),
-            version: 0,
-            late: None,
-        })
-    }
-
-    fn turn(&mut self, turn: Turn<'_>) -> Checkpoint {
-        let checkpointer = Self::checkpointer();
-        let checkpoint = checkpointer.take(&checkpointer.freeze(&self.hot, &self.warm, turn));
-        self.hot.apply(&checkpoint);
-        self.warm.apply(&checkpoint);
-        checkpoint
-    }
-
-    /// Returns the facts of frames that leave, in one line.
-    fn facts(frames: &[&str]) -> String {
-        let mut table = Self::default();
-        for frame in frames {
-            table.say(frame);
-        }
-        let checkpoint = table.phase(&[]);
-        assert_eq!(
-            Checkpoint::decode(&frame(&checkpoint)).as_ref(),
-            Ok(&checkpoint)
-        );
-        let line = checkpoint.digest().map(Digest::line).unwrap_or_default();
-        let facts = line
-            .split_once("|facts:")
-            .map_or("none", |(_, facts)| facts);
-        facts.trim_end_matches('}').to_owned()
-    }
-
-    fn context(&self) -> String {
-        render_context(&self.warm, &self.hot)
-    }
-}
+use super::table::{Table, frame, telling};
 
 #[test]
 fn the_current_frame_stays_with_its_request_and_those_in_flight() {
@@ -113,16 +44,6 @@ fn the_current_frame_stays_with_its_request_and_those_in_flight() {
     assert_snapshot!(frame(&checkpoint), @"@hub>sync:checkpoint{at:1714000000000|cold:p1-p5|covers:5|facts:[[task,T0],[task,T1,{rationale:review}],[boss.chat,{turn:3}],[dev.lookup,{source:$cold.p1}]]|id:ckpt_1|kept:[[2,6],[4,41,true],[6,10]]|left:[1,3,5]|on:[done,comp]|sum:boss.req.plan;dev.wait.plan;dev.qry.lookup|tok:44}");
     // Each frame is still whole in hot state.
     assert_eq!(table.hot.frame(request), Some(&*long));
-}
-
-/// Returns the checkpoint as the host writes it, and checks the default limits of a frame.
-fn frame(checkpoint: &Checkpoint) -> String {
-    let hub = AgentId::new("hub").expect("an id");
-    let text = checkpoint
-        .encode(&hub, Envelope::default())
-        .expect("a frame");
-    Message::decode(&text, Registry::shared()).expect("within the limits");
-    text
 }
 
 #[test]
@@ -350,13 +271,6 @@ fn hooks_see_what_would_leave() {
     assert_eq!(hooks.before(&frozen), Verdict::Go);
     hooks.after(&checkpointer.take(&frozen));
     assert_eq!(hooks.0, [1]);
-}
-
-/// Makes a frame with so many facts that no checkpoint has room for them.
-fn telling(agent: &str, name: &str) -> String {
-    let rows = (0..100).map(|row| format!("{{{name}_id:{name}{row},amount:{row}.25}}"));
-    let rows: Vec<_> = rows.collect();
-    format!("@{agent}>req:plan{{data:[{}]}}", rows.join(","))
 }
 
 #[test]

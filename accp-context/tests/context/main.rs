@@ -5,6 +5,7 @@
 mod cases;
 mod pair;
 mod strategies;
+mod table;
 mod texts;
 
 use accp_context::{Hot, Warm, render_context};

@@ -91,6 +91,18 @@ impl Refusal {
         }
     }
 
+    /// Refuses a later part because the first part of its frame has not come. The first part may have
+    /// this `seq`.
+    pub(crate) fn first_part_before(next: u64) -> Self {
+        Self {
+            expected_sequence: Some(next),
+            ..Self::new(
+                ErrorCode::SEQUENCE_GAP,
+                "the first part of the frame before this one",
+            )
+        }
+    }
+
     /// Returns whether the sender may send the frame again. The code says so (draft section 3.6).
     pub(crate) fn retry(&self) -> bool {
         self.code.is_retryable().unwrap_or(false)

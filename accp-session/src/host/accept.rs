@@ -254,11 +254,16 @@ impl Host {
         {
             return Err(Refusal::duplicate(whole));
         }
-        let groups = &mut self.gate.numbers.groups;
-        if !begins && !groups.contains(sender, &part.of) {
-            let expected = "of as the id of the first part, which this sender sent before";
-            return Err(Refusal::new(ErrorCode::INVALID_TYPE, expected));
+        if !begins && !self.gate.numbers.groups.contains(sender, &part.of) {
+            // The first part may still be under way, behind a later one that came with an old number.
+            return Err(if self.gate.knows(sender, &part.of) {
+                let expected = "of as the id of the first part, which this sender sent before";
+                Refusal::new(ErrorCode::INVALID_TYPE, expected)
+            } else {
+                Refusal::first_part_before(sequence)
+            });
         }
+        let groups = &mut self.gate.numbers.groups;
         let whole = match groups.accept(sender, part, frame.text, now, &limits)? {
             Progress::Waiting => None,
             Progress::Whole(head) => Some(whole_text(head, frame, part, sequence)),

@@ -83,33 +83,6 @@ fn an_error_in_parts() {
     sends_and_comes_to_rest(&message);
 }
 
-/// Acknowledged parts wait for the other parts without a time limit.
-#[test]
-fn a_frame_whose_parts_are_far_apart() {
-    let mut room = Room::pair();
-    let message = plan("dev", 1)
-        .with("a", numbers(60))
-        .with("b", numbers(60))
-        .with("c", numbers(60));
-    room.on_the_way(|passed| {
-        if passed.text.contains(",pt:2/") {
-            vec![]
-        } else {
-            vec![passed.text.clone()]
-        }
-    });
-    room.say(0, &Outbound::message(&message));
-    for _ in 0..10 {
-        room.pass(LONG);
-    }
-    room.heal();
-    for _ in 0..10 {
-        room.pass(LONG);
-    }
-    assert_eq!(room.host.frames().len(), 1);
-    assert_eq!(room.members[0].session().outbox_len(), 0);
-}
-
 #[test]
 fn bytes_are_asked_for_again() {
     let mut room = Room::new(&["dev"]);
@@ -287,31 +260,6 @@ fn the_announcement_of_many_values() {
     }
 }
 
-/// The tokens of such a frame are those of its parts.
-#[test]
-fn the_tokens_of_a_frame_in_parts() {
-    let mut room = Room::pair();
-    let message = plan("dev", 1)
-        .with("a", numbers(60))
-        .with("b", numbers(60))
-        .with("c", numbers(60));
-    room.say(0, &Outbound::message(&message));
-    for event in &room.members[0].events {
-        if let Event::OverSoftLimit {
-            part: "body",
-            tokens,
-            limit,
-            ..
-        } = event
-        {
-            assert!(
-                *tokens <= limit.hard,
-                "{tokens} tokens, and no frame of so many was sent"
-            );
-        }
-    }
-}
-
 /// The code is in the frame's field and not repeated in its text.
 #[test]
 fn the_text_of_a_refused_delta() {
@@ -422,54 +370,6 @@ fn frames_about_the_session_are_not_an_application_s_to_send() {
         assert_eq!(node.inbox.len(), 1, "members go on to receive");
     }
     room.check_replicas();
-}
-
-/// A refused part ends its frame: its sender gives up the others, and one that is still under way is
-/// refused. A host that starts again knows it.
-#[test]
-fn a_refused_part_ends_its_frame() {
-    for restarts in [false, true] {
-        let mut desk = open_desk(options("hub"), Rules::default());
-        let part = |n, seq, head: &str, place: &str, of| {
-            frame(head, n, seq, &format!(",pt:{place},of:10100000100{of}"))
-        };
-        desk.takes(101, &part(1, 1, "@dev>req:plan{a:1}", "1/2", 1));
-        let refused = desk.refuses(101, &part(2, 2, "@dev>req:plan{b:1}", "1/2", 1));
-        assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
-        let second = desk.refuses(101, &part(5, 2, "@dev>req:plan{b:1}", "2/2", 4));
-        assert_eq!(
-            second.code,
-            ErrorCode::INVALID_TYPE,
-            "the first has not come"
-        );
-        if restarts {
-            desk.restart_as(options("hub"));
-        }
-        let last = desk.refuses(101, &part(3, 2, "@dev>req:plan{b:2}", "2/2", 1));
-        assert_eq!(last.code, ErrorCode::INVALID_TYPE, "restarted {restarts}");
-        let first = desk.refuses(101, &part(4, 2, "@dev>req:plan{a:1}", "1/2", 4));
-        assert_eq!(first.message, "another frame: this one was refused before");
-    }
-}
-
-/// If the last part makes a whole that is refused, the other parts are of no more use, after a restart
-/// either.
-#[test]
-fn a_refused_whole_before_a_restart() {
-    for restarts in [false, true] {
-        let mut desk = open_desk(options("hub"), Rules::default());
-        let part = |n, seq, head: &str, place: &str| {
-            frame(head, n, seq, &format!(",pt:{place},of:101000001001"))
-        };
-        desk.takes(101, &part(1, 1, "@dev>req:plan{a:1}", "1/2"));
-        let refused = desk.refuses(101, &part(2, 2, "@dev>req:plan{a:2}", "2/2"));
-        assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
-        if restarts {
-            desk.restart_as(options("hub"));
-        }
-        let again = frame("@dev>req:plan{a:1}", 3, 2, ",pt:1/2,of:101000001003");
-        desk.takes(101, &again);
-    }
 }
 
 /// A peer that knows the draft alone may leave a schema out, or write other types than this crate does.

@@ -37,6 +37,7 @@ mod layers;
 mod lineage;
 mod missed;
 mod numbering;
+mod parts;
 mod repeats;
 mod returns;
 mod room;

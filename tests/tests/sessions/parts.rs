@@ -1,0 +1,125 @@
+//! Frames in parts whose parts come late, out of order, or not at all.
+
+use std::time::Duration;
+
+use accp_runtime::session::{Event, Outbound, Rules};
+use accp_runtime::ErrorCode;
+
+use crate::room::Room;
+use crate::sides::{NOW, Node, frame, numbers, open_desk, options, plan};
+
+const LONG: Duration = Duration::from_secs(40);
+
+/// Acknowledged parts wait for the other parts without a time limit.
+#[test]
+fn a_frame_whose_parts_are_far_apart() {
+    let mut room = Room::pair();
+    let message = plan("dev", 1)
+        .with("a", numbers(60))
+        .with("b", numbers(60))
+        .with("c", numbers(60));
+    room.on_the_way(|passed| {
+        if passed.text.contains(",pt:2/") {
+            vec![]
+        } else {
+            vec![passed.text.clone()]
+        }
+    });
+    room.say(0, &Outbound::message(&message));
+    for _ in 0..10 {
+        room.pass(LONG);
+    }
+    room.heal();
+    for _ in 0..10 {
+        room.pass(LONG);
+    }
+    assert_eq!(room.host.frames().len(), 1);
+    assert_eq!(room.members[0].session().outbox_len(), 0);
+}
+
+/// The tokens of such a frame are those of its parts.
+#[test]
+fn the_tokens_of_a_frame_in_parts() {
+    let mut room = Room::pair();
+    let message = plan("dev", 1)
+        .with("a", numbers(60))
+        .with("b", numbers(60))
+        .with("c", numbers(60));
+    room.say(0, &Outbound::message(&message));
+    for event in &room.members[0].events {
+        if let Event::OverSoftLimit {
+            part: "body",
+            tokens,
+            limit,
+            ..
+        } = event
+        {
+            assert!(
+                *tokens <= limit.hard,
+                "{tokens} tokens, and no frame of so many was sent"
+            );
+        }
+    }
+}
+
+/// A refused part ends its frame: its sender gives up the others, and one that is still under way is
+/// refused. A host that starts again knows it.
+#[test]
+fn a_refused_part_ends_its_frame() {
+    for restarts in [false, true] {
+        let mut desk = open_desk(options("hub"), Rules::default());
+        let part = |n, seq, head: &str, place: &str, of| {
+            frame(head, n, seq, &format!(",pt:{place},of:10100000100{of}"))
+        };
+        desk.takes(101, &part(1, 1, "@dev>req:plan{a:1}", "1/2", 1));
+        let refused = desk.refuses(101, &part(2, 2, "@dev>req:plan{b:1}", "1/2", 1));
+        assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
+        if restarts {
+            desk.restart_as(options("hub"));
+        }
+        let last = desk.refuses(101, &part(3, 2, "@dev>req:plan{b:2}", "2/2", 1));
+        assert_eq!(last.code, ErrorCode::INVALID_TYPE, "restarted {restarts}");
+    }
+}
+
+/// A later part can come first, under a number that an earlier frame had. The host does not know yet what it belongs to,
+/// so it asks for the first part, and takes both in their order.
+#[test]
+fn a_later_part_waits_for_the_first() {
+    for restarts in [false, true] {
+        let mut desk = open_desk(options("hub"), Rules::default());
+        let part = |n, seq, pair: &str, at: &str| {
+            let tail = format!(",pt:{at},of:101000001001");
+            frame(&format!("@dev>req:plan{{{pair}}}"), n, seq, &tail)
+        };
+        let early = desk.refuses(101, &part(2, 1, "b:2", "2/2"));
+        assert_eq!(early.code, ErrorCode::SEQUENCE_GAP);
+        assert_eq!(early.expected_sequence, Some(1));
+        assert!(early.message.contains("first part"), "{}", early.message);
+        if restarts {
+            desk.restart_as(options("hub"));
+        }
+        desk.takes(101, &part(1, 1, "a:1", "1/2"));
+        desk.takes(101, &part(2, 2, "b:2", "2/2"));
+    }
+}
+
+/// If the last part makes a whole that is refused, the other parts are of no more use, after a restart
+/// either.
+#[test]
+fn a_refused_whole_before_a_restart() {
+    for restarts in [false, true] {
+        let mut desk = open_desk(options("hub"), Rules::default());
+        let part = |n, seq, head: &str, place: &str| {
+            frame(head, n, seq, &format!(",pt:{place},of:101000001001"))
+        };
+        desk.takes(101, &part(1, 1, "@dev>req:plan{a:1}", "1/2"));
+        let refused = desk.refuses(101, &part(2, 2, "@dev>req:plan{a:2}", "2/2"));
+        assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
+        if restarts {
+            desk.restart_as(options("hub"));
+        }
+        let again = frame("@dev>req:plan{a:1}", 3, 2, ",pt:1/2,of:101000001003");
+        desk.takes(101, &again);
+    }
+}
