@@ -1,6 +1,7 @@
 //! Messages of clients on their way into the session.
 
 use a2a::{A2AError, Message, Part, PartContent, SendMessageConfiguration, SendMessageRequest};
+use accp_client::ttl_left;
 use accp_runtime::profiles::ChatReq;
 use accp_runtime::session::Outbound;
 use accp_runtime::{AgentId, DecodeError, ErrorCode, Intent, Message as Dynamic, Registry};
@@ -142,7 +143,7 @@ impl Content {
 
     /// Returns the name of the chain that this message of an agent begins. The same message of the agent gets
     /// the same name, so that a client may send it again. No id of a message of a session begins with this
-    /// letter.
+    /// letter. Digits take half as many tokens as letters among them, and each frame of the task has the name.
     pub(crate) fn chain(&self, agent: &str, message_id: &str) -> String {
         let mut hash = Sha256::new();
         let mut add = |text: &str| {
@@ -155,10 +156,9 @@ impl Content {
             Self::Frames(frames) => frames.iter().for_each(|(_, text)| add(text)),
             Self::Words(words) => add(words),
         }
-        let mut name = hex::encode(hash.finalize());
-        name.truncate(15);
-        name.insert(0, 'c');
-        name
+        let first = hash.finalize().into_iter().take(8);
+        let number = first.fold(0, |number, byte| number << 8 | u64::from(byte));
+        format!("c{:018}", number % 1_000_000_000_000_000_000)
     }
 
     /// Returns the frames to send, each with the index of its part, for a task that begins or that there
@@ -187,7 +187,7 @@ impl Content {
     }
 }
 
-/// Reads one frame of a client: its head counts, and of its metadata `ttl` alone. Who speaks is settled
+/// Reads one frame of a client: its head counts, and of its metadata for how long it is needed. Who speaks is settled
 /// before, so the frame goes out as one of this agent.
 fn frame(
     at: usize,
@@ -231,7 +231,8 @@ fn frame(
     } else {
         outbound
     };
-    Ok(match said.envelope.ttl {
+    let ttl = ttl_left(&said.envelope).map_err(|error| fault::of_caller(&error))?;
+    Ok(match ttl {
         Some(ttl) => outbound.expiring(ttl),
         None => outbound,
     })

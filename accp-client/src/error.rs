@@ -67,6 +67,10 @@ pub enum Error {
     /// The time of the frame (`ttl`) was over before the host took it.
     #[error("E3001: the time of the frame was over")]
     Expired,
+    /// The store holds what nobody wrote there, or was written by another version. To open it again is of no use: take
+    /// a copy back from a backup.
+    #[error("the store of this side is damaged: {0}")]
+    Damaged(String),
     /// The store failed, or another program has opened the side. Open the hub again.
     #[error("the side of this agent has ended: {0}")]
     Ended(String),
@@ -89,6 +93,7 @@ impl Error {
             | Self::Unreachable(..)
             | Self::Denied(..)
             | Self::Cancelled
+            | Self::Damaged(_)
             | Self::Ended(_) => None,
         }
     }
@@ -115,6 +120,8 @@ impl From<DriverError> for Error {
         match error {
             DriverError::Input(error) => Self::Input(error),
             DriverError::Reference(key, error) => Self::Reference(key, error),
+            DriverError::Restore(..) => Self::Damaged(error.to_string()),
+            DriverError::Store(why) if why.is_damage() => Self::Damaged(why.to_string()),
             other => Self::Ended(other.to_string()),
         }
     }

@@ -63,7 +63,7 @@ pub use error::Error;
 pub use frames::Frames;
 pub use hub::Hub;
 pub use link::Link;
-pub use outside::outside;
+pub use outside::{outside, ttl_left};
 pub use pieces::Pieces;
 pub use sending::Sending;
 pub use sent::Sent;

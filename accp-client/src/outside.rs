@@ -1,10 +1,12 @@
-//! Frames of no session.
+//! Frames of no session, and what counts of a frame that somebody has written by hand.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use accp_runtime::Envelope;
+use accp_runtime::session::Rules;
 
 use crate::clock;
+use crate::error::Error;
 
 /// The ids that no member of any session makes: 12 decimal digits that begin with 0.
 const IDS: u64 = 100_000_000_000;
@@ -27,4 +29,34 @@ pub fn outside() -> Envelope<'static> {
     NEXT.fetch_max(now.as_millis().unsigned_abs(), Ordering::Relaxed);
     let mid = NEXT.fetch_add(1, Ordering::Relaxed) % IDS;
     Envelope::new(format!("{mid:012}"), 0).at(now.as_secs())
+}
+
+/// Returns for how many seconds a frame is still needed whose metadata somebody has written by hand: its `ttl`, less
+/// the time since its `ts`, and 1 at least. Without a `ts` its time begins now, and without a `ttl` it never ends
+/// (draft section 3.5). Use it where the session writes the `ts` of the frame anew.
+///
+/// ```
+/// use accp_client::ttl_left;
+/// use accp_runtime::Frame;
+///
+/// let left = |text| ttl_left(&Frame::parse(text)?.envelope()?).map_err(Box::<dyn std::error::Error>::from);
+/// assert_eq!(left("@cook>req:plan{}[ttl:60]")?, Some(60));
+/// assert_eq!(left("@cook>req:plan{}[ts:1000]")?, None);
+/// assert!(left("@cook>req:plan{}[ts:1000,ttl:60]").is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Expired`] when the time is over, with the tolerance that a host has for clocks ([`Rules::skew`]).
+pub fn ttl_left(envelope: &Envelope<'_>) -> Result<Option<i64>, Error> {
+    let Some(ttl) = envelope.ttl.filter(|ttl| *ttl > 0) else {
+        return Ok(envelope.ttl);
+    };
+    let now = clock::now().as_secs();
+    let end = envelope.timestamp.unwrap_or(now).saturating_add(ttl);
+    let skew = i64::try_from(Rules::default().skew.as_secs()).unwrap_or(i64::MAX);
+    if end < now.saturating_sub(skew) {
+        return Err(Error::Expired);
+    }
+    Ok(Some(end.saturating_sub(now).clamp(1, ttl)))
 }

@@ -169,9 +169,35 @@ impl Refused {
     }
 
     /// The store failed. The reason is for the log of the hub, and not for the caller.
-    pub(crate) fn store(why: &dyn fmt::Display) -> Self {
+    pub(crate) fn store(why: &impl Fails) -> Self {
         tracing::error!(%why, "a session cannot go on");
+        if why.is_damage() {
+            return Self::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                ErrorCode::INTERNAL_ERROR,
+                "a session whose data in the store is not damaged; the hub's log says what is, and only a backup \
+                 helps",
+            );
+        }
         Self::busy("a store that can be written")
+    }
+}
+
+/// Why a store failed.
+pub(crate) trait Fails: fmt::Display {
+    /// Returns whether the data itself is at fault, so that to ask again is of no use.
+    fn is_damage(&self) -> bool;
+}
+
+impl Fails for accp_store::StoreError {
+    fn is_damage(&self) -> bool {
+        self.is_damage()
+    }
+}
+
+impl Fails for accp_client::Error {
+    fn is_damage(&self) -> bool {
+        matches!(self, Self::Damaged(_))
     }
 }
 

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value as Json_, json};
 
-use crate::answer::Refused;
+use crate::answer::{Fails, Refused};
 use crate::app::{App, Shared};
 use crate::gate::Caller;
 use crate::metrics::add;
@@ -89,6 +89,16 @@ pub fn describe_erasure(session: &str, plan: &Plan, erased: bool) -> Json_ {
         })
     });
     json!({ "session": session, "erased": erased, "sides": sides.collect::<Json_>() })
+}
+
+impl Fails for EraseError {
+    fn is_damage(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_damage(),
+            Self::Restore(..) => true,
+            _ => false,
+        }
+    }
 }
 
 impl From<EraseError> for Refused {

@@ -1,5 +1,6 @@
 //! Frames as a model writes them: the text of a frame, or its parts as JSON.
 
+use accp_client::ttl_left;
 use accp_runtime::session::Outbound;
 use accp_runtime::{AgentId, Frame, Intent, Limits, Message, Registry};
 use serde_json::{Map as Object, Value as Json, json};
@@ -44,7 +45,8 @@ impl Draft {
             let wrong = || Fault::argument("`ttl` is not a number of seconds");
             envelope.ttl = Some(seconds.ok_or_else(wrong)?);
         }
-        // The session writes the rest of the envelope.
+        // The session writes the rest of the envelope. The time that a frame has begins with its own `ts`.
+        envelope.ttl = ttl_left(envelope)?;
         envelope.msg_id = None;
         envelope.sequence = None;
         envelope.timestamp = None;

@@ -88,6 +88,15 @@ impl StoreError {
         self.0.kind
     }
 
+    /// Returns whether the data itself is at fault, so that to open the store again is of no use.
+    pub fn is_damage(&self) -> bool {
+        let kind = self.kind();
+        matches!(
+            kind,
+            StoreErrorKind::Corrupt | StoreErrorKind::Version | StoreErrorKind::Foreign
+        )
+    }
+
     /// Returns the side at fault. In a group that was refused, this is the side that caused the
     /// refusal.
     pub fn side(&self) -> Option<&SideId> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use accp_runtime::session::{CancelToken, Inbound, MemberId, Options, Outbound, Time};
-use accp_runtime::{AgentId, Envelope, Frame, Message, Registry, Value};
+use accp_runtime::{AgentId, Envelope, ErrorCode, Frame, Message, Registry, Value};
 use accp_session::{Cold, compose, references};
 use accp_tokens::Bpe;
 use serde_json::Value as Json;
@@ -135,7 +135,7 @@ impl Hub<'_> {
         let now = Time::from_secs(envelope.timestamp.unwrap_or_default());
         let outbound = Outbound::message(&message);
         let made = compose(&outbound, &options, sender.member, sender.last_put, now);
-        let mut made = made.map_err(|error| fault(&error))?;
+        let mut made = made.map_err(|error| fault(&with_code(error.code(), &error)))?;
         let last = made.frames.pop().filter(|_| !made.values.is_empty());
         Ok(Ahead {
             sender: Some((agent, sender.last_put)),
@@ -237,4 +237,14 @@ fn sender_in(state: &Json, agent: &AgentId<'_>) -> Option<Sender> {
         last_put: member["put"].as_u64()?,
         counter: tokenizer.and_then(Bpe::for_encoding).unwrap_or_default(),
     })
+}
+
+/// Returns the words of an error with its code, which some of them have.
+fn with_code(code: ErrorCode, error: &dyn std::fmt::Display) -> String {
+    let (code, words) = (code.to_string(), error.to_string());
+    if words.contains(&code) {
+        words
+    } else {
+        format!("{code}: {words}")
+    }
 }

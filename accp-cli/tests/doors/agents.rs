@@ -33,6 +33,10 @@ async fn plays_a_part() {
     if what == "table" {
         return super::table::player::play(text).await;
     }
+    if what == "registry" {
+        say!("{}", super::registries::play(text).await);
+        std::process::exit(0);
+    }
     let name = if ["count", "fail"].contains(&what) {
         "lab"
     } else {

@@ -95,7 +95,7 @@ impl Drop for Place {
 }
 
 /// Waits until something is there.
-fn within<T>(time: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn within<T>(time: Duration, mut look: impl FnMut() -> Option<T>) -> T {
     let until = Instant::now() + time;
     loop {
         if let Some(found) = look() {

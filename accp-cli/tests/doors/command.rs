@@ -132,3 +132,25 @@ fn numbers_of_json_keep_their_digits() {
         assert!(said.contains("messages.jsonl:1:"), "{said}");
     }
 }
+
+/// The command shows the level of a session, and the hub answers its `ping`, which leaves nothing in the log.
+#[test]
+fn a_session_has_its_level_and_its_hub_answers_a_ping() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hub = Hub::new(folder.path());
+    hub.start();
+    let place = ["--hub", &hub.http(), "--session", "team"];
+    let run = |args: &[&str]| accp(folder.path(), &[args, &place].concat());
+    assert!(run(&["send", FRAMES[0]]).0);
+    let (fine, said) = run(&["send", "@dev>ping:link{}"]);
+    assert!(fine && said.starts_with("@hub>pong:link{}["), "{said}");
+    assert!(!hub.frames().iter().any(|frame| frame.contains(">ping:")));
+    hub.kill();
+    let (fine, said) = accp(folder.path(), &["session", "show", "hub.accp", "team"]);
+    assert!(
+        fine && said
+            .lines()
+            .any(|line| line.split_whitespace().eq(["Level", "3"])),
+        "{said}"
+    );
+}

@@ -11,7 +11,7 @@ use accp_runtime::{ErrorCode, Message, Registry, Value};
 use super::processes::Hub;
 
 /// A registry of one's own that leaves the standard profiles as they are.
-const OWN: &str = r#"{ "schemas": { "note": {
+pub(crate) const OWN: &str = r#"{ "schemas": { "note": {
     "code": "NOTE", "fields": ["text", "size"], "types": { "text": "text", "size": "integer" },
     "frames": [ { "intent": "req", "operation": "note" } ]
 } } }"#;
@@ -448,4 +448,44 @@ fn a_harness_ends_phases_and_registers_schemas() {
     );
     // The same schema again changes nothing.
     assert_eq!(request(&hub, register, soup).0, 200);
+}
+
+#[test]
+fn a_frame_without_an_id_or_a_number_is_refused_and_a_ping_is_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hub = Hub::with(folder.path(), OWN);
+    hub.start();
+    for restarted in [false, true] {
+        for (metadata, missing) in [
+            ("seq:1,sid:s", "a_mid"),
+            ("mid:abc100000001,sid:s", "a_seq"),
+            ("sid:s", "a_mid"),
+        ] {
+            let frame = format!("@dev>req:note{{text:x|schema:NOTE}}[{metadata}]");
+            let (status, said) = request(
+                &hub,
+                "POST /accp/v1/frames\nContent-Type: application/accp",
+                &frame,
+            );
+            assert_eq!(status, 400, "{said}");
+            assert!(
+                said.contains("E1001") && said.contains(missing),
+                "{restarted} {metadata}: {said}"
+            );
+        }
+        let ping = "@dev>ping:link{}[mid:abc100000002,seq:0,sid:s]";
+        let (status, said) = request(
+            &hub,
+            "POST /accp/v1/frames\nContent-Type: application/accp",
+            ping,
+        );
+        assert!(
+            status == 200 && said.starts_with("@hub>pong:link{}["),
+            "{said}"
+        );
+        hub.kill();
+        hub.start();
+    }
+    let (_, log) = request(&hub, "GET /accp/v1/sessions/s/frames", "");
+    assert!(!log.contains("@dev>"), "{log}");
 }

@@ -9,6 +9,7 @@ mod command;
 mod http;
 mod long_values;
 mod processes;
+mod registries;
 mod table;
 
 /// The registry of these tests. It uses the codes of two standard profiles for frames of its own.

@@ -9,6 +9,7 @@ use accp_client::{Agent, Error};
 use accp_runtime::AgentId;
 use accp_runtime::session::Options;
 use accp_store::{MemoryStore, SqliteStore};
+use accp_tokens::Bpe;
 
 use super::REGISTRY;
 
@@ -184,7 +185,10 @@ impl Drop for Program {
 
 /// Connects an agent to the hub of its program, with a store that it keeps or not.
 pub(crate) async fn connect(name: &'static str, keeps: bool) -> Result<Agent, Error> {
-    let options = Options::from_json("team", AgentId::new(name).unwrap(), REGISTRY).unwrap();
+    // The registry of the hub is in the folder of both.
+    let registry = std::fs::read_to_string("registry.json").unwrap();
+    let options = Options::from_json("team", AgentId::new(name).unwrap(), &registry).unwrap();
+    let options = options.counting(std::sync::Arc::new(Bpe::o200k_base()));
     let connecting = Agent::connect(std::env::var(HUB).unwrap(), "team", name).options(options);
     if keeps {
         let file = format!("{name}.accp");

@@ -4,11 +4,15 @@
 //! The agent `dev` goes in through the door. `lab` is a program of its own, which answers each note by its own words.
 
 mod a2a;
+mod asking;
 mod command;
 mod http;
+mod lab;
 mod mcp;
 pub(crate) mod player;
 mod programs;
+mod session;
+mod types;
 
 use accp_runtime::{Envelope, Frame, exact_numbers};
 use serde_json::{Value as Json, json};
@@ -19,6 +23,8 @@ use super::processes::{Hub, Program};
 trait Door {
     /// The most bytes of a text that goes through.
     const MOST: usize = 1_000_000;
+    /// What makes checkpoints through this door, beside an answer: intents, and a context that is too large.
+    const TRIGGERS: &[&str] = &["esc", "comp", "hot"];
 
     /// Goes in.
     fn open(house: &House) -> Self;
@@ -32,10 +38,27 @@ trait Door {
     /// Sends a message, and returns the params of its answer under full names, each reference with its value.
     fn ask(&mut self, house: &House, message: &Json) -> Result<Json, String>;
 
-    /// Returns the state that the agents share, and its version.
+    /// Sends a message, and returns the data of the pieces that come before its answer, as the door has them.
+    fn pieces(&mut self, house: &House, message: &Json) -> Vec<String>;
+
+    /// Sends a message, and takes it back once `lab` is at work.
+    fn cancel(&mut self, house: &House, message: &Json);
+
+    /// Returns the level of the session, its budget, the state that the agents share, and its version.
     fn state(&mut self, house: &House) -> Json {
         let path = "GET /accp/v1/sessions/team/state";
         serde_json::from_str(&super::http::request(&house.hub, path, "").1).unwrap()
+    }
+
+    /// Returns the context of the session.
+    fn context(&mut self, house: &House) -> String {
+        super::http::request(&house.hub, "GET /accp/v1/sessions/team/context", "").1
+    }
+
+    /// Returns what is behind a reference into cold state.
+    fn read(&mut self, house: &House, key: &str) -> Json {
+        let head = format!("GET /accp/v1/sessions/team/values/{key}");
+        serde_json::from_str(&super::http::request(&house.hub, &head, "").1).unwrap()
     }
 
     /// Returns the frames of the log.
@@ -63,6 +86,12 @@ trait ByHand: Door {
     fn by_hand(&mut self, house: &House, frame: &str) -> Result<(), String>;
 }
 
+/// A door through which a frame can come that is late.
+trait Late: Door {
+    /// Sends a message whose time is over before it comes to the hub.
+    fn late(self, house: &mut House, message: &Json) -> Self;
+}
+
 /// A hub, and the agent `lab`, in a folder.
 struct House {
     folder: tempfile::TempDir,
@@ -72,8 +101,12 @@ struct House {
 
 impl House {
     fn new() -> Self {
+        Self::with(crate::REGISTRY)
+    }
+
+    fn with(registry: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let hub = Hub::new(folder.path());
+        let hub = Hub::with(folder.path(), registry);
         let mut house = Self {
             folder,
             hub,
@@ -84,12 +117,18 @@ impl House {
     }
 
     fn restart(&mut self) {
+        drop(self.restart_with(&[]));
+    }
+
+    /// Kills both, and starts the hub with more arguments. Returns what it says.
+    fn restart_with(&mut self, more: &[&str]) -> impl Iterator<Item = String> + use<> {
         self.lab = None;
         self.hub.kill();
-        self.hub.start();
+        let told = self.hub.start_with(more);
         let mut lab = Program::start(self.folder.path(), &self.hub, "table lab");
         assert_eq!(lab.says(), "ready");
         self.lab = Some(lab);
+        told
     }
 }
 
@@ -406,13 +445,23 @@ macro_rules! door {
 }
 
 mod doors {
+    use super::session::{
+        cancels, checkpoints, full, late, level, references, streams, symbols, told,
+    };
     use super::{envelopes, grammar, kinds, once, profiles, refusals, states, texts};
 
-    door!(inside, super::super::programs::Inside: texts, kinds, refusals, envelopes, once, profiles, states);
-    door!(socket, super::super::programs::Socket: texts, kinds, refusals, envelopes, once, profiles, states);
-    door!(types, super::super::programs::Types: texts, kinds, envelopes, once);
-    door!(command, super::super::command::Command: texts, kinds, refusals, envelopes, once, profiles, states, grammar);
-    door!(http, super::super::http::Http: texts, kinds, refusals, envelopes, once, profiles, states, grammar);
-    door!(mcp, super::super::mcp::Mcp: texts, kinds, refusals, envelopes, once, profiles, states, grammar);
-    door!(a2a, super::super::a2a::A2a: texts, kinds, refusals, envelopes, once, profiles, grammar);
+    door!(inside, super::super::programs::Inside: texts, kinds, refusals, envelopes, once, profiles, states,
+        streams, cancels, references, symbols, level, full, checkpoints);
+    door!(socket, super::super::programs::Socket: texts, kinds, refusals, envelopes, once, profiles, states,
+        streams, cancels, references, symbols, told, level, full, checkpoints);
+    door!(types, super::super::programs::Types: texts, kinds, envelopes, once, profiles,
+        streams, cancels, references, symbols, told, level, checkpoints);
+    door!(command, super::super::command::Command: texts, kinds, refusals, envelopes, once, profiles, states, grammar,
+        streams, cancels, late, references, symbols, told, full, checkpoints);
+    door!(http, super::super::http::Http: texts, kinds, refusals, envelopes, once, profiles, states, grammar,
+        streams, cancels, late, symbols, told, level, full, checkpoints);
+    door!(mcp, super::super::mcp::Mcp: texts, kinds, refusals, envelopes, once, profiles, states, grammar,
+        streams, cancels, late, references, symbols, told, full, checkpoints);
+    door!(a2a, super::super::a2a::A2a: texts, kinds, refusals, envelopes, once, profiles, grammar,
+        streams, cancels, late, references, symbols, told, checkpoints);
 }

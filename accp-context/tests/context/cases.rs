@@ -1,11 +1,8 @@
 //! Exact lines and error texts, which the properties do not check.
 
-use accp_context::{Checkpointer, Hot, Turn, Warm, render_context};
-use accp_runtime::context::{
-    Checkpoint, CheckpointHooks, ContextLimits, Digest, Headers, Trigger, Verdict,
-};
+use accp_context::{Checkpointer, Turn};
+use accp_runtime::context::{Checkpoint, CheckpointHooks, ContextLimits, Digest, Trigger, Verdict};
 use accp_runtime::session::Time;
-use accp_runtime::{AgentId, Envelope, Message, Registry};
 use insta::assert_snapshot;
 
 use super::Quarters;

@@ -9,14 +9,14 @@ use super::Quarters;
 
 /// A host that takes a checkpoint on demand.
 #[derive(Default)]
-pub struct Table {
-    pub hot: Hot,
-    pub warm: Warm,
-    pub position: u64,
+pub(crate) struct Table {
+    pub(crate) hot: Hot,
+    pub(crate) warm: Warm,
+    pub(crate) position: u64,
 }
 
 impl Table {
-    pub fn say(&mut self, frame: &str) -> u64 {
+    pub(crate) fn say(&mut self, frame: &str) -> u64 {
         self.position += 1;
         self.hot
             .push(self.position, frame, &Quarters, &ContextLimits::DRAFT)
@@ -24,7 +24,7 @@ impl Table {
         self.position
     }
 
-    pub fn checkpointer() -> Checkpointer<'static> {
+    pub(crate) fn checkpointer() -> Checkpointer<'static> {
         Checkpointer {
             registry: Registry::shared(),
             counter: &Quarters,
@@ -34,7 +34,7 @@ impl Table {
     }
 
     /// Takes a checkpoint that leaves only the requests in flight hot.
-    pub fn phase(&mut self, in_flight: &[u64]) -> Checkpoint {
+    pub(crate) fn phase(&mut self, in_flight: &[u64]) -> Checkpoint {
         self.turn(Turn {
             current: None,
             parent: None,
@@ -46,7 +46,7 @@ impl Table {
         })
     }
 
-    pub fn turn(&mut self, turn: Turn<'_>) -> Checkpoint {
+    pub(crate) fn turn(&mut self, turn: Turn<'_>) -> Checkpoint {
         let checkpointer = Self::checkpointer();
         let checkpoint = checkpointer.take(&checkpointer.freeze(&self.hot, &self.warm, turn));
         self.hot.apply(&checkpoint);
@@ -55,7 +55,7 @@ impl Table {
     }
 
     /// Returns the facts of frames that leave, in one line.
-    pub fn facts(frames: &[&str]) -> String {
+    pub(crate) fn facts(frames: &[&str]) -> String {
         let mut table = Self::default();
         for frame in frames {
             table.say(frame);
@@ -72,13 +72,13 @@ impl Table {
         facts.trim_end_matches('}').to_owned()
     }
 
-    pub fn context(&self) -> String {
+    pub(crate) fn context(&self) -> String {
         render_context(&self.warm, &self.hot)
     }
 }
 
 /// Returns the checkpoint as the host writes it, and checks the default limits of a frame.
-pub fn frame(checkpoint: &Checkpoint) -> String {
+pub(crate) fn frame(checkpoint: &Checkpoint) -> String {
     let hub = AgentId::new("hub").expect("an id");
     let text = checkpoint
         .encode(&hub, Envelope::default())
@@ -88,7 +88,7 @@ pub fn frame(checkpoint: &Checkpoint) -> String {
 }
 
 /// Makes a frame with so many facts that no checkpoint has room for them.
-pub fn telling(agent: &str, name: &str) -> String {
+pub(crate) fn telling(agent: &str, name: &str) -> String {
     let rows = (0..100).map(|row| format!("{{{name}_id:{name}{row},amount:{row}.25}}"));
     let rows: Vec<_> = rows.collect();
     format!("@{agent}>req:plan{{data:[{}]}}", rows.join(","))

@@ -6,8 +6,8 @@ use a2a::{
 };
 use serde_json::{Value as Json, json};
 
-use super::command::{frame, params};
-use super::{ByHand, Door, House};
+use super::command::{at_work, data, frame, params};
+use super::{ByHand, Door, House, Late};
 
 /// A client that sends a frame as the part of a message.
 pub(super) struct A2a(tokio::runtime::Runtime);
@@ -30,7 +30,33 @@ impl A2a {
             metadata: None,
             tenant: None,
         };
-        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": request });
+        let answer = self.call(
+            house,
+            "SendMessage",
+            &serde_json::to_value(request).unwrap(),
+        )?;
+        let is_fine = |task: &Task| match task.status.state {
+            TaskState::Completed => true,
+            TaskState::Submitted | TaskState::Working => !waits,
+            _ => false,
+        };
+        match answer {
+            SendMessageResponse::Task(task) if !is_fine(&task) => {
+                Err(serde_json::to_string(&task.status).unwrap())
+            }
+            SendMessageResponse::Task(task) => Ok(task),
+            SendMessageResponse::Message(message) => Err(format!("{message:?}")),
+        }
+    }
+
+    /// Calls a method of the hub.
+    fn call<T: serde::de::DeserializeOwned>(
+        &self,
+        house: &House,
+        method: &str,
+        params: &Json,
+    ) -> Result<T, String> {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let url = format!("{}/a2a/team/dev", house.hub.http());
         let text = self.0.block_on(async {
             let request = super::mcp::http().post(url).header("a2a-version", "1.0");
@@ -44,20 +70,9 @@ impl A2a {
                 .unwrap()
         });
         let answer: JsonRpcResponse = serde_json::from_str(&text).unwrap();
-        if let Some(error) = answer.error {
-            return Err(serde_json::to_string(&error).unwrap());
-        }
-        let is_fine = |task: &Task| match task.status.state {
-            TaskState::Completed => true,
-            TaskState::Submitted | TaskState::Working => !waits,
-            _ => false,
-        };
-        match serde_json::from_value(answer.result.unwrap()).unwrap() {
-            SendMessageResponse::Task(task) if !is_fine(&task) => {
-                Err(serde_json::to_string(&task.status).unwrap())
-            }
-            SendMessageResponse::Task(task) => Ok(task),
-            SendMessageResponse::Message(message) => Err(format!("{message:?}")),
+        match answer.error {
+            Some(error) => Err(serde_json::to_string(&error).unwrap()),
+            None => Ok(serde_json::from_value(answer.result.unwrap()).unwrap()),
         }
     }
 }
@@ -65,6 +80,9 @@ impl A2a {
 impl Door for A2a {
     /// A frame holds no more, and A2A has no other way for a value.
     const MOST: usize = 30_000;
+
+    /// A task begins with `req`.
+    const TRIGGERS: &[&str] = &["hot"];
 
     fn open(_: &House) -> Self {
         Self(
@@ -76,7 +94,10 @@ impl Door for A2a {
     }
 
     fn send(&mut self, house: &House, message: &Json) -> Result<(), String> {
-        self.run(house, &frame(message), true).map(drop)
+        // Nobody answers a quiet note.
+        let text = message["payload"]["text"].as_str().unwrap_or_default();
+        let waits = !text.starts_with("quiet");
+        self.run(house, &frame(message), waits).map(drop)
     }
 
     fn ask(&mut self, house: &House, message: &Json) -> Result<Json, String> {
@@ -87,6 +108,32 @@ impl Door for A2a {
             .find(|part| part.media_type.as_deref() == Some(ACCP))
             .unwrap();
         params(house, part.as_text().unwrap())
+    }
+
+    fn pieces(&mut self, house: &House, message: &Json) -> Vec<String> {
+        let task = self.run(house, &frame(message), true).unwrap();
+        let artifacts = task.artifacts.unwrap();
+        let parts = artifacts.iter().flat_map(|artifact| &artifact.parts);
+        let texts: Vec<_> = parts.filter_map(Part::as_text).collect();
+        data(&texts.join("\n"))
+    }
+
+    fn cancel(&mut self, house: &House, message: &Json) {
+        let task = self.run(house, &frame(message), false).unwrap();
+        at_work(house);
+        let task: Task = self
+            .call(house, "CancelTask", &json!({ "id": task.id }))
+            .unwrap();
+        assert_eq!(task.status.state, TaskState::Canceled);
+    }
+}
+
+impl Late for A2a {
+    fn late(self, house: &mut House, message: &Json) -> Self {
+        let late = format!("{}[ts:1000,ttl:5]", frame(message));
+        let said = self.run(house, &late, true).unwrap_err();
+        assert!(said.contains("E3001"), "{said}");
+        self
     }
 }
 

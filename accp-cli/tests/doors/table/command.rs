@@ -3,8 +3,9 @@
 use accp_runtime::{EncodeOptions, Message, Registry};
 use serde_json::Value as Json;
 
-use super::{ByHand, Door, House};
+use super::{ByHand, Door, House, Late};
 use crate::REGISTRY;
+use crate::answers::within;
 use crate::command::accp;
 use crate::http;
 
@@ -52,6 +53,30 @@ pub(super) fn params(house: &House, text: &str) -> Result<Json, String> {
     Ok(params)
 }
 
+/// Returns the data of the pieces among some lines.
+pub(super) fn data(lines: &str) -> Vec<String> {
+    let frames = lines
+        .lines()
+        .filter_map(|line| Message::decode(line, &Registry::standard()).ok());
+    let pieces = frames.filter(|frame| frame.intent.as_str() == "stream");
+    let data = pieces.map(|piece| {
+        piece.to_json()["payload"]["data"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    });
+    data.collect()
+}
+
+/// Waits until `lab` is at work.
+pub(super) fn at_work(house: &House) {
+    let works = |frame: &String| frame.starts_with("@lab>wait:note");
+    let patience = std::time::Duration::from_secs(20);
+    within(patience, || {
+        house.hub.frames().iter().any(works).then_some(())
+    });
+}
+
 impl Command {
     fn run(house: &House, verb: &str, frame: &str) -> Result<String, String> {
         let hub = house.hub.http();
@@ -77,6 +102,24 @@ impl Door for Command {
     fn ask(&mut self, house: &House, message: &Json) -> Result<Json, String> {
         let said = Self::run(house, "ask", &frame(message))?;
         params(house, said.lines().last().unwrap())
+    }
+
+    fn pieces(&mut self, house: &House, message: &Json) -> Vec<String> {
+        data(&Self::run(house, "ask", &frame(message)).unwrap())
+    }
+
+    fn cancel(&mut self, house: &House, message: &Json) {
+        Self::run(house, "send", &format!("{}[cid:c1]", frame(message))).unwrap();
+        at_work(house);
+        Self::run(house, "send", "@dev>cancel:note{}[cid:c1]").unwrap();
+    }
+}
+
+impl Late for Command {
+    fn late(self, house: &mut House, message: &Json) -> Self {
+        let late = format!("{}[ts:1000,ttl:5]", frame(message));
+        Self::run(house, "send", &late).unwrap();
+        self
     }
 }
 

@@ -7,8 +7,8 @@ use accp_registry::Hash;
 use accp_runtime::Value;
 use serde_json::Value as Json;
 
-use super::command::{frame, params};
-use super::{ByHand, Door, House};
+use super::command::{at_work, data, frame, params};
+use super::{ByHand, Door, House, Late};
 use crate::http::request;
 
 /// Somebody who writes frames by hand, and counts them.
@@ -25,6 +25,16 @@ const SHORT: usize = 40_000;
 impl Http {
     /// Sends a frame without metadata, and returns the frames that answer.
     fn post(&mut self, house: &House, text: &str, prefer: &str) -> Result<String, String> {
+        self.post_with(house, text, prefer, "")
+    }
+
+    fn post_with(
+        &mut self,
+        house: &House,
+        text: &str,
+        prefer: &str,
+        more: &str,
+    ) -> Result<String, String> {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let mid = format!(
@@ -33,12 +43,17 @@ impl Http {
         );
         let head = format!("POST /accp/v1/frames\nContent-Type: application/accp{prefer}");
         loop {
-            let (seq, ts) = (self.next, now.as_secs());
-            let whole = format!("{text}[mid:abc{mid},seq:{seq},ts:{ts},sid:team]");
+            let seq = self.next;
+            let ts = if more.contains("ttl") {
+                1000
+            } else {
+                now.as_secs()
+            };
+            let whole = format!("{text}[mid:abc{mid},seq:{seq},ts:{ts},sid:team{more}]");
             let (status, said) = request(&house.hub, &head, &whole);
             let due = said.split("|exp:").nth(1);
             match (status, due) {
-                (200, _) => {
+                (200 | 202, _) => {
                     self.next += 1;
                     return Ok(said);
                 }
@@ -93,6 +108,30 @@ impl Door for Http {
         let message = self.ahead(house, message);
         let said = self.post(house, &frame(&message), "\nPrefer: wait=20")?;
         params(house, said.trim_end().lines().last().unwrap())
+    }
+
+    fn pieces(&mut self, house: &House, message: &Json) -> Vec<String> {
+        data(
+            &self
+                .post(house, &frame(message), "\nPrefer: wait=20")
+                .unwrap(),
+        )
+    }
+
+    fn cancel(&mut self, house: &House, message: &Json) {
+        self.post_with(house, &frame(message), "", ",cid:c1")
+            .unwrap();
+        at_work(house);
+        self.post_with(house, "@dev>cancel:note{}", "", ",cid:c1")
+            .unwrap();
+    }
+}
+
+impl Late for Http {
+    fn late(mut self, house: &mut House, message: &Json) -> Self {
+        let said = self.post_with(house, &frame(message), "", ",ttl:5");
+        assert_eq!(said.as_deref(), Ok(""), "nothing is said of it");
+        self
     }
 }
 

@@ -9,7 +9,8 @@ use rmcp::transport::streamable_http_client::{
 use serde_json::{Value as Json, json};
 use tokio::runtime::Runtime;
 
-use super::{ByHand, Door, House};
+use super::command::{at_work, frame};
+use super::{ByHand, Door, House, Late};
 
 /// A model's client, which calls tools.
 pub(super) struct Mcp {
@@ -86,6 +87,59 @@ impl Door for Mcp {
             }
         }
         Ok(params)
+    }
+
+    fn pieces(&mut self, _: &House, message: &Json) -> Vec<String> {
+        self.call("accp_ask", &args(message)).unwrap();
+        let received = self.call("accp_receive", &json!({ "limit": 50 })).unwrap();
+        // The next call marks them as handled.
+        self.call("accp_receive", &json!({})).unwrap();
+        let frames = received["frames"].as_array().unwrap().iter();
+        let data = frames.filter_map(|frame| frame["params"]["data"].as_str());
+        data.map(str::to_owned).collect()
+    }
+
+    fn cancel(&mut self, house: &House, message: &Json) {
+        // The tool waits for one second, and `lab` works at the question from the first moment on.
+        let mut args = args(message);
+        (args["timeout"], args["cancel"]) = (json!(1), json!(true));
+        let said = self.call("accp_ask", &args).unwrap_err();
+        assert!(said.contains("E3001"), "{said}");
+        at_work(house);
+    }
+
+    fn context(&mut self, _: &House) -> String {
+        let said = self
+            .call("accp_query", &json!({ "about": "context" }))
+            .unwrap();
+        said["context"].as_str().unwrap().to_owned()
+    }
+
+    fn read(&mut self, _: &House, key: &str) -> Json {
+        self.call("accp_expand", &json!({ "reference": key }))
+            .unwrap()["value"]
+            .take()
+    }
+
+    fn state(&mut self, _: &House) -> Json {
+        let mut state = self
+            .call("accp_query", &json!({ "about": "state" }))
+            .unwrap();
+        state["budget"] = self
+            .call("accp_query", &json!({ "about": "budget" }))
+            .unwrap();
+        state
+    }
+}
+
+impl Late for Mcp {
+    fn late(self, _: &mut House, message: &Json) -> Self {
+        let late = format!("{}[ts:1000,ttl:5]", frame(message));
+        let said = self
+            .call("accp_send", &json!({ "frame": late }))
+            .unwrap_err();
+        assert!(said.contains("E3001"), "{said}");
+        self
     }
 }
 

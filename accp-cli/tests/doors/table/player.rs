@@ -1,74 +1,18 @@
 //! Programs that use `accp_client`: the agent `lab`, which answers each note by its own words, and the agent `dev`, which
 //! does what a scenario asks of it, a line each.
 
-use std::borrow::Cow;
-
 use accp_client::{Agent, Error, Hub};
-use accp_runtime::profiles::{
-    ChatDone, ChatReq, ScheduleDone, ScheduleReq, ToolDone, ToolReq, TransactionDone,
-    TransactionReq,
-};
 use accp_runtime::session::{Inbound, Options, Outbound, Session};
-use accp_runtime::{AccpFrame, AgentId, Message, Value};
+use accp_runtime::{AgentId, Message, Value};
 use accp_store::SqliteStore;
+use accp_tokens::Bpe;
 use serde_json::{Value as Json, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use crate::REGISTRY;
+use super::asking::{cancel, pieces};
+use super::lab::echo;
+use super::types;
 use crate::processes::connect;
-
-/// A note, as a program declares it.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(registry = "tests/doors/registry.json", schema = "NOTE")]
-#[accp(intent = "req", operation = "note")]
-pub(crate) struct NoteReq<'a> {
-    text: Cow<'a, str>,
-    size: Option<i64>,
-    more: Option<Value<'a>>,
-}
-
-/// The answer to a note.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(registry = "tests/doors/registry.json", schema = "NOTE")]
-#[accp(intent = "done", operation = "note")]
-pub(crate) struct NoteDone<'a> {
-    text: Cow<'a, str>,
-    size: Option<i64>,
-    more: Option<Value<'a>>,
-}
-
-/// Answers each note by what it says, and by the number of its bytes; and the requests of the standard profiles.
-fn echo(agent: &Agent) {
-    agent.serve(|note: NoteReq<'static>, cx| async move {
-        let NoteReq { text, more, .. } = note;
-        let size = Some(text.len() as i64);
-        cx.reply(NoteDone { text, size, more }).await
-    });
-    agent.serve(
-        |said: ChatReq<'static>, cx| async move { cx.reply(ChatDone::new(said.content)).await },
-    );
-    agent.serve(|task: ScheduleReq<'static>, cx| async move {
-        cx.reply(ScheduleDone::new(task.task).status("done")).await
-    });
-    agent.serve(|call: ToolReq<'static>, cx| async move {
-        let done = ToolDone {
-            tool_name: call.tool_name,
-            arguments: None,
-            result: Some(Value::Integer(4)),
-            status: "ok".into(),
-            error_code: None,
-        };
-        cx.reply(done).await
-    });
-    agent.serve(|pay: TransactionReq<'static>, cx| async move {
-        let done = TransactionDone {
-            transaction_id: pay.transaction_id,
-            reference: None,
-            status: "settled".into(),
-        };
-        cx.reply(done).await
-    });
-}
 
 fn says(line: &impl std::fmt::Display) {
     println!("\npart: {line}");
@@ -82,7 +26,9 @@ pub(crate) async fn play(part: &str) {
         "lab" => connect("lab", true).await.unwrap(),
         "inside" => {
             let hub = AgentId::new("hub").unwrap();
-            let options = Options::from_json("team", hub, REGISTRY).unwrap();
+            let registry = std::fs::read_to_string("registry.json").unwrap();
+            let options = Options::from_json("team", hub, &registry).unwrap();
+            let options = options.counting(std::sync::Arc::new(Bpe::o200k_base()));
             let store = SqliteStore::open("inside.accp").unwrap();
             let hub = Hub::open_with(options, store).await.unwrap();
             let (dev, lab) = (hub.agent("dev").unwrap(), hub.agent("lab").unwrap());
@@ -102,7 +48,10 @@ pub(crate) async fn play(part: &str) {
     while let Some(line) = lines.next_line().await.unwrap() {
         let asked: Json = serde_json::from_str(&line).unwrap();
         let done = if part == "types" {
-            typed(&agent, &asked).await
+            match types::act(&agent, &asked).await {
+                Some(done) => done,
+                None => act(&agent, &asked).await,
+            }
         } else {
             act(&agent, &asked).await
         };
@@ -124,14 +73,26 @@ async fn act(agent: &Agent, asked: &Json) -> Result<Json, Error> {
     };
     match asked["do"].as_str().unwrap() {
         "log" => log(agent).await,
+        "context" => agent.context().await.map(Json::from),
+        "read" => {
+            let value = agent.expand(asked["message"].as_str().unwrap()).await?;
+            Ok(value.to_exact_json())
+        }
         "state" => {
             let look = |session: &Session| {
-                let shared = session.state().shared();
+                let (shared, budget) = (session.state().shared(), session.budget());
                 let state = Value::Map(shared.entries().clone()).to_exact_json();
-                json!({ "version": shared.version(), "state": state })
+                let [hot, warm] =
+                    [budget.hot, budget.warm].map(|tier| json!({ "used": tier.used }));
+                json!({
+                    "version": shared.version(), "state": state, "level": session.level(),
+                    "budget": { "hot": hot, "warm": warm },
+                })
             };
             agent.look(look).await
         }
+        "pieces" => pieces(agent.ask_with(outbound().unwrap())).await,
+        "cancel" => cancel(agent, agent.ask_with(outbound().unwrap())).await,
         "send" => match outbound() {
             Ok(frame) => agent.send_with(frame).await.map(|_| Json::Null),
             Err(error) => Ok(json!({ "refused": error.to_string() })),
@@ -141,26 +102,6 @@ async fn act(agent: &Agent, asked: &Json) -> Result<Json, Error> {
             payload(agent, &answer).await
         }
     }
-}
-
-/// The same with frames of types.
-async fn typed(agent: &Agent, asked: &Json) -> Result<Json, Error> {
-    if asked["do"] == "log" {
-        return log(agent).await;
-    }
-    let note = &asked["message"]["payload"];
-    let more = Some(Value::from_json(&note["more"]).into_owned());
-    let note = NoteReq {
-        text: note["text"].as_str().unwrap().to_owned().into(),
-        size: note["size"].as_i64(),
-        more: more.filter(|more| *more != Value::Null),
-    };
-    if asked["do"] == "send" {
-        return agent.send(note).await.map(|_| Json::Null);
-    }
-    let done: NoteDone<'static> = agent.ask(note).await?;
-    let more = done.more.unwrap_or(Value::Null).to_exact_json();
-    Ok(json!({ "text": done.text, "size": done.size, "more": more }))
 }
 
 /// Returns the params of an answer, each reference with its value.

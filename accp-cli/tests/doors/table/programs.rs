@@ -34,8 +34,10 @@ fn log(program: &mut Program) -> Vec<String> {
 }
 
 macro_rules! program {
-    ($door:ident, $part:literal) => {
+    ($door:ident, $part:literal, $triggers:expr) => {
         impl Door for $door {
+            const TRIGGERS: &[&str] = $triggers;
+
             fn open(house: &House) -> Self {
                 Self(start(house, $part))
             }
@@ -46,6 +48,23 @@ macro_rules! program {
 
             fn ask(&mut self, _: &House, message: &Json) -> Result<Json, String> {
                 call(&mut self.0, "ask", message)
+            }
+
+            fn pieces(&mut self, _: &House, message: &Json) -> Vec<String> {
+                serde_json::from_value(call(&mut self.0, "pieces", message).unwrap()).unwrap()
+            }
+
+            fn cancel(&mut self, _: &House, message: &Json) {
+                call(&mut self.0, "cancel", message).unwrap();
+            }
+
+            fn context(&mut self, _: &House) -> String {
+                let context = call(&mut self.0, "context", &Json::Null).unwrap();
+                context.as_str().unwrap().to_owned()
+            }
+
+            fn read(&mut self, _: &House, key: &str) -> Json {
+                call(&mut self.0, "read", &Json::from(format!("cold.{key}"))).unwrap()
             }
 
             fn state(&mut self, _: &House) -> Json {
@@ -59,6 +78,7 @@ macro_rules! program {
     };
 }
 
-program!(Inside, "inside");
-program!(Socket, "socket");
-program!(Types, "types");
+program!(Inside, "inside", &["esc", "comp", "hot"]);
+program!(Socket, "socket", &["esc", "comp", "hot"]);
+// No type of a frame has these intents.
+program!(Types, "types", &["hot"]);

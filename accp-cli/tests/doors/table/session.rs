@@ -1,0 +1,295 @@
+//! Scenarios about what a session does with frames: streams, cancelled chains, late frames, references, checkpoints.
+
+use accp_runtime::{Frame, Message, Registry, TokenCounter as _};
+use accp_tokens::Bpe;
+use serde_json::{Value as Json, json};
+
+use super::{Door, House, Late, note};
+use crate::answers::within;
+use crate::long_values::are_small;
+
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+
+/// Returns the payload of a frame of the hub, under full names.
+fn payload(text: &str) -> Json {
+    let message = Message::decode(text, &Registry::standard()).unwrap();
+    message.to_json()["payload"].take()
+}
+
+/// The pieces of a stream come to whoever asks in the order of their indexes, each once, and share the chain of the
+/// question.
+pub(super) fn streams<D: Door>() {
+    // The registry of these tests uses the code of streams for something else.
+    let mut house = House::with(crate::http::OWN);
+    let mut door = D::open(&house);
+    for _ in 0..2 {
+        let pieces = door.pieces(&house, &note("in pieces"));
+        assert_eq!(pieces, ["one", "two", "three"]);
+        door = door.restart(&mut house);
+    }
+    let log = door.log(&house);
+    let frames: Vec<_> = log.iter().map(|text| Frame::parse(text).unwrap()).collect();
+    let chain = |frame: &Frame<'_>| {
+        let envelope = frame.envelope().unwrap();
+        let chain = envelope.correlation_id.or(envelope.msg_id);
+        chain.unwrap().into_owned()
+    };
+    let asked = frames
+        .iter()
+        .filter(|frame| frame.agent == "dev" && frame.intent == "req");
+    let asked: Vec<_> = asked.map(chain).collect();
+    assert_eq!(asked.len(), 2, "{log:?}");
+    for chain_of in asked {
+        let pieces = frames
+            .iter()
+            .filter(|frame| frame.intent == "stream" && chain(frame) == chain_of);
+        let pieces: Vec<_> = pieces.collect();
+        assert_eq!(pieces.len(), 4, "{log:?}");
+        let last = pieces.iter().filter(|piece| piece.get("done").is_some());
+        assert_eq!(last.count(), 1, "the default is not written: {log:?}");
+    }
+}
+
+/// A question that is taken back ends the work at it, and nothing more of its chain comes into the log.
+pub(super) fn cancels<D: Door>() {
+    let mut house = House::new();
+    let mut door = D::open(&house);
+    door.cancel(&house, &note("slow"));
+    let count =
+        |log: &[String], text: &str| log.iter().filter(|frame| frame.contains(text)).count();
+    within(PATIENCE, || {
+        (count(&door.log(&house), "@lab>req:note{text:stopped") == 1).then_some(())
+    });
+    // Nobody begins the work again.
+    door = door.restart(&mut house);
+    door.ask(&house, &note("after")).unwrap();
+    let log = door.log(&house);
+    assert_eq!(count(&log, "@lab>wait:note{"), 1, "{log:?}");
+    let chain = |text: &String| {
+        let frame = Frame::parse(text).unwrap();
+        let envelope = frame.envelope().unwrap();
+        envelope
+            .correlation_id
+            .or(envelope.msg_id)
+            .map(std::borrow::Cow::into_owned)
+    };
+    let at = log
+        .iter()
+        .position(|text| text.contains(">cancel:"))
+        .unwrap();
+    let cancelled = chain(&log[at]);
+    let asked = log.iter().find(|text| text.contains("text:slow")).unwrap();
+    assert_eq!(chain(asked), cancelled, "{log:?}");
+    let later: Vec<_> = log[at + 1..]
+        .iter()
+        .filter(|text| chain(text) == cancelled)
+        .collect();
+    assert!(later.is_empty(), "{later:?}");
+}
+
+/// A frame whose time was over is not in the log, nobody is sent an error, and the next frame goes through.
+pub(super) fn late<D: Late>() {
+    let mut house = House::new();
+    let mut door = D::open(&house);
+    door.ask(&house, &note("before")).unwrap();
+    door = door.late(&mut house, &note("too late"));
+    door.ask(&house, &note("after")).unwrap();
+    door = door.restart(&mut house);
+    door.ask(&house, &note("at last")).unwrap();
+    let log = door.log(&house);
+    assert!(
+        !log.iter()
+            .any(|text| text.contains("too_late") || text.contains(">fail:")),
+        "{log:?}"
+    );
+    let sent = log.iter().filter(|text| text.starts_with("@dev>req:note{"));
+    assert_eq!(sent.count(), 3, "{log:?}");
+}
+
+/// A text of more than 50 characters goes by reference, and so does what is too long for a frame. Whoever gets the
+/// frame gets the text.
+pub(super) fn references<D: Door>() {
+    let mut house = House::new();
+    let mut door = D::open(&house);
+    let words = "pumpkin soup with bread and butter for lunch ".repeat(40);
+    let at_51 = "x".repeat(51);
+    let payload = json!({ "assignee": "lab", "task": at_51 });
+    let task =
+        json!({ "intent": "req", "operation": "schedule", "schema": "TA", "payload": payload });
+    for (message, key, text) in [(task, "task", &at_51), (note(&words), "text", &words)] {
+        let answer = door.ask(&house, &message).unwrap();
+        assert_eq!(answer[key], **text);
+        door = door.restart(&mut house);
+    }
+    let log = door.log(&house);
+    for sender in [
+        "@dev>req:schedule{",
+        "@lab>done:schedule{",
+        "@dev>req:note{",
+        "@lab>done:note{",
+    ] {
+        let sent: Vec<_> = log.iter().filter(|text| text.starts_with(sender)).collect();
+        assert!(
+            sent.len() == 1 && sent[0].contains(":$cold.k"),
+            "{sender}: {sent:?}"
+        );
+    }
+    are_small(&log, 50);
+}
+
+/// The symbol of a value of an enumeration stands in the log, and whoever gets the frame gets its name.
+pub(super) fn symbols<D: Door>() {
+    let mut house = House::new();
+    let mut door = D::open(&house);
+    for (way, sign) in [("up", "+"), ("down", "-")] {
+        let report = json!({ "intent": "req", "operation": "report", "schema": "WAY", "payload": { "way": way } });
+        let answer = door.ask(&house, &report).unwrap();
+        assert_eq!(answer["way"], way);
+        door = door.restart(&mut house);
+        let log = door.log(&house);
+        for head in ["@dev>req:report", "@lab>done:report"] {
+            let frame = format!("{head}{{way:{sign}|schema:WAY}}[");
+            assert_eq!(
+                log.iter().filter(|text| text.starts_with(&frame)).count(),
+                1,
+                "{frame}: {log:?}"
+            );
+        }
+    }
+}
+
+/// With `--debug` the hub says each frame in plain words.
+pub(super) fn told<D: Door>() {
+    let mut house = House::new();
+    let told = house.restart_with(&["--debug"]);
+    let mut door = D::open(&house);
+    let answer = door.ask(&house, &note("soup & bread")).unwrap();
+    assert_eq!(answer["text"], "soup & bread");
+    drop(door);
+    house.hub.kill();
+    let told = told.collect::<Vec<_>>().join("\n");
+    for words in [
+        r#"dev requests note: text "soup & bread""#,
+        r#"lab completes note: text "soup & bread""#,
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+}
+
+/// The door says at which level the session is, and the level stands in the log.
+pub(super) fn level<D: Door>() {
+    let mut house = House::new();
+    let mut door = D::open(&house);
+    door.ask(&house, &note("hello")).unwrap();
+    for _ in 0..2 {
+        assert_eq!(door.state(&house)["level"], 3);
+        door = door.restart(&mut house);
+    }
+}
+
+/// What no budget holds is E2003: a frame that is too long although its values go by reference, or a state that would
+/// become too large. The state stays as it is.
+pub(super) fn full<D: Door>() {
+    let mut house = House::new();
+    let mut door = D::open(&house);
+    let change = |version: usize| {
+        let delta: Json = (0..300)
+            .map(|key| (format!("k{version}_{key}"), json!("x".repeat(45))))
+            .collect();
+        let payload = json!({ "version": version, "delta": delta });
+        json!({ "intent": "sync", "operation": "state", "payload": payload })
+    };
+    door.ask(&house, &note("hello")).unwrap();
+    let mut taken = 0;
+    let said = loop {
+        assert!(taken < 10, "a state of {taken} changes");
+        match door.send(&house, &change(taken + 1)) {
+            Ok(()) => taken += 1,
+            Err(said) => break said,
+        }
+    };
+    assert!(said.contains("E2003"), "{said:.300}");
+    door = door.restart(&mut house);
+    door.ask(&house, &note("after")).unwrap();
+    let state = door.state(&house);
+    assert_eq!(state["version"], taken);
+    assert_eq!(state["state"].as_object().unwrap().len(), 300 * taken);
+}
+
+/// `done`, `esc`, `comp` and a context of more than 400 tokens make a checkpoint. It holds facts and a summary, its frames
+/// can be read back byte for byte, and the context is within its budget.
+pub(super) fn checkpoints<D: Door>() {
+    let mut house = House::new();
+    let mut door = D::open(&house);
+    // What was said last before a checkpoint stays in the context, so the first frames leave at the second `done`.
+    door.ask(&house, &note("first")).unwrap();
+    door.ask(&house, &note("second")).unwrap();
+    let mut reasons = vec!["done"];
+    is_within_budget(&mut door, &house);
+    for intent in D::TRIGGERS {
+        reasons.push(intent);
+        if *intent == "hot" {
+            continue;
+        }
+        let message =
+            json!({ "intent": intent, "operation": "plan", "payload": { "goal": intent } });
+        door.send(&house, &message).unwrap();
+        is_within_budget(&mut door, &house);
+    }
+    door = door.restart(&mut house);
+    // Nobody answers these, so nothing but their size makes a checkpoint.
+    for n in 0..20 * usize::from(D::TRIGGERS.contains(&"hot")) {
+        let text = format!("quiet {n} unheard of soups, breads and pies");
+        door.send(&house, &note(&text)).unwrap();
+        is_within_budget(&mut door, &house);
+    }
+    let log = door.log(&house);
+    let made: Vec<_> = log
+        .iter()
+        .filter(|text| text.starts_with("@hub>sync:checkpoint{"))
+        .map(|text| payload(text))
+        .collect();
+    for reason in reasons {
+        let has = |made: &&Json| made["on"].as_array().unwrap().contains(&json!(reason));
+        assert!(made.iter().any(|made| has(&made)), "{reason}: {made:?}");
+    }
+    let counter = Bpe::o200k_base();
+    let mut left = 0;
+    for (n, made) in made.iter().enumerate() {
+        assert_eq!(made["id"], format!("ckpt_{}", n + 1));
+        let Some(summary) = made["sum"].as_str() else {
+            continue;
+        };
+        assert!(counter.count(summary) <= 100, "{made}");
+        for facts in made["facts"].as_array().into_iter().flatten() {
+            // An entity, and what is said of it: relations and their values.
+            let fact = facts.as_array().unwrap();
+            assert!(fact[0].is_string() && fact.len() >= 2, "{made}");
+        }
+        left += made["left"].as_array().unwrap().len();
+    }
+    assert!(left > 0, "{made:?}");
+    // What has left is in cold state, under its place.
+    let first = made.iter().find_map(|made| made["cold"].as_str()).unwrap();
+    let read = door.read(&house, first.split('-').next().unwrap());
+    let stood = log.iter().position(|text| *text == read.as_str().unwrap());
+    assert!(
+        stood.is_some_and(|at| log[at].contains("note{text:first|")),
+        "{read}: {log:?}"
+    );
+}
+
+/// Checks that the context is within its budget, and takes no more tokens than the budget says.
+fn is_within_budget<D: Door>(door: &mut D, house: &House) {
+    let state = door.state(house);
+    let used = |tier: &str| state["budget"][tier]["used"].as_u64().unwrap();
+    let (context, counter) = (door.context(house), Bpe::o200k_base());
+    // The first line says how to read the others.
+    let lines = context
+        .lines()
+        .skip_while(|line| line.contains(" defines "));
+    let tokens: usize = lines.map(|line| counter.count(&format!("{line}\n"))).sum();
+    let total = used("hot") + used("warm");
+    assert!(0 < tokens && tokens as u64 <= total, "{state}: {context}");
+    assert!(used("hot") <= 500 && used("warm") <= 2000, "{state}");
+}
