@@ -33,6 +33,7 @@
 mod agent;
 mod agents;
 mod ask;
+mod claim;
 mod clock;
 mod command;
 mod connect;

@@ -105,9 +105,12 @@ impl Work {
 
     /// Returns when somebody gives up to wait.
     pub(super) fn wakes(&self) -> Option<Instant> {
-        let asked = self.questions.iter().map(|asked| asked.asking.until);
+        let asked = self
+            .questions
+            .iter()
+            .map(|asked| asked.asking.patience.until);
         let early = self.early.iter().filter_map(|command| match command {
-            Command::Ask(asking) => Some(asking.until),
+            Command::Ask(asking) => Some(asking.patience.until),
             _ => None,
         });
         asked.chain(early).min()
@@ -151,9 +154,9 @@ impl Work {
         asked.find_map(|(at, asked)| Some((at, asked.is_answered_by(inbound)?)))
     }
 
-    /// Hands an answer to who asks.
-    pub(super) fn hand_answer(&mut self, whole: Inbound, (at, intent): (usize, Intent)) {
-        self.questions.remove(at).hand_answer(whole, intent);
+    /// Hands an answer to who asks. Returns false if they have just given up.
+    pub(super) fn hand_answer(&mut self, whole: Inbound, (at, intent): (usize, Intent)) -> bool {
+        self.questions.remove(at).hand_answer(whole, intent)
     }
 
     /// Starts the handler of a frame, if there is one.
