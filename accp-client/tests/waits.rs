@@ -57,7 +57,10 @@ async fn a_store_that_is_held_up_holds_up_no_end_of_a_wait() {
     let committer = Committer::new(MemoryStore::new()).expect("a store");
     let hub = hub_on(&committer).await;
     let guest = hub.agent("guest").expect("an agent");
-    guest.joined().await.expect("it has joined");
+    // The store has the beginning of the session, and the task of the hub waits for what comes.
+    let first = hub.frames(1).next().await.expect("a store");
+    assert!(first.is_some());
+    hub.look(|_| ()).await.expect("a hub");
     let (open, held) = hold_up(&committer);
 
     // The session takes the first frame. From then on the task of the hub waits for the store.
