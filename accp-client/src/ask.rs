@@ -17,9 +17,10 @@ use tokio::time::Instant;
 use crate::command::{Asking, Command};
 use crate::error::{Done, Error};
 use crate::handle::Handle;
+use crate::patience::Patience;
 use crate::pieces::Pieces;
 use crate::sent::Sent;
-use crate::waiting::{Patience, Waiting, read};
+use crate::waiting::{Waiting, read};
 
 /// The time for which a question waits if nothing else is said.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -18,8 +18,8 @@ use tokio::sync::{oneshot, watch};
 use crate::claim::Claim;
 use crate::context::{Cx, Marked};
 use crate::error::{Done, Error};
+use crate::patience::Patience;
 use crate::sent::Sent;
-use crate::waiting::Patience;
 use crate::wire::Wire;
 
 /// What a handler of any type does with a frame.

@@ -45,6 +45,7 @@ mod hub;
 mod inbox;
 mod link;
 mod outside;
+mod patience;
 mod pieces;
 mod sending;
 mod sent;

@@ -1,7 +1,6 @@
 //! The answer to a question that was sent.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use accp_runtime::profiles::ErrorFail;
 use accp_runtime::session::Inbound;
@@ -12,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::command::{Answered, Command};
 use crate::error::Error;
 use crate::handle::Handle;
+use crate::patience::Patience;
 
 /// A question that was sent. If it is to be cancelled, that happens when this is dropped.
 pub(crate) struct Waiting {
@@ -19,13 +19,6 @@ pub(crate) struct Waiting {
     number: Option<u64>,
     answered: oneshot::Receiver<Answered>,
     patience: Patience,
-}
-
-/// How long somebody waits for an answer.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    pub(crate) within: Duration,
-    pub(crate) until: Instant,
 }
 
 impl Waiting {
