@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use accp_runtime::context::TokenBudget;
 use accp_runtime::session::{Outbound, Session};
-use accp_runtime::{EncodeFrame, FrameFamily, IntoOwned, Registry, Value};
+use accp_runtime::{
+    DecodeOptions, EncodeFrame, FrameFamily, IntoOwned, Limits, Message, Registry, Value,
+};
 use accp_store::Match;
 use futures_util::{Stream, StreamExt as _};
 
@@ -116,8 +118,8 @@ impl Agent {
         let _ = self.tell(Command::Serve(add));
     }
 
-    /// Hands every frame that no other handler takes to this one; [`Cx::inbound`] has the frame. A
-    /// later call replaces the handler.
+    /// Hands every frame that no other handler takes to this one; [`Cx::inbound`] has the frame, and
+    /// [`Cx::message`] reads it. A later call replaces the handler.
     pub fn serve_others<H, R, E>(&self, handler: H)
     where
         H: Fn(Cx) -> R + Send + Sync + 'static,
@@ -230,6 +232,49 @@ impl Cx {
     pub fn agent(&self) -> Result<Agent, Error> {
         let handle = self.handle().and_then(|handle| handle.downcast().ok());
         handle.map(Agent::of).ok_or_else(Error::ended)
+    }
+
+    /// Reads the frame under full names, with the values in the place of its references: for handlers of
+    /// [`serve_others`](Agent::serve_others). A typed handler gets those values in its frame. What cannot be read stays
+    /// a reference.
+    ///
+    /// ```
+    /// use accp_client::Hub;
+    /// use accp_runtime::profiles::{ChatDone, ChatReq};
+    /// use accp_store::MemoryStore;
+    ///
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// let hub = Hub::open("lunch", MemoryStore::new()).await?;
+    /// let (guest, cook) = (hub.agent("guest")?, hub.agent("cook")?);
+    /// cook.serve_others(|cx| async move {
+    ///     let asked = cx.message().await?;
+    ///     let words = asked.payload.get("content").and_then(|words| words.as_str());
+    ///     cx.reply(ChatDone::new(words.unwrap_or("what?").to_uppercase())).await
+    /// });
+    /// let long = "rye bread ".repeat(10_000);
+    /// let answer: ChatDone = guest.ask(ChatReq::new(long.clone())).await?;
+    /// assert_eq!(answer.content, long.to_uppercase());
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// # }).map_err(|error| error.to_string())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Answer`] when the registry of the agent cannot read the frame: a handler that returns this error answers
+    /// with E1003 if the schema is not known. [`Error::Ended`].
+    pub async fn message(&self) -> Result<Message<'static>, Error> {
+        const WHOLE: DecodeOptions = DecodeOptions {
+            limits: Limits::NONE,
+            marks: true,
+        };
+        let registry = self.agent()?.registry().await?;
+        let inbound = self.inbound();
+        let whole = inbound.whole();
+        let message = whole.and_then(|text| Message::decode_with(text, &registry, &WHOLE));
+        match message {
+            Ok(message) => Ok(message.into_owned()),
+            Err(error) => Err(Error::answer(inbound, error)),
+        }
     }
 
     /// Sends the pieces of a stream in the chain of the frame, each once the one before is in the store,

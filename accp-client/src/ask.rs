@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use crate::command::{Asking, Command};
 use crate::error::{Done, Error};
 use crate::handle::Handle;
+use crate::patience::Patience;
 use crate::pieces::Pieces;
 use crate::sent::Sent;
 use crate::waiting::{Waiting, read};
@@ -50,7 +51,8 @@ impl<A> Ask<A> {
         }
     }
 
-    /// Waits for the answer for this time at most; 60 seconds by default.
+    /// Waits for the answer for this time at most; 60 seconds by default. The wait ends then whatever the agent and
+    /// its store do meanwhile.
     pub fn within(mut self, time: Duration) -> Self {
         self.within = time;
         self
@@ -141,18 +143,21 @@ impl<A> Ask<A> {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let (answer, answered) = oneshot::channel();
         let (now, number) = (Instant::now(), NUMBERS.fetch_add(1, Ordering::Relaxed));
+        let patience = Patience {
+            within: self.within,
+            until: now.checked_add(self.within).unwrap_or(now + FAR),
+        };
         self.side.tell(Command::Ask(Asking {
             outbound: self.outbound,
             number,
-            within: self.within,
-            until: now.checked_add(self.within).unwrap_or(now + FAR),
+            patience,
             cancels: self.cancels,
             fate: self.fate,
             answer,
             pieces,
         }))?;
         let number = self.cancels.then_some(number);
-        Ok(Waiting::new(self.side, number, answered))
+        Ok(Waiting::new(self.side, number, answered, patience))
     }
 }
 

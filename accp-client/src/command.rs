@@ -5,8 +5,7 @@ use std::error::Error as StdError;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Weak;
-use std::time::Duration;
+use std::sync::{Arc, Weak};
 
 use accp_runtime::context::Checkpoint;
 use accp_runtime::session::{Inbound, MemberId, Mid, Outbound, Posted, Router, Session};
@@ -15,10 +14,11 @@ use accp_session::Supplied;
 use accp_store::Match;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
-use tokio::time::Instant;
 
+use crate::claim::Claim;
 use crate::context::{Cx, Marked};
 use crate::error::{Done, Error};
+use crate::patience::Patience;
 use crate::sent::Sent;
 use crate::wire::Wire;
 
@@ -112,6 +112,8 @@ pub(crate) struct Posting {
     pub(crate) outbound: Outbound<'static>,
     /// Who wants to know when the frame is durable here. A frame that waits is not sent once they have gone.
     pub(crate) queued: Option<Done<Mid>>,
+    /// Says who was first: the session that takes the frame, or who gives it up.
+    pub(crate) claim: Arc<Claim>,
     /// Who wants to know when the host has accepted the frame.
     pub(crate) fate: Option<Done<Sent>>,
 }
@@ -122,6 +124,7 @@ impl Posting {
         Self {
             outbound,
             queued: None,
+            claim: Arc::default(),
             fate: None,
         }
     }
@@ -143,8 +146,7 @@ impl Posting {
 pub(crate) struct Asking {
     pub(crate) outbound: Outbound<'static>,
     pub(crate) number: u64,
-    pub(crate) within: Duration,
-    pub(crate) until: Instant,
+    pub(crate) patience: Patience,
     /// True if its chain is cancelled when nobody waits any more.
     pub(crate) cancels: bool,
     /// Who wants to know when the host has accepted the question.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use accp_runtime::session::{Inbound, Mid, Outbound};
-use accp_runtime::{EncodeFrame, ErrorCode};
+use accp_runtime::{DecodeError, EncodeFrame, ErrorCode};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -78,7 +78,7 @@ impl fmt::Debug for Replied {
 ///
 /// A handler replies at most once. The reply is kept together with the mark that the frame was
 /// handled, or neither is. A handler that ends without a reply marks the frame; one that fails or
-/// panics answers with E9999.
+/// panics answers with E9999, or with E1003 if the registry of its agent lacks the schema of the frame.
 pub struct Cx {
     ticket: Arc<Ticket>,
 }
@@ -154,9 +154,8 @@ impl Ticket {
 
     /// Takes the end of a handler.
     pub(crate) fn ends(&self, result: Result<(), Box<dyn StdError + Send + Sync>>) {
-        let fault = |error: Box<dyn StdError + Send + Sync>| {
-            Reply::Error(ErrorCode::INTERNAL_ERROR, error.to_string())
-        };
+        let fault =
+            |error: Box<dyn StdError + Send + Sync>| Reply::Error(code(&*error), error.to_string());
         self.mark(result.err().map(fault), None);
     }
 
@@ -170,6 +169,19 @@ impl Ticket {
             done,
         });
     }
+}
+
+/// Returns the code of what ends a handler. A fault of its own is E9999, whatever code the fault has; only a schema that
+/// the handler cannot read has its own, E1003.
+fn code(error: &(dyn StdError + Send + Sync + 'static)) -> ErrorCode {
+    let read = error.downcast_ref::<DecodeError>().map(DecodeError::code);
+    let told = || match error.downcast_ref::<Error>()? {
+        Error::Answer(_, error) => Some(error.code()),
+        _ => None,
+    };
+    let code = read.or_else(told);
+    code.filter(|code| *code == ErrorCode::UNKNOWN_SCHEMA)
+        .unwrap_or(ErrorCode::INTERNAL_ERROR)
 }
 
 impl fmt::Debug for Cx {

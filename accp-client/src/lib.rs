@@ -33,6 +33,7 @@
 mod agent;
 mod agents;
 mod ask;
+mod claim;
 mod clock;
 mod command;
 mod connect;
@@ -44,6 +45,7 @@ mod hub;
 mod inbox;
 mod link;
 mod outside;
+mod patience;
 mod pieces;
 mod sending;
 mod sent;

@@ -1,14 +1,16 @@
 //! The pieces of a stream that answers a question.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use accp_runtime::session::Inbound;
 use accp_runtime::{FrameFamily, IntoOwned};
 use futures_util::Stream;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Sleep, sleep_until};
 
 use crate::error::Error;
 use crate::waiting::{Waiting, read};
@@ -25,6 +27,8 @@ use crate::waiting::{Waiting, read};
 pub struct Pieces<P, A> {
     received: UnboundedReceiver<Inbound>,
     waiting: Result<Waiting, Error>,
+    /// Fires when nobody waits for the answer any more. It is made by who reads, in a runtime.
+    over: Option<Pin<Box<Sleep>>>,
     types: PhantomData<fn() -> (P, A)>,
 }
 
@@ -36,8 +40,22 @@ impl<P, A> Pieces<P, A> {
         Self {
             received,
             waiting,
+            over: None,
             types: PhantomData,
         }
+    }
+
+    /// Waits for the next piece, and no longer than for the answer: the task of the side may be held up.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Inbound>> {
+        let piece = self.received.poll_recv(cx);
+        let (Poll::Pending, Ok(waiting)) = (&piece, &self.waiting) else {
+            return piece;
+        };
+        let until = waiting.until();
+        let over = self
+            .over
+            .get_or_insert_with(|| Box::pin(sleep_until(until)));
+        over.as_mut().poll(cx).map(|()| None)
     }
 }
 
@@ -51,7 +69,7 @@ where
     /// # Errors
     /// [`Error::Answer`] when the piece is no frame of type `P`. The pieces behind it still come.
     pub async fn next(&mut self) -> Option<Result<P, Error>> {
-        Some(read(&self.received.recv().await?))
+        Some(read(&poll_fn(|cx| self.poll_piece(cx)).await?))
     }
 }
 
@@ -77,8 +95,8 @@ where
     type Item = Result<P, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let piece = ready!(self.received.poll_recv(cx));
-        Poll::Ready(piece.map(|piece| read(&piece)))
+        let piece = self.poll_piece(cx);
+        piece.map(|piece| piece.map(|piece| read(&piece)))
     }
 }
 

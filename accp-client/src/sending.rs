@@ -10,6 +10,7 @@ use accp_runtime::session::{Mid, Outbound};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use crate::claim::Claim;
 use crate::command::{Command, Posting};
 use crate::error::Error;
 use crate::handle::Handle;
@@ -35,7 +36,8 @@ impl Sending {
         }
     }
 
-    /// Waits for this time at most; 60 seconds by default.
+    /// Waits for this time at most; 60 seconds by default. The wait ends then whatever the agent and its store do
+    /// meanwhile.
     pub fn within(mut self, time: Duration) -> Self {
         self.within = time;
         self
@@ -46,7 +48,8 @@ impl Sending {
     /// shares the store of its hub, so its frame is in the log then.
     ///
     /// # Errors
-    /// [`Error::Unsent`] when the session has not taken the frame in time, [`Error::Input`] when it does not take
+    /// [`Error::Unsent`] when the session has not taken the frame in time: it is not sent. [`Error::Pending`] when the
+    /// session has it, and the store is not done with it in time. [`Error::Input`] when it does not take
     /// it at all, [`Error::Refused`] and [`Error::Expired`] when the hub in this process does not, and
     /// [`Error::Ended`].
     ///
@@ -67,37 +70,43 @@ impl Sending {
     /// ```
     pub async fn queued(self) -> Result<Mid, Error> {
         let (queued, on_its_way) = oneshot::channel();
-        let within = self.within;
+        let (within, claim) = (self.within, Arc::<Claim>::default());
         self.side.tell(Command::Send(Posting {
             outbound: self.outbound,
             queued: Some(queued),
+            claim: Arc::clone(&claim),
             fate: None,
         }))?;
-        let told = timeout(within, on_its_way).await;
-        let told = told.map_err(|_| Error::Unsent(within))?;
-        told.unwrap_or_else(|_| Err(Error::ended()))
+        match timeout(within, on_its_way).await {
+            Ok(told) => told.unwrap_or_else(|_| Err(Error::ended())),
+            Err(_) => Err(late(&claim, within)),
+        }
     }
 
     async fn accepted(self) -> Result<Sent, Error> {
         let (queued, on_its_way) = oneshot::channel();
         let (fate, known) = oneshot::channel();
-        let within = self.within;
+        let (within, claim) = (self.within, Arc::<Claim>::default());
         self.side.tell(Command::Send(Posting {
             outbound: self.outbound,
             queued: Some(queued),
+            claim: Arc::clone(&claim),
             fate: Some(fate),
         }))?;
-        let mut mid = None;
         let accepted = timeout(within, async {
-            mid = Some(on_its_way.await.unwrap_or_else(|_| Err(Error::ended()))?);
+            on_its_way.await.unwrap_or_else(|_| Err(Error::ended()))?;
             known.await.unwrap_or_else(|_| Err(Error::ended()))
         });
-        match (accepted.await, mid) {
-            (Ok(accepted), _) => accepted,
-            (Err(_), Some(mid)) => Err(Error::Pending(mid)),
-            (Err(_), None) => Err(Error::Unsent(within)),
-        }
+        let accepted = accepted.await;
+        accepted.unwrap_or_else(|_| Err(late(&claim, within)))
     }
+}
+
+/// Returns what is said of a frame for which nobody waits longer.
+fn late(claim: &Claim, within: Duration) -> Error {
+    claim
+        .give_up()
+        .map_or(Error::Unsent(within), Error::Pending)
 }
 
 impl IntoFuture for Sending {

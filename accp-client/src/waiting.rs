@@ -6,16 +6,19 @@ use accp_runtime::profiles::ErrorFail;
 use accp_runtime::session::Inbound;
 use accp_runtime::{FrameFamily, Intent, IntoOwned};
 use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
 
 use crate::command::{Answered, Command};
 use crate::error::Error;
 use crate::handle::Handle;
+use crate::patience::Patience;
 
 /// A question that was sent. If it is to be cancelled, that happens when this is dropped.
 pub(crate) struct Waiting {
     side: Arc<Handle>,
     number: Option<u64>,
     answered: oneshot::Receiver<Answered>,
+    patience: Patience,
 }
 
 impl Waiting {
@@ -24,20 +27,33 @@ impl Waiting {
         side: Arc<Handle>,
         number: Option<u64>,
         answered: oneshot::Receiver<Answered>,
+        patience: Patience,
     ) -> Self {
         Self {
             side,
             number,
             answered,
+            patience,
         }
     }
 
-    /// Waits for the answer.
+    /// Returns when nobody waits any more.
+    pub(crate) fn until(&self) -> Instant {
+        self.patience.until
+    }
+
+    /// Waits for the answer. The time of the wait runs here, because the task of the side may be held up.
     pub(crate) async fn frame(&mut self) -> Result<Inbound, Error> {
-        let answered = (&mut self.answered).await;
-        let answered = answered.unwrap_or_else(|_| Err(Error::ended()));
+        let answered = timeout_at(self.patience.until, &mut self.answered).await;
+        let answered = answered.or_else(|_| {
+            // From here on the side gives the answer to a handler. It may have just given it to this.
+            self.answered.close();
+            let answered = self.answered.try_recv().map(Ok);
+            // The side forgets the question, and cancels it when this is dropped.
+            answered.map_err(|_| Error::Timeout(self.patience.within))
+        })?;
         self.number = None;
-        match answered? {
+        match answered.unwrap_or_else(|_| Err(Error::ended()))? {
             (inbound, Intent::FAIL) => Err(failure(&inbound)),
             (inbound, _) => Ok(inbound),
         }

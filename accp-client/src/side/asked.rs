@@ -33,12 +33,11 @@ impl Asked {
         self.hand(ready.unwrap_or_default());
     }
 
-    /// Hands the answer to who asks, behind the pieces that still wait.
-    pub(super) fn hand_answer(mut self, whole: Inbound, intent: Intent) {
+    /// Hands the answer to who asks, behind the pieces that still wait. Returns false if they have just given up.
+    pub(super) fn hand_answer(mut self, whole: Inbound, intent: Intent) -> bool {
         let rest = self.order.rest();
         self.hand(rest);
-        // Whoever has just given up does not miss it.
-        let _ = self.asking.answer.send(Ok((whole, intent)));
+        self.asking.answer.send(Ok((whole, intent))).is_ok()
     }
 
     fn hand(&self, pieces: Vec<Inbound>) {

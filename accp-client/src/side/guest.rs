@@ -307,7 +307,8 @@ impl Guest {
                 self.held.push(inbound);
                 continue;
             };
-            if !self.mark(driver, whole.position())? {
+            let (before, at) = (self.inbox.clone(), whole.position());
+            if !self.mark(driver, at)? {
                 waiting.push(number);
                 self.held.push(inbound);
                 continue;
@@ -318,7 +319,18 @@ impl Guest {
                     let registry = &driver.session().options().registry;
                     self.work.hand_piece(registry, whole, number);
                 }
-                (None, Some(answered)) => self.work.hand_answer(whole, answered),
+                (None, Some(answered)) => {
+                    if !self.work.hand_answer(whole, answered) {
+                        // It is late, so a handler gets it. The commit that would keep the mark keeps this.
+                        self.inbox = before;
+                        self.next = self.next.min(at);
+                        let text = self.inbox.to_string();
+                        let session = driver.session_mut()?;
+                        session
+                            .handled_as(self.member, &text, None, now())
+                            .map_err(InputError::from)?;
+                    }
+                }
                 (None, None) => {}
             }
         }

@@ -62,9 +62,13 @@ impl Side {
             }
             match (self.driver.with_values(&inbound).await?, answered) {
                 (Some(whole), Some(answered)) => {
-                    self.driver.handled(&whole, Vec::new(), now())?;
                     has_inputs = true;
-                    self.work.hand_answer(whole, answered);
+                    if self.work.hand_answer(whole, answered) {
+                        self.driver.handled(&inbound, Vec::new(), now())?;
+                    } else {
+                        // It is late, so a handler gets it.
+                        rest.push(inbound);
+                    }
                 }
                 (Some(whole), None) => match self.work.start(&whole) {
                     Taken::Started => {}

@@ -1,5 +1,7 @@
 //! Frames that the program sends, and questions that wait for their answers.
 
+use std::sync::Arc;
+
 use accp_runtime::Message;
 use accp_runtime::session::{Event, Mid, Outbound};
 use accp_session::{Entry, EntryKind};
@@ -13,6 +15,14 @@ use crate::command::{Asking, Command, Posting};
 use crate::error::{Done, Error};
 use crate::sent::Sent;
 
+/// What the session says to a frame; `None` if the frame has to wait.
+type Taking = Result<Option<Result<Mid, Error>>, DriverError>;
+
+/// Returns the id of a frame that the session has taken.
+fn taken(taking: &Taking) -> Option<&Mid> {
+    taking.as_ref().ok()?.as_ref()?.as_ref().ok()
+}
+
 impl Work {
     /// Sends the frames that have waited, as far as the session takes them now. Returns whether it
     /// has taken one.
@@ -23,8 +33,9 @@ impl Work {
                 // Nobody waits any more.
                 Command::Send(posting) if posting.is_given_up() => {}
                 Command::Ask(asking) if asking.answer.is_closed() => {}
-                Command::Ask(asking) if asking.until <= Instant::now() => {
-                    let _ = asking.answer.send(Err(Error::Timeout(asking.within)));
+                Command::Ask(asking) if asking.patience.until <= Instant::now() => {
+                    let told = Error::Timeout(asking.patience.within);
+                    let _ = asking.answer.send(Err(told));
                 }
                 Command::Send(posting) => self.tell(speaker, posting)?,
                 Command::Ask(asking) => self.ask(speaker, asking)?,
@@ -40,7 +51,13 @@ impl Work {
         speaker: &mut Speaker<'_>,
         posting: Posting,
     ) -> Result<(), DriverError> {
-        match self.send(speaker, &posting.outbound)? {
+        let claim = Arc::clone(&posting.claim);
+        let sent = claim.take(|| self.send(speaker, &posting.outbound), taken);
+        let Some(sent) = sent else {
+            // Who has sent it was told that it does not go out.
+            return Ok(());
+        };
+        match sent? {
             None => self.early.push_back(Command::Send(posting)),
             Some(Err(error)) => posting.fails(error),
             Some(Ok(mid)) => {
@@ -137,11 +154,7 @@ impl Work {
     }
 
     /// Sends a frame. Frames that wait keep their order.
-    fn send(
-        &mut self,
-        speaker: &mut Speaker<'_>,
-        outbound: &Outbound<'_>,
-    ) -> Result<Option<Result<Mid, Error>>, DriverError> {
+    fn send(&mut self, speaker: &mut Speaker<'_>, outbound: &Outbound<'_>) -> Taking {
         if self.early.is_empty() {
             speaker.send(outbound)
         } else {
@@ -164,12 +177,12 @@ impl Work {
                 Err(AskError::Refused(error)) => Some(Error::Refused(error)),
                 Err(AskError::Expired) => Some(Error::Expired),
                 Err(_) => Some(Error::Cancelled),
-                Ok(()) if asked.asking.until <= now => {
+                Ok(()) if asked.asking.patience.until <= now => {
                     if asked.asking.cancels {
                         self.cancel(speaker, &asked.question)?;
                         has_sent = true;
                     }
-                    Some(Error::Timeout(asked.asking.within))
+                    Some(Error::Timeout(asked.asking.patience.within))
                 }
                 Ok(()) => None,
             };

@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 
 use accp_runtime::session::{Inbound, Mid, Outbound};
-use accp_runtime::{ErrorCode, Intent, Registry};
+use accp_runtime::{ErrorCode, Frame, Intent, Registry};
 use accp_store::DriverError;
 use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
@@ -105,9 +105,12 @@ impl Work {
 
     /// Returns when somebody gives up to wait.
     pub(super) fn wakes(&self) -> Option<Instant> {
-        let asked = self.questions.iter().map(|asked| asked.asking.until);
+        let asked = self
+            .questions
+            .iter()
+            .map(|asked| asked.asking.patience.until);
         let early = self.early.iter().filter_map(|command| match command {
-            Command::Ask(asking) => Some(asking.until),
+            Command::Ask(asking) => Some(asking.patience.until),
             _ => None,
         });
         asked.chain(early).min()
@@ -151,9 +154,9 @@ impl Work {
         asked.find_map(|(at, asked)| Some((at, asked.is_answered_by(inbound)?)))
     }
 
-    /// Hands an answer to who asks.
-    pub(super) fn hand_answer(&mut self, whole: Inbound, (at, intent): (usize, Intent)) {
-        self.questions.remove(at).hand_answer(whole, intent);
+    /// Hands an answer to who asks. Returns false if they have just given up.
+    pub(super) fn hand_answer(&mut self, whole: Inbound, (at, intent): (usize, Intent)) -> bool {
+        self.questions.remove(at).hand_answer(whole, intent)
     }
 
     /// Starts the handler of a frame, if there is one.
@@ -218,11 +221,21 @@ impl Work {
         handled: &mut impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<Option<Mid>, DriverError>,
     ) -> Result<Option<Marked>, DriverError> {
         let inbound = &marked.inbound;
-        // An answer to an answer would be answered in turn.
-        let asks = inbound.message(registry).is_ok_and(|message| {
-            !matches!(message.intent, Intent::DONE | Intent::FAIL | Intent::END)
-        });
-        let fault = |code, text| asks.then(|| Outbound::error(code, text));
+        // An answer to an answer would be answered in turn. A frame whose schema is not known here has an intent, too.
+        let asks = Frame::parse(inbound.text())
+            .is_ok_and(|frame| !matches!(&*frame.intent, "done" | "fail" | "end"));
+        let fault = |code, text: String| {
+            asks.then(|| match unread(code, &text, inbound, registry) {
+                Some(why) => {
+                    let why = format!("{} cannot read this frame: {why}", self.name);
+                    Outbound::error(ErrorCode::UNKNOWN_SCHEMA, why)
+                }
+                None if code == ErrorCode::UNKNOWN_SCHEMA => {
+                    Outbound::error(ErrorCode::INTERNAL_ERROR, text)
+                }
+                None => Outbound::error(code, text),
+            })
+        };
         let answers = match &marked.reply {
             Some(Reply::Frame(outbound)) => vec![outbound.clone()],
             Some(Reply::Error(code, text)) => fault(*code, text.clone()).into_iter().collect(),
@@ -255,6 +268,24 @@ impl Work {
         }
         Ok(None)
     }
+}
+
+/// Returns why a handler has not read a frame, if that is because the registry of its agent lacks the schema of the
+/// frame. A handler that says anything else of its own has read it.
+fn unread(code: ErrorCode, text: &str, inbound: &Inbound, registry: &Registry) -> Option<String> {
+    if code == ErrorCode::INTERNAL_ERROR && text != PANICKED {
+        return None;
+    }
+    let error = inbound.message(registry).err()?;
+    if error.code() != ErrorCode::UNKNOWN_SCHEMA {
+        return None;
+    }
+    let frame = Frame::parse(inbound.text()).ok()?;
+    let named = frame.payload.iter().find(|param| &*param.key == "schema");
+    let named = named.map_or("", |param| param.value.as_str());
+    Some(format!(
+        "its registry has no schema {named}. Open it with a registry that agrees with that of its session"
+    ))
 }
 
 /// Tells an input that the session does not take from a driver that has failed.

@@ -1,0 +1,333 @@
+//! What the first two programs of a new user met: agents of a name that was there before, programs that end at once, texts
+//! around the limits of a frame, failures under a registry of one's own, and two registries that do not agree.
+
+use std::borrow::Cow;
+
+use accp_client::{Agent, Error, Hub as OwnHub};
+use accp_runtime::session::{Options, Outbound};
+use accp_runtime::{AgentId, ErrorCode, Message, Registry};
+use accp_store::{MemoryStore, SqliteStore, Store};
+
+use super::REGISTRY;
+use super::killed::{NoteDone, NoteReq};
+use super::processes::{HUB, Hub, Program, connect};
+
+/// Lengths around the limits: a value that stands in a frame, a frame, a part of a value, a transfer.
+const LENGTHS: [usize; 12] = [
+    0, 1, 50, 51, 16_000, 16_400, 24_600, 26_000, 64_000, 66_000, 100_000, 1_000_000,
+];
+
+fn says(line: impl std::fmt::Display) {
+    println!("\npart: {line}");
+}
+
+fn note(text: impl Into<Cow<'static, str>>) -> NoteReq<'static> {
+    NoteReq {
+        text: text.into(),
+        size: None,
+        more: None,
+    }
+}
+
+/// Returns a text of so many characters, of which many are longer in a frame than in a program.
+fn text_of(length: usize) -> String {
+    let words = "The guest waits; soup, for two: \"grün\", 4|5 {hot}\n";
+    words.chars().cycle().take(length).collect()
+}
+
+/// Answers each note by its own text.
+fn echo(agent: &Agent) {
+    agent.serve(|note: NoteReq<'static>, cx| async move {
+        let NoteReq { text, more, .. } = note;
+        let size = Some(text.chars().count() as i64);
+        cx.reply(NoteDone { text, size, more }).await
+    });
+}
+
+/// Asks for each length, and compares the answers.
+async fn ask_for_each_length(desk: &Agent) {
+    for length in LENGTHS {
+        let text = text_of(length);
+        let answer: NoteDone<'static> = desk.ask(note(text.clone())).await.unwrap();
+        assert!(answer.text == text, "{length}: {:.100}", answer.text);
+        assert_eq!(answer.size, Some(length as i64));
+    }
+}
+
+async fn own_hub(store: impl Store + Send + 'static) -> OwnHub {
+    let hub = AgentId::new("hub").unwrap();
+    let options = Options::from_json("team", hub, REGISTRY).unwrap();
+    OwnHub::open_with(options, store).await.unwrap()
+}
+
+/// Plays a part.
+pub(crate) async fn play(part: &str) {
+    match part {
+        // A hub with two agents in one process.
+        "inside" => {
+            let hub = own_hub(SqliteStore::open("own.accp").unwrap()).await;
+            let (desk, lab) = (hub.agent("desk").unwrap(), hub.agent("lab").unwrap());
+            says(format_args!("joined: {:?}", desk.joined().await));
+            echo(&lab);
+            let answer: NoteDone<'static> = desk.ask(note("soup")).await.unwrap();
+            says(format_args!("{:?}", answer.size));
+            let mut log = hub.frames(1);
+            let mut asked = 0;
+            while let Some(entry) = log.next_ready().await.unwrap() {
+                asked += usize::from(entry.text.starts_with("@desk>req:note{"));
+            }
+            says(format_args!("asked: {asked}"));
+            std::future::pending::<()>().await;
+        }
+        "lengths" => {
+            let dev = connect("dev", true).await.unwrap();
+            ask_for_each_length(&dev).await;
+            says("all are whole");
+        }
+        "echo" => {
+            let lab = connect("lab", true).await.unwrap();
+            echo(&lab);
+            says("ready");
+            std::future::pending::<()>().await;
+        }
+        _ => stranger(part).await,
+    }
+}
+
+/// Connects with a registry that lacks a schema of the session, or has it in another form, and serves.
+async fn stranger(part: &str) {
+    let registry = match part {
+        "another form" => REGISTRY.replace("\"more\"", "\"extra\""),
+        // Another form of one schema keeps the agent from learning the others.
+        _ => r#"{ "schemas": { "status": { "code": "ST", "fields": ["mood"] } } }"#.to_owned(),
+    };
+    let name = AgentId::new("lab").unwrap();
+    let options = Options::from_json("team", name, &registry).unwrap();
+    let hub = std::env::var(HUB).unwrap();
+    let lab = Agent::connect(hub, "team", "lab").options(options);
+    let lab = lab.await.unwrap();
+    match part {
+        "another form" => echo(&lab),
+        "reads" => lab.serve_others(|cx| async move {
+            let asked = cx.message().await?;
+            cx.reply_with(Outbound::owned_message(asked)).await
+        }),
+        "panics" => lab.serve_others(|cx| async move {
+            let registry = cx.agent()?.registry().await?;
+            let asked = cx.inbound().message(&registry).unwrap().into_owned();
+            cx.reply_with(Outbound::owned_message(asked)).await
+        }),
+        "gives up" => lab.serve_others(|cx| async move {
+            let asked = cx.inbound().message(&Registry::empty())?.into_owned();
+            drop(asked);
+            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
+        }),
+        // The frame says that it has the type, and its long text cannot be put into it.
+        _ => echo(&lab),
+    }
+    says("ready");
+    std::future::pending::<()>().await;
+}
+
+struct Place {
+    folder: tempfile::TempDir,
+    hub: Hub,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut hub = Hub::new(folder.path());
+        hub.start();
+        Self { folder, hub }
+    }
+
+    fn start(&self, part: &str) -> Program {
+        Program::start(self.folder.path(), &self.hub, part)
+    }
+}
+
+#[tokio::test]
+async fn an_agent_joins_whoever_had_its_name_before() {
+    let hub = own_hub(MemoryStore::new()).await;
+    let lab = hub.agent("lab").unwrap();
+    echo(&lab);
+    let first = hub.agent("desk").unwrap();
+    first.joined().await.unwrap();
+    drop(first);
+    let second = hub.agent("desk").unwrap();
+    second.joined().await.unwrap();
+    // The second is still there.
+    let third = hub.agent("desk").unwrap();
+    third.joined().await.unwrap();
+    let ended = second.joined().await.unwrap_err();
+    assert!(ended.to_string().contains("opened again"), "{ended}");
+    let ended = second.ask::<NoteDone<'static>>(note("soup")).await;
+    let ended = ended.unwrap_err();
+    assert!(ended.to_string().contains("opened again"), "{ended}");
+    let answer: NoteDone<'static> = third.ask(note("soup")).await.unwrap();
+    assert_eq!(answer.text, "soup");
+    // It is of no matter to the third when the handle of the second goes.
+    drop(second);
+    third.joined().await.unwrap();
+    let answer: NoteDone<'static> = third.ask(note("bread")).await.unwrap();
+    assert_eq!(answer.text, "bread");
+    // Two handles that nobody has used so far.
+    let (older, newer) = (hub.agent("dev").unwrap(), hub.agent("dev").unwrap());
+    newer.joined().await.unwrap();
+    assert!(matches!(older.joined().await.unwrap_err(), Error::Ended(_)));
+    newer.send(note("wine")).await.unwrap();
+}
+
+#[test]
+fn a_hub_with_its_agents_in_one_process_comes_back_to_its_store() {
+    let place = Place::new();
+    for life in 1..=4 {
+        let mut program = place.start("day_one inside");
+        assert_eq!(program.says(), "joined: Ok(())", "{life}");
+        assert_eq!(program.says(), "Some(4)");
+        assert_eq!(program.says(), format!("asked: {life}"));
+        program.kill();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_of_any_length_is_whole_in_one_process() {
+    let hub = own_hub(MemoryStore::new()).await;
+    let (desk, lab) = (hub.agent("desk").unwrap(), hub.agent("lab").unwrap());
+    echo(&lab);
+    ask_for_each_length(&desk).await;
+}
+
+#[test]
+fn a_text_of_any_length_is_whole_between_two_programs_and_after_a_restart() {
+    let mut place = Place::new();
+    for _ in 0..2 {
+        let mut lab = place.start("day_one echo");
+        assert_eq!(lab.says(), "ready");
+        let mut dev = place.start("day_one lengths");
+        assert_eq!(dev.says(), "all are whole");
+        lab.kill();
+        place.hub.kill();
+        place.hub.start();
+    }
+}
+
+/// The registry has frames of its own under ER, which is the code of errors.
+#[tokio::test]
+async fn a_failure_is_told_in_one_process_whatever_the_registry_calls_er() {
+    let hub = own_hub(MemoryStore::new()).await;
+    let (desk, lab) = (hub.agent("desk").unwrap(), hub.agent("lab").unwrap());
+    lab.serve(|note: NoteReq<'static>, _| async move { Err::<(), _>(note.text.into_owned()) });
+    for length in [4, 60, 30_000] {
+        let text = text_of(length);
+        let told = desk.ask::<NoteDone<'static>>(note(text.clone())).await;
+        let Err(Error::Failed { code, message }) = told else {
+            panic!("{told:?}");
+        };
+        assert_eq!(code, Some(ErrorCode::INTERNAL_ERROR));
+        assert!(message == text, "{length}: {message:.100}");
+    }
+}
+
+/// All agents hear all frames, so two may serve one question.
+#[tokio::test]
+async fn who_asks_two_agents_gets_an_answer_to_each_question_from_one_of_them() {
+    let hub = own_hub(MemoryStore::new()).await;
+    let desk = hub.agent("desk").unwrap();
+    let labs = ["lab", "lab2"].map(|name| hub.agent(name).unwrap());
+    labs.iter().for_each(echo);
+    for number in 0..20 {
+        let text = format!("soup {number}");
+        let answer: NoteDone<'static> = desk.ask(note(text.clone())).await.unwrap();
+        assert_eq!(answer.text, text);
+    }
+    // Each of the two has had each question once.
+    let mut log = hub.frames(1);
+    let mut answers = [0, 0];
+    while answers != [20, 20] {
+        let entry = log.next().await.unwrap().unwrap();
+        for (count, name) in answers.iter_mut().zip(["@lab>", "@lab2>"]) {
+            *count += usize::from(entry.text.starts_with(name));
+        }
+        assert!(answers.iter().all(|count| *count <= 20), "{answers:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_fails_in_words_of_its_own_is_a_failure() {
+    let hub = own_hub(MemoryStore::new()).await;
+    let (desk, lab) = (hub.agent("desk").unwrap(), hub.agent("lab").unwrap());
+    lab.serve(|_: NoteReq<'static>, cx| async move {
+        let fail = Message::new("lab", "fail", "note")?.with("why", "no flour");
+        cx.reply_with(Outbound::owned_message(fail)).await?;
+        Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
+    });
+    let typed = desk.ask::<NoteDone<'static>>(note("soup")).await;
+    let frame = desk.ask::<NoteDone<'static>>(note("soup")).frame().await;
+    for told in [typed.map(drop), frame.map(drop)] {
+        let Err(Error::Failed { code, message }) = told else {
+            panic!("{told:?}");
+        };
+        assert_eq!(code, None);
+        assert!(message.starts_with("@lab>fail:note{why:"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn names_that_are_none_are_told() {
+    let place = Place::new();
+    let own = own_hub(MemoryStore::new()).await;
+    for name in ["bad name!", "Müller", ""] {
+        let told = own.agent(name).unwrap_err();
+        assert!(matches!(&told, Error::Name(..)), "{told}");
+        let begin = format!("agent `{name}`: ");
+        assert!(told.to_string().starts_with(&begin), "{told}");
+        let told = Agent::connect(place.hub.url(), "team", name).await;
+        let told = told.unwrap_err();
+        assert!(told.to_string().starts_with(&begin), "{told}");
+    }
+    let told = Agent::connect(place.hub.url(), "bad session!", "dev").await;
+    let told = told.unwrap_err();
+    assert!(matches!(told, Error::Denied(..)), "{told}");
+    assert!(told.to_string().contains("session"), "{told}");
+}
+
+/// Asks an agent whose registry is not that of its session, and returns what it answers.
+async fn told_by(part: &str, text: &str) -> Result<NoteDone<'static>, Error> {
+    let place = Place::new();
+    let mut lab = place.start(&format!("day_one {part}"));
+    assert_eq!(lab.says(), "ready");
+    let name = AgentId::new("dev").unwrap();
+    let options = Options::from_json("team", name, REGISTRY).unwrap();
+    let dev = Agent::connect(place.hub.url(), "team", "dev").options(options);
+    dev.await.unwrap().ask(note(text.to_owned())).await
+}
+
+#[tokio::test]
+async fn an_agent_that_lacks_the_schema_of_a_question_says_so_and_what_to_do() {
+    let long = text_of(100_000);
+    for (part, text) in [
+        ("reads", "soup"),
+        ("panics", "soup"),
+        ("gives up", "soup"),
+        ("typed", &*long),
+    ] {
+        let told = told_by(part, text).await;
+        let Err(Error::Failed { code, message }) = told else {
+            panic!("{part}: {told:?}");
+        };
+        assert_eq!(code, Some(ErrorCode::UNKNOWN_SCHEMA), "{part}: {message}");
+        let expected = "lab cannot read this frame: its registry has no schema NOTE. Open it with a registry that agrees with that of its session";
+        assert_eq!(message, expected, "{part}");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_with_another_form_of_a_schema_reads_what_both_have() {
+    for length in [4, 100_000] {
+        let text = text_of(length);
+        let answer = told_by("another form", &text).await.unwrap();
+        assert!(answer.text == text, "{length}: {:.100}", answer.text);
+    }
+}

@@ -1,0 +1,347 @@
+//! A program that asks, one that answers, and their hub. Each of them is killed at each line of the script, and started
+//! again.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use accp_client::{Agent, Error};
+use accp_runtime::session::Mid;
+use accp_runtime::{AccpFrame, Frame, Message, Value};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+use super::processes::{Hub, Program, connect};
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(registry = "tests/doors/registry.json", schema = "NOTE")]
+#[accp(intent = "req", operation = "note")]
+pub(super) struct NoteReq<'a> {
+    pub(super) text: Cow<'a, str>,
+    pub(super) size: Option<i64>,
+    pub(super) more: Option<Value<'a>>,
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(registry = "tests/doors/registry.json", schema = "NOTE")]
+#[accp(intent = "done", operation = "note")]
+pub(super) struct NoteDone<'a> {
+    pub(super) text: Cow<'a, str>,
+    pub(super) size: Option<i64>,
+    pub(super) more: Option<Value<'a>>,
+}
+
+/// The lines of the one who asks, from its connection to its end.
+const ASKER: [&str; 10] = [
+    "connect", "begin", "queue", "send", "ask", "long", "put", "check", "close", "closed",
+];
+/// The lines among them that send a frame. Its number is the field `size` of the frame.
+const SENDS: [&str; 5] = ["queue", "send", "ask", "long", "put"];
+/// The lines of the one who answers, but for those of its handler.
+const ANSWERER: [&str; 2] = ["connect", "serve"];
+/// Numbers from here on are those of the frames with which each life of the one who asks begins.
+const LIVES: i64 = 1000;
+/// The target of a program that is not to be killed.
+const NO_LINE: &str = "-";
+
+fn says(line: impl std::fmt::Display) {
+    println!("\npart: {line}");
+}
+
+/// Returns what the frame with this number says.
+fn words(number: i64) -> String {
+    let begin = format!("line_{number}");
+    if number == 4 {
+        begin + &"_rye_and_spelt".repeat(16_000)
+    } else {
+        begin
+    }
+}
+
+fn note(number: i64) -> NoteReq<'static> {
+    let more = (number == 5).then(|| Value::String("_a_value".repeat(12_000).into()));
+    NoteReq {
+        text: words(number).into(),
+        size: Some(number),
+        more,
+    }
+}
+
+/// A program that stops at one line of its script until it is killed, or is told to go on.
+#[derive(Clone)]
+struct Script {
+    target: String,
+}
+
+impl Script {
+    async fn at(&self, line: &str) {
+        if line == self.target {
+            says(format_args!("at {line}"));
+            let mut go = String::new();
+            let mut stdin = BufReader::new(tokio::io::stdin());
+            stdin.read_line(&mut go).await.unwrap();
+        }
+    }
+}
+
+/// Plays a part: `asker` or `answerer`, and the line at which it stops.
+pub(crate) async fn play(part: &str) {
+    let (part, target) = part.split_once(' ').unwrap();
+    let script = Script {
+        target: target.to_owned(),
+    };
+    match part {
+        "asker" => ask(script).await,
+        _ => answer(script).await,
+    }
+}
+
+async fn ask(script: Script) {
+    script.at("connect").await;
+    let dev = connect("dev", true).await.unwrap();
+    script.at("begin").await;
+    // What an earlier life has left in the outbox comes before this in the log. So from here on the log says which
+    // lines were carried out.
+    let life = LIVES + i64::from(std::process::id());
+    let begun = dev.send(note(life)).await.unwrap().position.unwrap();
+    let done = has_sent(&dev, begun).await;
+    for (number, line) in (1..).zip(SENDS) {
+        script.at(line).await;
+        if done.contains(&number) {
+            continue;
+        }
+        let note = note(number);
+        match line {
+            "queue" => drop(dev.send(note).queued().await.unwrap()),
+            "ask" | "long" => {
+                let answer: NoteDone<'static> = dev.ask(note).await.unwrap();
+                assert_eq!(answer.text, words(number).to_uppercase());
+            }
+            _ => drop(dev.send(note).await.unwrap()),
+        }
+    }
+    script.at("check").await;
+    check(&dev, life).await;
+    script.at("close").await;
+    dev.close().await.unwrap();
+    script.at("closed").await;
+    says("done");
+}
+
+/// Returns the numbers of the frames that this agent has in the log, up to a position.
+async fn has_sent(dev: &Agent, last: u64) -> BTreeSet<i64> {
+    let mut log = dev.frames(1);
+    let mut sent = BTreeSet::new();
+    while log.position() <= last {
+        let entry = log.next().await.unwrap().unwrap();
+        if entry.text.starts_with("@dev>req:note{") {
+            sent.extend(number(&Frame::parse(&entry.text).unwrap()));
+        }
+    }
+    sent
+}
+
+/// Returns the number of a note.
+fn number(frame: &Frame<'_>) -> Option<i64> {
+    let size = frame.payload.iter().find(|param| param.key == "size");
+    size?.value.as_str().parse().ok()
+}
+
+/// Reads the log until each question has its answer, and compares what the answers say.
+async fn check(dev: &Agent, life: i64) {
+    let registry = dev.registry().await.unwrap();
+    let mut log = dev.frames(1);
+    let mut open = BTreeMap::new();
+    let mut asked = BTreeSet::new();
+    let all: Vec<i64> = (1..).take(SENDS.len()).chain([life]).collect();
+    while !open.is_empty() || !all.iter().all(|number| asked.contains(number)) {
+        let entry = log.next().await.unwrap().unwrap();
+        if entry.text.starts_with("@dev>req:note{") {
+            let number = number(&Frame::parse(&entry.text).unwrap()).unwrap();
+            asked.insert(number);
+            open.insert(entry.mid.clone(), number);
+        }
+        if !entry.text.starts_with("@lab>done:note{") {
+            continue;
+        }
+        let answer = Message::decode(&entry.text, &registry).unwrap();
+        let chain = answer.envelope.correlation_id.as_deref().map(Mid::parse);
+        let number = open.remove(&chain.unwrap()).unwrap();
+        let expected = NoteDone {
+            text: words(number).to_uppercase().into(),
+            size: Some(number),
+            more: note(number).more,
+        };
+        for (key, value) in [
+            ("text", Some(Value::String(expected.text))),
+            ("more", expected.more),
+        ] {
+            let told = match answer.payload.get(key) {
+                Some(Value::Ref(reference)) => Some(dev.expand(reference).await.unwrap()),
+                told => told.cloned().map(Value::into_owned),
+            };
+            assert!(told == value, "{number}: {key}: {:.200}", entry.text);
+        }
+    }
+}
+
+async fn answer(script: Script) {
+    script.at("connect").await;
+    let lab = connect("lab", true).await.unwrap();
+    script.at("serve").await;
+    lab.serve(move |note: NoteReq<'static>, cx| {
+        let script = script.clone();
+        async move {
+            let NoteReq { text, size, more } = note;
+            let number = size.unwrap_or_default();
+            script.at(&format!("handle {number}")).await;
+            let text = text.to_uppercase().into();
+            cx.reply(NoteDone { text, size, more }).await?;
+            script.at(&format!("replied {number}")).await;
+            Ok::<_, Error>(())
+        }
+    });
+    says("ready");
+    std::future::pending::<()>().await;
+}
+
+/// A hub, and the folder in which the programs have their stores.
+struct Place {
+    folder: tempfile::TempDir,
+    hub: Hub,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut hub = Hub::new(folder.path());
+        hub.start();
+        Self { folder, hub }
+    }
+
+    fn start(&self, part: &str, target: &str) -> Program {
+        let part = format!("killed {part} {target}");
+        Program::start(self.folder.path(), &self.hub, &part)
+    }
+
+    /// Kills a program that waits at a line, before the line or while it is carried out, and starts it again.
+    fn again(&self, mut program: Program, part: &str, is_midway: bool) -> Program {
+        if is_midway {
+            program.tell("go");
+        }
+        program.kill();
+        self.start(part, NO_LINE)
+    }
+
+    /// Holds the log to what was promised: each frame is in it once, and each question has one answer.
+    fn check(&self, what: &str) {
+        let frames = self.hub.frames();
+        let frames = frames.iter().map(|text| Frame::parse(text).unwrap());
+        let (mut asked, mut answers) = (BTreeMap::new(), BTreeMap::<_, usize>::new());
+        for frame in frames {
+            let envelope = frame.envelope().unwrap().into_owned();
+            match (&*frame.agent, &*frame.intent, &*frame.operation) {
+                ("dev", "req", "note") => {
+                    let known = asked.insert(number(&frame).unwrap(), envelope.msg_id.unwrap());
+                    assert_eq!(known, None, "{what}: {frame:?} is there twice");
+                }
+                ("lab", "done", "note") => {
+                    *answers.entry(envelope.correlation_id.unwrap()).or_default() += 1;
+                }
+                // What the session says of itself, and of its values.
+                (_, intent, _) => assert_eq!(intent, "sync", "{what}: {frame:?}"),
+            }
+        }
+        let lines = asked.keys().filter(|number| **number < LIVES).count();
+        assert_eq!(lines, SENDS.len(), "{what}: {asked:?}");
+        for mid in asked.values() {
+            assert_eq!(answers.remove(mid), Some(1), "{what}: {mid}: {asked:?}");
+        }
+        assert!(answers.is_empty(), "{what}: {answers:?}");
+    }
+}
+
+/// Waits until a program says this.
+fn until(program: &mut Program, expected: &str) {
+    loop {
+        let said = program.says();
+        assert_ne!(said, "it has ended", "before it has said: {expected}");
+        if said == expected {
+            return;
+        }
+    }
+}
+
+#[test]
+fn who_asks_is_killed_at_each_line() {
+    for line in ASKER {
+        for is_midway in [false, true] {
+            let place = Place::new();
+            let mut lab = place.start("answerer", NO_LINE);
+            until(&mut lab, "ready");
+            let mut dev = place.start("asker", line);
+            until(&mut dev, &format!("at {line}"));
+            let mut dev = place.again(dev, "asker", is_midway);
+            until(&mut dev, "done");
+            place.check(&format!("{line}, midway: {is_midway}"));
+        }
+    }
+}
+
+#[test]
+fn who_answers_is_killed_at_each_line() {
+    let handles = (1..=SENDS.len()).map(|number| format!("handle {number}"));
+    let replied = (1..=SENDS.len()).map(|number| format!("replied {number}"));
+    let begins = ANSWERER.map(str::to_owned);
+    for line in begins.into_iter().chain(handles).chain(replied) {
+        for is_midway in [false, true] {
+            let place = Place::new();
+            let mut lab = place.start("answerer", &line);
+            let at = format!("at {line}");
+            // Who is in the session after a question does not get it. So the answerer is there first.
+            if line == "connect" {
+                until(&mut lab, &at);
+                lab = place.again(lab, "answerer", is_midway);
+                until(&mut lab, "ready");
+            } else if line != "serve" {
+                until(&mut lab, "ready");
+            } else {
+                until(&mut lab, &at);
+            }
+            let mut dev = place.start("asker", NO_LINE);
+            if line == "serve" {
+                lab = place.again(lab, "answerer", is_midway);
+            } else if line != "connect" {
+                until(&mut lab, &at);
+                lab = place.again(lab, "answerer", is_midway);
+            }
+            until(&mut dev, "done");
+            place.check(&format!("{line}, midway: {is_midway}"));
+            lab.kill();
+        }
+    }
+}
+
+#[test]
+fn the_hub_is_killed_at_each_line() {
+    for line in ASKER {
+        for is_midway in [false, true] {
+            // Who was never in the session needs its hub to begin.
+            let needs_hub = line == "connect";
+            let mut place = Place::new();
+            let mut lab = place.start("answerer", NO_LINE);
+            until(&mut lab, "ready");
+            let mut dev = place.start("asker", line);
+            until(&mut dev, &format!("at {line}"));
+            if is_midway && !needs_hub {
+                dev.tell("go");
+                place.hub.kill();
+                place.hub.start();
+            } else {
+                place.hub.kill();
+                place.hub.start();
+                dev.tell("go");
+            }
+            until(&mut dev, "done");
+            place.check(&format!("{line}, midway: {is_midway}"));
+        }
+    }
+}

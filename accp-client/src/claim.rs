@@ -1,0 +1,54 @@
+//! The decision whether a frame is sent.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use accp_runtime::session::Mid;
+
+/// Decides between the session, which takes a frame, and who sends it and may give it up: whoever comes first. So
+/// nobody is told that a frame was not sent which goes out later.
+#[derive(Debug, Default)]
+pub(crate) struct Claim {
+    claimed: Mutex<Claimed>,
+}
+
+#[derive(Debug, Default)]
+enum Claimed {
+    #[default]
+    Open,
+    Taken(Mid),
+    GivenUp,
+}
+
+impl Claim {
+    /// Lets the session take the frame, unless it was given up: then this returns `None` and does not call `take`.
+    /// `id` returns the id under which the session has taken the frame.
+    pub(crate) fn take<T>(
+        &self,
+        take: impl FnOnce() -> T,
+        id: impl FnOnce(&T) -> Option<&Mid>,
+    ) -> Option<T> {
+        let mut claimed = self.claimed();
+        if let Claimed::GivenUp = *claimed {
+            return None;
+        }
+        let taken = take();
+        if let Some(mid) = id(&taken) {
+            *claimed = Claimed::Taken(mid.clone());
+        }
+        Some(taken)
+    }
+
+    /// Gives the frame up. If the session has taken it, this returns its id, and the frame goes out.
+    pub(crate) fn give_up(&self) -> Option<Mid> {
+        let mut claimed = self.claimed();
+        if let Claimed::Taken(mid) = &*claimed {
+            return Some(mid.clone());
+        }
+        *claimed = Claimed::GivenUp;
+        None
+    }
+
+    fn claimed(&self) -> MutexGuard<'_, Claimed> {
+        self.claimed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,12 @@
+//! How long somebody waits for an answer.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How long somebody waits for an answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    pub(crate) within: Duration,
+    pub(crate) until: Instant,
+}
