@@ -360,3 +360,21 @@ fn character_sets() {
     let safe = (0..=u8::MAX).filter(|b| is_safe_char(*b)).count();
     assert_eq!((delimiters, safe), (12, printable - 12));
 }
+
+/// A long text is written in blocks, and a block may end anywhere.
+#[test]
+fn a_long_text_is_written_as_its_pieces_are() {
+    let form = |text: &str| {
+        let mut out = String::new();
+        write_text(&mut out, text);
+        out
+    };
+    let piece = "rye_and spelt,  50% of %41: \"é\"|x";
+    for begin in 0..300 {
+        let begin = "r".repeat(begin);
+        let text = format!("{begin}{}", piece.repeat(20));
+        let expected = format!("{begin}{}", form(piece).repeat(20));
+        assert_eq!(form(&text), expected);
+        assert_eq!(decode_text(&expected), text);
+    }
+}
