@@ -91,16 +91,10 @@ impl Refusal {
         }
     }
 
-    /// Refuses a later part because the first part of its frame has not come. The first part may have
-    /// this `seq`.
-    pub(crate) fn first_part_before(next: u64) -> Self {
-        Self {
-            expected_sequence: Some(next),
-            ..Self::new(
-                ErrorCode::SEQUENCE_GAP,
-                "the first part of the frame before this one",
-            )
-        }
+    /// Refuses a later part, because the first part of its frame has not come. It may be under way.
+    pub(crate) fn first_part_before() -> Self {
+        let expected = "the first part of the frame before this one";
+        Self::new(ErrorCode::TIMEOUT, expected)
     }
 
     /// Returns whether the sender may send the frame again. The code says so (draft section 3.6).

@@ -260,7 +260,7 @@ impl Host {
                 let expected = "of as the id of the first part, which this sender sent before";
                 Refusal::new(ErrorCode::INVALID_TYPE, expected)
             } else {
-                Refusal::first_part_before(sequence)
+                Refusal::first_part_before()
             });
         }
         let groups = &mut self.gate.numbers.groups;

@@ -120,6 +120,8 @@ impl Member {
                     self.outbox.refused_for_now(&new, &self.side.clock);
                 }
             }
+            // The first part was given up before, and a host that was put back to an older copy does not know it.
+            _ if self.outbox.is_rest(&mid) => self.give_up(&mid, error),
             // The host consumed nothing, so the same frame goes out again.
             code if error.retry => {
                 if self.outbox.refused_for_now(&mid, &self.side.clock) {

@@ -192,19 +192,19 @@ impl Outbox {
         self.passed_by(position)
     }
 
-    /// Removes and returns the other parts of a frame of which the host refused one: also those that have not gone out,
-    /// because a host that loses time forgets why it would refuse them.
+    /// Returns whether a frame is a part whose first part is not here any more.
+    pub(crate) fn is_rest(&self, mid: &Mid) -> bool {
+        let part = self.find(mid).and_then(|at| self.frames[at].part());
+        part.is_some_and(|part| !self.all().any(|frame| frame.mid == part.of))
+    }
+
+    /// Returns the other parts of a frame of which the host refused one.
     pub(crate) fn others_of(&mut self, of: &Mid) -> Vec<Outgoing> {
-        let is_other = |frame: &Outgoing| frame.part().is_some_and(|part| part.of == *of);
+        let is_other = |taken: &Taken| taken.frame.part().is_some_and(|part| part.of == *of);
         let taken = std::mem::take(&mut self.taken).into_iter();
-        let (gone, left): (Vec<_>, Vec<_>) = taken.partition(|taken| is_other(&taken.frame));
+        let (gone, left): (Vec<_>, Vec<_>) = taken.partition(is_other);
         self.taken = left.into();
-        let waiting = self.frames.iter().filter(|frame| is_other(frame));
-        let waiting: Vec<_> = waiting.map(|frame| frame.mid.clone()).collect();
-        let gone = gone.into_iter().map(|taken| taken.frame);
-        let mut gone: Vec<_> = gone.collect();
-        gone.extend(waiting.iter().filter_map(|mid| self.refused(mid)));
-        gone
+        gone.into_iter().map(|taken| taken.frame).collect()
     }
 
     /// Makes all frames go out again that this side has not found in the log. A host that has
