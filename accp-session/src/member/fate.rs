@@ -120,10 +120,15 @@ impl Member {
                     self.outbox.refused_for_now(&new, &self.side.clock);
                 }
             }
-            // The first part was given up before, and a host that was put back to an older copy does not know it.
-            _ if self.outbox.is_rest(&mid) => self.give_up(&mid, error),
             // The host consumed nothing, so the same frame goes out again.
             code if error.retry => {
+                // A host that was put back to an older copy does not know that it has refused another part, and would
+                // ask for it for ever.
+                if let Some(first) = self.outbox.lacks_first(&mid) {
+                    let expected = "a frame of which no part was refused before";
+                    let refusal = Refusal::new(ErrorCode::INVALID_TYPE, expected);
+                    return self.give_up(&mid, refusal.about(Some(first)));
+                }
                 if self.outbox.refused_for_now(&mid, &self.side.clock) {
                     let (old, new) = (mid.clone(), mid);
                     self.side.tell(Event::Retried { old, new, code });

@@ -192,10 +192,12 @@ impl Outbox {
         self.passed_by(position)
     }
 
-    /// Returns whether a frame is a part whose first part is not here any more.
-    pub(crate) fn is_rest(&self, mid: &Mid) -> bool {
-        let part = self.find(mid).and_then(|at| self.frames[at].part());
-        part.is_some_and(|part| !self.all().any(|frame| frame.mid == part.of))
+    /// Returns the id of the first part of a frame, if this frame is another part and the first one is not here any more.
+    pub(crate) fn lacks_first(&self, mid: &Mid) -> Option<Mid> {
+        let part = self.frames[self.find(mid)?].part()?;
+        let mut here = self.all().chain(&self.unsure);
+        let is_here = here.any(|frame| frame.mid == part.of);
+        (!is_here).then_some(part.of)
     }
 
     /// Returns the other parts of a frame of which the host refused one.
