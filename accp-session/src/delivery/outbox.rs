@@ -73,6 +73,8 @@ pub(crate) struct Taken {
     until: u64,
     /// True if the host has said that it did not drop the frame.
     pub accepted: bool,
+    /// True if the host has said that it dropped the frame.
+    pub gone: bool,
 }
 
 impl Outbox {
@@ -189,6 +191,7 @@ impl Outbox {
             frame,
             until,
             accepted: false,
+            gone: false,
         });
         self.taken.extend(taken);
         self.sent = self.sent.saturating_sub(gone);

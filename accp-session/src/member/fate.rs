@@ -34,6 +34,8 @@ impl Member {
     pub(crate) fn settled(&mut self, taken: Taken) {
         if taken.accepted {
             self.forget(taken.frame, Event::Acknowledged);
+        } else if taken.gone {
+            self.dropped(taken.frame);
         } else if let Some(frame) = self.outbox.ask(taken.frame) {
             self.dropped(frame);
         } else {
@@ -51,7 +53,7 @@ impl Member {
             if hello.has.contains(&frame.mid) {
                 self.forget(frame, Event::Acknowledged);
             } else if hello.gone.contains(&frame.mid) {
-                self.dropped(frame);
+                self.outbox.gone(frame, until);
             } else {
                 self.outbox.never_taken(frame, hello.last.as_ref());
             }

@@ -150,6 +150,19 @@ impl Outbox {
         self.unsure.extract_if(.., is_asked).collect()
     }
 
+    /// Keeps a frame that the host has dropped until this side has the log up to this position, which tells why.
+    pub(crate) fn gone(&mut self, frame: Outgoing, until: u64) {
+        let before = |taken: &&Taken| taken.frame.order < frame.order;
+        let place = self.taken.iter().take_while(before).count();
+        let taken = Taken {
+            frame,
+            until,
+            accepted: false,
+            gone: true,
+        };
+        self.taken.insert(place, taken);
+    }
+
     /// Makes a frame go out again that the host has not consumed after all.
     fn send_again(&mut self, frame: Outgoing) {
         self.put_back(frame);
