@@ -227,7 +227,10 @@ impl Outbox {
     pub(crate) fn go_again(&mut self) {
         self.sent = 0;
         self.sequence = self.first_sequence();
-        for taken in std::mem::take(&mut self.taken).into_iter().rev() {
+        let taken = std::mem::take(&mut self.taken).into_iter();
+        let (gone, taken): (Vec<_>, Vec<_>) = taken.partition(|taken| taken.gone);
+        self.taken = gone.into();
+        for taken in taken.into_iter().rev() {
             self.consumed = self.put_back(taken.frame).max(self.consumed) + 1;
         }
     }
