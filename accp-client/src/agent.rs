@@ -8,15 +8,13 @@ use std::sync::Arc;
 
 use accp_runtime::context::TokenBudget;
 use accp_runtime::session::{Outbound, Session};
-use accp_runtime::{
-    DecodeOptions, EncodeFrame, FrameFamily, IntoOwned, Limits, Message, Registry, Value,
-};
+use accp_runtime::{EncodeFrame, FrameFamily, IntoOwned, Message, Registry, Value};
 use accp_store::Match;
 use futures_util::{Stream, StreamExt as _};
 
 use crate::ask::Ask;
 use crate::command::{self, Command};
-use crate::context::Cx;
+use crate::context::{Cx, DELIVERED};
 use crate::error::Error;
 use crate::frames::Frames;
 use crate::handle::Handle;
@@ -263,14 +261,10 @@ impl Cx {
     /// [`Error::Answer`] when the registry of the agent cannot read the frame: a handler that returns this error answers
     /// with E1003 if the schema is not known. [`Error::Ended`].
     pub async fn message(&self) -> Result<Message<'static>, Error> {
-        const WHOLE: DecodeOptions = DecodeOptions {
-            limits: Limits::NONE,
-            marks: true,
-        };
         let registry = self.agent()?.registry().await?;
         let inbound = self.inbound();
         let whole = inbound.whole();
-        let message = whole.and_then(|text| Message::decode_with(text, &registry, &WHOLE));
+        let message = whole.and_then(|text| Message::decode_with(text, &registry, &DELIVERED));
         match message {
             Ok(message) => Ok(message.into_owned()),
             Err(error) => Err(Error::answer(inbound, error)),

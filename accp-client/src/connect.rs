@@ -118,8 +118,7 @@ impl Connect {
             self.token,
             self.authority.as_deref(),
         )?;
-        let ended = |error: accp_store::StoreError| Error::Ended(error.to_string());
-        let committer = (self.store)().map_err(ended)?;
+        let committer = (self.store)()?;
         let options = self.options.unwrap_or_else(|| {
             Options::new(String::new(), id.clone(), Arc::new(Registry::standard()))
         });

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use accp_runtime::session::{Inbound, Mid, Outbound};
-use accp_runtime::{DecodeError, EncodeFrame, ErrorCode};
+use accp_runtime::{DecodeError, DecodeOptions, EncodeFrame, ErrorCode, Limits};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -170,6 +170,12 @@ impl Ticket {
         });
     }
 }
+
+/// How a frame that the session has delivered is read: it is as long as it is.
+pub(crate) const DELIVERED: DecodeOptions = DecodeOptions {
+    limits: Limits::NONE,
+    marks: true,
+};
 
 /// Returns the code of what ends a handler. A fault of its own is E9999, whatever code the fault has; only a schema that
 /// the handler cannot read has its own, E1003.

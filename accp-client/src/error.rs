@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use accp_runtime::session::{Inbound, InputError, Mid, PeerError, ReadError};
 use accp_runtime::{DecodeError, EncodeError, ErrorCode};
-use accp_store::DriverError;
+use accp_store::{DriverError, StoreError};
 
 /// Who waits for the end of something.
 pub(crate) type Done<T> = tokio::sync::oneshot::Sender<Result<T, Error>>;
@@ -115,13 +115,23 @@ impl Error {
     }
 }
 
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        if error.is_damage() {
+            Self::Damaged(error.to_string())
+        } else {
+            Self::Ended(error.to_string())
+        }
+    }
+}
+
 impl From<DriverError> for Error {
     fn from(error: DriverError) -> Self {
         match error {
             DriverError::Input(error) => Self::Input(error),
             DriverError::Reference(key, error) => Self::Reference(key, error),
             DriverError::Restore(..) => Self::Damaged(error.to_string()),
-            DriverError::Store(why) if why.is_damage() => Self::Damaged(why.to_string()),
+            DriverError::Store(why) => why.into(),
             other => Self::Ended(other.to_string()),
         }
     }

@@ -134,9 +134,7 @@ impl Frames {
             .log
             .committer
             .ask(move |store| store.entries(&side, from, PIECE));
-        let read = read
-            .await
-            .map_err(|error| Error::Ended(error.to_string()))?;
+        let read = read.await?;
         if read.is_empty() {
             self.next = last + 1;
         }

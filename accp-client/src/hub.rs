@@ -62,7 +62,7 @@ impl Hub {
         options: Options,
         store: impl Store + Send + 'static,
     ) -> Result<Self, Error> {
-        let committer = Committer::new(store).map_err(|error| Error::Ended(error.to_string()))?;
+        let committer = Committer::new(store)?;
         let rules = Rules {
             scope: Scope::Sender,
             ..Rules::default()

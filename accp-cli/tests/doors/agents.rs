@@ -6,7 +6,7 @@ use accp_client::Error;
 use accp_runtime::session::Outbound;
 use accp_runtime::{Message, Value};
 
-use super::processes::{Hub, PART, Program, connect};
+use super::processes::{PART, Place, Program, connect};
 
 /// Says a line to the test that has started this program.
 macro_rules! say {
@@ -126,21 +126,10 @@ async fn plays_a_part() {
     std::process::exit(0);
 }
 
-struct Place {
-    folder: tempfile::TempDir,
-    hub: Hub,
-}
-
 impl Place {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let hub = Hub::new(folder.path());
-        Self { folder, hub }
-    }
-
     /// Runs a program, and returns what it says.
     fn run(&self, part: &str) -> String {
-        let mut program = Program::start(self.folder.path(), &self.hub, part);
+        let mut program = self.start(part);
         let said = program.says();
         assert!(program.wait().success(), "{part}: {said}");
         said

@@ -51,7 +51,6 @@ impl Place {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // Before that it says what its registry replaces.
         let said = BufReader::new(cook.stderr.take().unwrap()).lines();
         // Before that it says what its registry replaces.
         let mut said = said.map(Result::unwrap);

@@ -9,8 +9,8 @@ use accp_runtime::{AgentId, ErrorCode, Message, Registry};
 use accp_store::{MemoryStore, SqliteStore, Store};
 
 use super::REGISTRY;
-use super::killed::{NoteDone, NoteReq};
-use super::processes::{HUB, Hub, Program, connect};
+use super::processes::{HUB, Place, connect};
+use super::table::lab::{NoteDone, NoteReq};
 
 /// Lengths around the limits: a value that stands in a frame, a frame, a part of a value, a transfer.
 const LENGTHS: [usize; 12] = [
@@ -129,24 +129,6 @@ async fn stranger(part: &str) {
     std::future::pending::<()>().await;
 }
 
-struct Place {
-    folder: tempfile::TempDir,
-    hub: Hub,
-}
-
-impl Place {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mut hub = Hub::new(folder.path());
-        hub.start();
-        Self { folder, hub }
-    }
-
-    fn start(&self, part: &str) -> Program {
-        Program::start(self.folder.path(), &self.hub, part)
-    }
-}
-
 #[tokio::test]
 async fn an_agent_joins_whoever_had_its_name_before() {
     let hub = own_hub(MemoryStore::new()).await;
@@ -181,7 +163,7 @@ async fn an_agent_joins_whoever_had_its_name_before() {
 
 #[test]
 fn a_hub_with_its_agents_in_one_process_comes_back_to_its_store() {
-    let place = Place::new();
+    let place = Place::started();
     for life in 1..=4 {
         let mut program = place.start("day_one inside");
         assert_eq!(program.says(), "joined: Ok(())", "{life}");
@@ -201,7 +183,7 @@ async fn a_text_of_any_length_is_whole_in_one_process() {
 
 #[test]
 fn a_text_of_any_length_is_whole_between_two_programs_and_after_a_restart() {
-    let mut place = Place::new();
+    let mut place = Place::started();
     for _ in 0..2 {
         let mut lab = place.start("day_one echo");
         assert_eq!(lab.says(), "ready");
@@ -276,7 +258,7 @@ async fn an_answer_that_fails_in_words_of_its_own_is_a_failure() {
 
 #[tokio::test]
 async fn names_that_are_none_are_told() {
-    let place = Place::new();
+    let place = Place::started();
     let own = own_hub(MemoryStore::new()).await;
     for name in ["bad name!", "Müller", ""] {
         let told = own.agent(name).unwrap_err();
@@ -295,7 +277,7 @@ async fn names_that_are_none_are_told() {
 
 /// Asks an agent whose registry is not that of its session, and returns what it answers.
 async fn told_by(part: &str, text: &str) -> Result<NoteDone<'static>, Error> {
-    let place = Place::new();
+    let place = Place::started();
     let mut lab = place.start(&format!("day_one {part}"));
     assert_eq!(lab.says(), "ready");
     let name = AgentId::new("dev").unwrap();

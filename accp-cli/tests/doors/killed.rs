@@ -1,33 +1,15 @@
 //! A program that asks, one that answers, and their hub. Each of them is killed at each line of the script, and started
 //! again.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use accp_client::{Agent, Error};
 use accp_runtime::session::Mid;
-use accp_runtime::{AccpFrame, Frame, Message, Value};
+use accp_runtime::{Frame, Message, Value};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use super::processes::{Hub, Program, connect};
-
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(registry = "tests/doors/registry.json", schema = "NOTE")]
-#[accp(intent = "req", operation = "note")]
-pub(super) struct NoteReq<'a> {
-    pub(super) text: Cow<'a, str>,
-    pub(super) size: Option<i64>,
-    pub(super) more: Option<Value<'a>>,
-}
-
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(registry = "tests/doors/registry.json", schema = "NOTE")]
-#[accp(intent = "done", operation = "note")]
-pub(super) struct NoteDone<'a> {
-    pub(super) text: Cow<'a, str>,
-    pub(super) size: Option<i64>,
-    pub(super) more: Option<Value<'a>>,
-}
+use super::processes::{Place, Program, connect};
+use super::table::lab::{NoteDone, NoteReq};
 
 /// The lines of the one who asks, from its connection to its end.
 const ASKER: [&str; 10] = [
@@ -203,32 +185,19 @@ async fn answer(script: Script) {
     std::future::pending::<()>().await;
 }
 
-/// A hub, and the folder in which the programs have their stores.
-struct Place {
-    folder: tempfile::TempDir,
-    hub: Hub,
+/// Starts a program that stops at a line.
+fn start(place: &Place, part: &str, target: &str) -> Program {
+    place.start(&format!("killed {part} {target}"))
 }
 
 impl Place {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mut hub = Hub::new(folder.path());
-        hub.start();
-        Self { folder, hub }
-    }
-
-    fn start(&self, part: &str, target: &str) -> Program {
-        let part = format!("killed {part} {target}");
-        Program::start(self.folder.path(), &self.hub, &part)
-    }
-
     /// Kills a program that waits at a line, before the line or while it is carried out, and starts it again.
     fn again(&self, mut program: Program, part: &str, is_midway: bool) -> Program {
         if is_midway {
             program.tell("go");
         }
         program.kill();
-        self.start(part, NO_LINE)
+        start(self, part, NO_LINE)
     }
 
     /// Holds the log to what was promised: each frame is in it once, and each question has one answer.
@@ -274,10 +243,10 @@ fn until(program: &mut Program, expected: &str) {
 fn who_asks_is_killed_at_each_line() {
     for line in ASKER {
         for is_midway in [false, true] {
-            let place = Place::new();
-            let mut lab = place.start("answerer", NO_LINE);
+            let place = Place::started();
+            let mut lab = start(&place, "answerer", NO_LINE);
             until(&mut lab, "ready");
-            let mut dev = place.start("asker", line);
+            let mut dev = start(&place, "asker", line);
             until(&mut dev, &format!("at {line}"));
             let mut dev = place.again(dev, "asker", is_midway);
             until(&mut dev, "done");
@@ -293,8 +262,8 @@ fn who_answers_is_killed_at_each_line() {
     let begins = ANSWERER.map(str::to_owned);
     for line in begins.into_iter().chain(handles).chain(replied) {
         for is_midway in [false, true] {
-            let place = Place::new();
-            let mut lab = place.start("answerer", &line);
+            let place = Place::started();
+            let mut lab = start(&place, "answerer", &line);
             let at = format!("at {line}");
             // Who is in the session after a question does not get it. So the answerer is there first.
             if line == "connect" {
@@ -306,7 +275,7 @@ fn who_answers_is_killed_at_each_line() {
             } else {
                 until(&mut lab, &at);
             }
-            let mut dev = place.start("asker", NO_LINE);
+            let mut dev = start(&place, "asker", NO_LINE);
             if line == "serve" {
                 lab = place.again(lab, "answerer", is_midway);
             } else if line != "connect" {
@@ -326,10 +295,10 @@ fn the_hub_is_killed_at_each_line() {
         for is_midway in [false, true] {
             // Who was never in the session needs its hub to begin.
             let needs_hub = line == "connect";
-            let mut place = Place::new();
-            let mut lab = place.start("answerer", NO_LINE);
+            let mut place = Place::started();
+            let mut lab = start(&place, "answerer", NO_LINE);
             until(&mut lab, "ready");
-            let mut dev = place.start("asker", line);
+            let mut dev = start(&place, "asker", line);
             until(&mut dev, &format!("at {line}"));
             if is_midway && !needs_hub {
                 dev.tell("go");

@@ -120,6 +120,33 @@ impl Drop for Hub {
     }
 }
 
+/// A hub, and the folder in which it and programs have their stores.
+pub(crate) struct Place {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) hub: Hub,
+}
+
+impl Place {
+    /// Takes a folder and a port, and starts nothing.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let hub = Hub::new(folder.path());
+        Self { folder, hub }
+    }
+
+    /// As [`new`](Self::new), with a hub that runs.
+    pub(crate) fn started() -> Self {
+        let mut place = Self::new();
+        place.hub.start();
+        place
+    }
+
+    /// Starts a program.
+    pub(crate) fn start(&self, part: &str) -> Program {
+        Program::start(self.folder.path(), &self.hub, part)
+    }
+}
+
 /// A program of its own: this test again, which plays the part that it is given.
 pub(crate) struct Program {
     child: Child,

@@ -7,7 +7,7 @@ mod a2a;
 mod asking;
 mod command;
 mod http;
-mod lab;
+pub(crate) mod lab;
 mod mcp;
 pub(crate) mod player;
 mod programs;

@@ -122,7 +122,7 @@ impl Side {
             return inbox.parse().map_err(|_| {
                 let text =
                     format!("the store has an inbox of {agent} that cannot be read: {inbox}");
-                Error::Ended(text)
+                Error::Damaged(text)
             });
         }
         let side = SideId::new(session.id(), agent);

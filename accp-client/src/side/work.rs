@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::asked::{Asked, OnItsWay};
 use super::speaker::{error_of, waits};
 use crate::command::{Command, Handlers, PANICKED, refuse};
-use crate::context::{Kept, Marked, Reply, Ticket};
+use crate::context::{DELIVERED, Kept, Marked, Reply, Ticket};
 use crate::error::{Done, Error, Told};
 use crate::handle::Handle;
 
@@ -222,10 +222,12 @@ impl Work {
     ) -> Result<Option<Marked>, DriverError> {
         let inbound = &marked.inbound;
         // An answer to an answer would be answered in turn. A frame whose schema is not known here has an intent, too.
-        let asks = Frame::parse(inbound.text())
-            .is_ok_and(|frame| !matches!(&*frame.intent, "done" | "fail" | "end"));
+        let asks = || {
+            Frame::parse_with(inbound.text(), &DELIVERED)
+                .is_ok_and(|frame| !matches!(&*frame.intent, "done" | "fail" | "end"))
+        };
         let fault = |code, text: String| {
-            asks.then(|| match unread(code, &text, inbound, registry) {
+            asks().then(|| match unread(code, &text, inbound, registry) {
                 Some(why) => {
                     let why = format!("{} cannot read this frame: {why}", self.name);
                     Outbound::error(ErrorCode::UNKNOWN_SCHEMA, why)
@@ -280,7 +282,7 @@ fn unread(code: ErrorCode, text: &str, inbound: &Inbound, registry: &Registry) -
     if error.code() != ErrorCode::UNKNOWN_SCHEMA {
         return None;
     }
-    let frame = Frame::parse(inbound.text()).ok()?;
+    let frame = Frame::parse_with(inbound.text(), &DELIVERED).ok()?;
     let named = frame.payload.iter().find(|param| &*param.key == "schema");
     let named = named.map_or("", |param| param.value.as_str());
     Some(format!(

@@ -25,7 +25,7 @@ pub(super) async fn cancel(agent: &Agent, asking: Ask<NoteDone<'static>>) -> Res
     let mut asking = pin!(asking.cancelling().into_future());
     let mut frames = agent.frames(1);
     let works = async {
-        while let Ok(Some(entry)) = frames.next().await {
+        while let Some(entry) = frames.next().await.unwrap() {
             if entry.text.starts_with("@lab>wait:note") {
                 break;
             }
