@@ -202,7 +202,7 @@ def shows_the_context(page):
     page.run("[...document.querySelectorAll('#frames .checkpoint .row')].at(-1).click()")
     said = page.run("[...document.querySelectorAll('.checkpoint .open-frame dd')].map((one) => one.textContent)")
     check(any(one.startswith("p") for one in said) and any("done" in one or "tokens" in one for one in said), said)
-    page.run("document.querySelector('.checkpoint .open-frame .reference').click()")
+    page.run("document.querySelector('.checkpoint .open-frame dl .reference').click()")
     page.until("document.activeElement.matches('.row[aria-expanded=true]')")
     page.run("document.querySelectorAll('.row[aria-expanded=true]').forEach((row) => row.click())")
     agents = page.run("[...document.querySelectorAll('#agents li span:first-child')].map((name) => name.textContent)")
