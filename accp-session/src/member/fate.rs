@@ -48,6 +48,7 @@ impl Member {
     pub(crate) fn told(&mut self, hello: &Hello) {
         let asked = &hello.asks;
         let until = hello.up.unwrap_or(hello.position);
+        let asks_again = self.outbox.log_ends_at(until);
         let answered = self.outbox.answered(asked, &hello.gone, until);
         for frame in answered.into_iter().rev() {
             if hello.has.contains(&frame.mid) {
@@ -58,7 +59,7 @@ impl Member {
                 self.outbox.never_taken(frame, hello.last.as_ref());
             }
         }
-        self.say.hello |= !asked.is_empty() && self.outbox.is_unsure();
+        self.say.hello |= asks_again || !asked.is_empty() && self.outbox.is_unsure();
         self.conclude();
     }
 

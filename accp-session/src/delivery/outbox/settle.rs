@@ -163,6 +163,19 @@ impl Outbox {
         self.taken.insert(place, taken);
     }
 
+    /// Notes that the log of the host goes up to this position. A host whose log went further when it said what it has
+    /// dropped has lost that log since, and may know nothing of these frames: this side asks about them again. Returns
+    /// whether there are such frames.
+    pub(crate) fn log_ends_at(&mut self, position: u64) -> bool {
+        let taken = std::mem::take(&mut self.taken).into_iter();
+        let (lost, left): (Vec<_>, Vec<_>) =
+            taken.partition(|taken| taken.gone && taken.until > position);
+        self.taken = left.into();
+        let asks = !lost.is_empty();
+        self.unsure.extend(lost.into_iter().map(|taken| taken.frame));
+        asks
+    }
+
     /// Makes a frame go out again that the host has not consumed after all.
     fn send_again(&mut self, frame: Outgoing) {
         self.put_back(frame);
@@ -256,5 +269,32 @@ impl Outbox {
         let mids = self.frames.iter().filter(is_of_one);
         let mids: Vec<_> = mids.map(|frame| frame.mid.clone()).collect();
         mids.iter().filter_map(|mid| self.refused(mid)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_was_dropped_in_a_log_that_is_lost_is_asked_about_again() {
+        let mid = Mid::parse("101000001134");
+        let frame = Outgoing {
+            order: 7,
+            mid: mid.clone(),
+            head: "@a1>req:plan{n:1}".to_owned(),
+            tail: String::new(),
+        };
+        let mut outbox = Outbox::new(Vec::new(), 1, Duration::from_secs(1));
+        outbox.gone(frame, 941);
+        // The log that tells why is still there, and will come.
+        assert!(!outbox.log_ends_at(941));
+        assert_eq!(outbox.asks(), []);
+        // A host that was put back will never have a position 941 that says so.
+        assert!(outbox.log_ends_at(802));
+        assert_eq!(outbox.asks(), [mid]);
+        assert!(outbox.passed_by(2_000).is_empty());
     }
 }
