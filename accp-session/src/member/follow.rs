@@ -267,10 +267,11 @@ impl Member {
                     let key = format!("snap_{}", fetching.fold);
                     self.side.transfers.forget(&key, MemberId::HOST);
                 }
-                let word = hello.voucher.filter(|_| from == self.side.position);
-                if let Some(voucher) = word.filter(|word| self.voucher != Some(*word)) {
+                // The fold that this side began with may have come from a log that the host has lost since.
+                if let Some(voucher) = hello.voucher.filter(|_| from == self.side.position) {
                     self.side.hash = Some(voucher.hash);
-                    if self.voucher.is_none_or(|held| held.position <= from) {
+                    let is_news = self.voucher.is_none_or(|held| held.position <= from);
+                    if is_news && self.voucher != Some(voucher) {
                         self.keep(voucher);
                     }
                 }

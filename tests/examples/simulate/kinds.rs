@@ -73,7 +73,7 @@ const EXPECTED: [&str; 68] = [
     "member Refused E2002",
     "member Refused E5001",
     "member Refused E5002",
-    "member Retried E1004",
+    "member Retried E3001",
     "member Schemas",
     "member SchemasUnavailable",
     "member Supplied",
