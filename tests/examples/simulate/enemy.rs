@@ -19,6 +19,8 @@ const DIGEST: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db0225871792
 const MOST: usize = 16 << 20;
 /// Turns in which honest members come to rest beside a hostile one.
 const TURNS: usize = 300;
+/// Turns more where the host may be put back to an older copy.
+const TURNS_PUT_BACK: usize = 800;
 /// Turns more for each member, where all share one numbering: each frame of an outbox waits for the
 /// turns of the others.
 const TURNS_SHARED: usize = 120;
@@ -357,8 +359,11 @@ impl World {
             .iter()
             .map(|side| side.outbox.len())
             .sum();
-        // A side that takes few frames at a time is behind for longer.
+        // A side that takes few frames at a time is behind for longer. A host that was put back asks eight times, with up
+        // to 32 seconds between, for each value that it has lost, and for each first part.
         let turns = if self.plan.narrow { 5 * TURNS } else { TURNS };
+        let was_put_back = self.plan.copies > 0 && self.plan.host_copies;
+        let turns = turns + if was_put_back { TURNS_PUT_BACK } else { 0 };
         let turns = match self.plan.scope {
             Scope::Sender => turns,
             Scope::Shared if self.plan.flood > USUAL => {
