@@ -126,7 +126,7 @@ impl Program {
     /// Follows a command to its end, and returns what it prints if it succeeds.
     async fn follow(&self, group: &mut Group, frame: &str) -> Result<String, AnyError> {
         let child = &mut group.child;
-        let (stdin, stdout, stderr) =
+        let (stdin, mut stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let write = async {
             if let Some(mut stdin) = stdin {
@@ -136,7 +136,7 @@ impl Program {
             Ok(())
         };
         let read = async {
-            match stdout {
+            match &mut stdout {
                 Some(stdout) => self.read(stdout).await,
                 None => Ok(Vec::new()),
             }
@@ -149,7 +149,10 @@ impl Program {
         };
         // What the command has left behind could keep its stdout open.
         let exit = async { Ok(group.exit(self.grace()).await?) };
-        let ((), printed, last, status) = tokio::try_join!(write, read, tell, exit)?;
+        let followed = tokio::try_join!(write, read, tell, exit);
+        // A command whose stdout is closed may go on to its next line before it is asked to end.
+        group.child.stdout = stdout;
+        let ((), printed, last, status) = followed?;
         if !status.success() {
             return Err(failure(status, &last).into());
         }
