@@ -1,7 +1,5 @@
 //! A host or a member whose store is an old copy, and logs of one name that are not one log.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use accp_runtime::ErrorCode;
@@ -399,47 +397,6 @@ fn the_host_was_opened_anew() {
             "{texts:?}"
         );
     }
-}
-
-/// A member that fetches a fold gets it from a host that was put back meanwhile, before that host has said anything else.
-#[test]
-fn a_fold_of_a_log_that_began_later() {
-    let mut room = Room::open(options("hub"), rules(Scope::Sender));
-    let before = copy(&room);
-    let stage = Arc::new(AtomicU8::new(0));
-    let at = Arc::clone(&stage);
-    room.on_the_way(move |passed| {
-        let says = |what: &str| passed.from == HUB && passed.text.contains(what);
-        let is_lost = match at.load(Ordering::Relaxed) {
-            0 => says("key:snap_"),
-            1 => says(">sync:registry{"),
-            _ => false,
-        };
-        if is_lost {
-            Vec::new()
-        } else {
-            vec![passed.text.clone()]
-        }
-    });
-    room.enter(options("dev"));
-    assert!(room.passed(101, 100).any(|text| text.contains("key:snap_")));
-    room.now = room.now + 13 * SECOND;
-    stage.store(1, Ordering::Relaxed);
-    let now = room.now;
-    *room.host.store.lock().unwrap() = before;
-    room.host.restart(now).unwrap();
-    let dev = accp_runtime::AgentId::new("dev").unwrap();
-    room.host.driver.join(&dev, now).unwrap();
-    room.pass(40 * SECOND);
-    stage.store(2, Ordering::Relaxed);
-    for n in 0..3 {
-        room.host_says(&Outbound::message(&plan("hub", n)));
-    }
-    for _ in 0..4 {
-        room.pass(40 * SECOND);
-    }
-    assert_eq!(said(&room.members[0].log()), ["0", "1", "2"]);
-    room.check_replicas();
 }
 
 /// A frame of the log that was changed on its way is not taken; it comes again.

@@ -1,10 +1,15 @@
 //! What a side learns of entries that it has missed.
 
-use accp_runtime::Message;
-use accp_runtime::session::{CancelToken, Event, Mid, Outbound};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
+use accp_runtime::session::{CancelToken, Event, MemberId, Mid, Outbound, Scope};
+use accp_runtime::{AgentId, Message};
+
+use crate::lineage::{copy, said};
 use crate::returns::{SECOND, discard, lose, room_of_one};
-use crate::sides::is_relay;
+use crate::room::Room;
+use crate::sides::{is_relay, options, plan, rules};
 
 /// A member lacks the entry of a cancellation, because the host has discarded it. Its handlers hear of it nevertheless, be
 /// their request in the chain itself or in one below it.
@@ -38,4 +43,45 @@ fn a_handler_hears_of_a_cancellation_that_its_side_has_missed() {
     assert!(room.members[0].events.iter().any(missed));
     let told: Vec<_> = tokens.iter().map(CancelToken::is_cancelled).collect();
     assert_eq!(told, [true, true, false]);
+}
+
+/// A member that fetches a fold gets it from a host that was put back meanwhile, before that host has said anything else.
+#[test]
+fn a_fold_of_a_log_that_began_later() {
+    let mut room = Room::open(options("hub"), rules(Scope::Sender));
+    let before = copy(&room);
+    let stage = Arc::new(AtomicU8::new(0));
+    let at = Arc::clone(&stage);
+    room.on_the_way(move |passed| {
+        let says = |what: &str| passed.from == MemberId::HOST && passed.text.contains(what);
+        let is_lost = match at.load(Ordering::Relaxed) {
+            0 => says("key:snap_"),
+            1 => says(">sync:registry{"),
+            _ => false,
+        };
+        if is_lost {
+            Vec::new()
+        } else {
+            vec![passed.text.clone()]
+        }
+    });
+    room.enter(options("dev"));
+    assert!(room.passed(101, 100).any(|text| text.contains("key:snap_")));
+    room.now = room.now + 13 * SECOND;
+    stage.store(1, Ordering::Relaxed);
+    let now = room.now;
+    *room.host.store.lock().unwrap() = before;
+    room.host.restart(now).unwrap();
+    let dev = AgentId::new("dev").unwrap();
+    room.host.driver.join(&dev, now).unwrap();
+    room.pass(40 * SECOND);
+    stage.store(2, Ordering::Relaxed);
+    for n in 0..3 {
+        room.host_says(&Outbound::message(&plan("hub", n)));
+    }
+    for _ in 0..4 {
+        room.pass(40 * SECOND);
+    }
+    assert_eq!(said(&room.members[0].log()), ["0", "1", "2"]);
+    room.check_replicas();
 }

@@ -72,14 +72,15 @@ const BUDGETS: [Budget; 5] = [
         until_then: 0,
     },
     Budget {
-        // 20 more than before a part could come ahead of the first one; 250 more than before who reads frames had the
+        // 30 more than before a member asked again about frames that a lost log has dropped; 20 more than before a part
+        // could come ahead of the first one; 250 more than before who reads frames had the
         // pieces of streams in order; 90 more than before who sends over
         // HTTP could have values that are too long for a frame; 510 more than before agents could live in the process
         // of their host, and who looks at a session wrote nothing.
         of: "sessions and their context",
         counts: is_of_sessions,
         goal: 10_000,
-        until_then: 21_720,
+        until_then: 21_750,
     },
 ];
 

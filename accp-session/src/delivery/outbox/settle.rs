@@ -172,7 +172,8 @@ impl Outbox {
             taken.partition(|taken| taken.gone && taken.until > position);
         self.taken = left.into();
         let asks = !lost.is_empty();
-        self.unsure.extend(lost.into_iter().map(|taken| taken.frame));
+        self.unsure
+            .extend(lost.into_iter().map(|taken| taken.frame));
         asks
     }
 
