@@ -9,7 +9,7 @@ use accp_runtime::{AgentId, Message};
 use crate::lineage::{copy, said};
 use crate::returns::{SECOND, discard, lose, room_of_one};
 use crate::room::Room;
-use crate::sides::{is_relay, options, plan, rules};
+use crate::sides::{Node, is_relay, options, plan, rules};
 
 /// A member lacks the entry of a cancellation, because the host has discarded it. Its handlers hear of it nevertheless, be
 /// their request in the chain itself or in one below it.
