@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use accp_client::{Agent, Cx};
 use accp_runtime::session::{CancelToken, Inbound, PiecesInOrder};
@@ -16,6 +17,10 @@ const TEXTS: usize = 256 << 10;
 const HELD: usize = 32;
 /// Entries of the log in which the earlier pieces of a stream are looked for.
 const EARLIER: u64 = 1024;
+
+/// The time between two looks whether a mark is kept, and the most time for all marks of a call.
+const LOOK: Duration = Duration::from_millis(1);
+const KEEPS: Duration = Duration::from_secs(5);
 
 /// A frame that was handed to the agent and is not marked yet.
 pub(crate) struct Letter {
@@ -240,8 +245,30 @@ impl Desk {
     }
 
     /// Marks the frames that the model has seen and that ask for nothing, or whose chain was
-    /// cancelled. Returns the positions of the latter.
-    pub(crate) fn clear(&self) -> Vec<u64> {
+    /// cancelled. Returns the positions of the latter, once the marks are kept: a process that is killed behind the answer
+    /// does not give these frames again.
+    ///
+    /// # Errors
+    /// When the agent has ended.
+    pub(crate) async fn clear(&self) -> Result<Vec<u64>, accp_client::Error> {
+        let (marked, cancelled) = self.mark();
+        let kept = async {
+            for at in marked {
+                // The mark takes its way by the handler of the frame.
+                while self.agent.look(move |session| session.waits(at)).await? {
+                    tokio::time::sleep(LOOK).await;
+                }
+            }
+            // Between two looks, the side commits what it has taken.
+            self.agent.look(|_| ()).await
+        };
+        // A store that does not answer keeps no frame from its model.
+        tokio::time::timeout(KEEPS, kept).await.unwrap_or(Ok(()))?;
+        Ok(cancelled)
+    }
+
+    /// Marks frames. Returns the positions of all, and of those whose chain was cancelled.
+    fn mark(&self) -> (Vec<u64>, Vec<u64>) {
         let mut pile = self.pile();
         let is_cancelled = |letter: &Letter| letter.inbound().cancel_token().is_cancelled();
         let is_over = |letter: &Letter| !letter.asks || is_cancelled(letter);
@@ -252,15 +279,15 @@ impl Desk {
             .map(|(at, _)| *at)
             .collect();
         let mut cancelled = Vec::new();
-        for at in over {
-            if let Some(letter) = pile.open.remove(&at) {
+        for at in &over {
+            if let Some(letter) = pile.open.remove(at) {
                 if letter.asks {
-                    cancelled.push(at);
+                    cancelled.push(*at);
                 }
                 letter.done();
             }
         }
-        cancelled
+        (over, cancelled)
     }
 
     /// Opens the next frames, as many as this, and waits for the first. `asks` says which of them

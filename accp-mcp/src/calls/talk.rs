@@ -206,7 +206,7 @@ pub(crate) async fn receive(seat: &Seat, args: &JsonObject) -> Result<Answer, Fa
     if again {
         frames = desk.opened();
     } else {
-        cancelled = desk.clear();
+        cancelled = desk.clear().await?;
     }
     if frames.is_empty() && seconds > 0 {
         let wait = Duration::from_secs(seconds);
