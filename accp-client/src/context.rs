@@ -132,6 +132,45 @@ impl Cx {
         let kept = answer.await.unwrap_or_else(|_| Err(Error::ended()))?;
         Ok(Replied { kept })
     }
+
+    /// Marks the frame as handled, without an answer. The mark is on its way at once, and what comes back ends when it
+    /// is in the store: a program that is killed from then on does not get the frame again. How the handler ends changes
+    /// nothing any more.
+    ///
+    /// ```
+    /// use accp_client::Hub;
+    /// use accp_runtime::profiles::ChatReq;
+    /// use accp_store::MemoryStore;
+    ///
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// let hub = Hub::open("lunch", MemoryStore::new()).await?;
+    /// let (guest, cook) = (hub.agent("guest")?, hub.agent("cook")?);
+    /// let (read, mut known) = tokio::sync::mpsc::unbounded_channel();
+    /// cook.serve(move |_: ChatReq, cx| {
+    ///     let read = read.clone();
+    ///     async move {
+    ///         cx.handled().await?;
+    ///         let _ = read.send(());
+    ///         Ok::<(), accp_client::Error>(())
+    ///     }
+    /// });
+    /// guest.send(ChatReq::new("The bread is here.")).await?;
+    /// assert_eq!(known.recv().await, Some(()));
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// # }).map_err(|error| error.to_string())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Ended`].
+    pub fn handled(self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        let (done, kept) = oneshot::channel();
+        self.ticket.mark(None, Some(done));
+        async move {
+            let kept = kept.await.unwrap_or_else(|_| Err(Error::ended()));
+            kept.map(drop)
+        }
+    }
 }
 
 impl Ticket {

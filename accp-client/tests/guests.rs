@@ -132,6 +132,40 @@ async fn what_was_not_answered_comes_again_and_what_came_meanwhile_comes_once() 
     );
 }
 
+/// A mark without an answer is in the store when its future ends, also if the handler goes on for ever.
+#[tokio::test]
+async fn what_is_marked_does_not_come_again() {
+    let committer = store();
+    let hub = hub_on(&committer).await;
+    let planner = hub.agent("planner").expect("an agent");
+    let dev = hub.agent("dev").expect("an agent");
+    let (told, mut kept) = mpsc::unbounded_channel();
+    dev.serve(move |task: ScheduleReq, cx: Cx| {
+        let told = told.clone();
+        async move {
+            if &*task.task == "bread" {
+                let marked = cx.handled().await;
+                told.send(marked.is_ok()).expect("the test listens");
+            }
+            std::future::pending::<Result<(), Error>>().await
+        }
+    });
+    for name in ["soup", "bread"] {
+        planner.send(task(name)).await.expect("it is sent");
+    }
+    assert_eq!(kept.recv().await, Some(true));
+    hub.end("as if it were killed");
+    let hub = hub_on(&committer).await;
+    let dev = hub.agent("dev").expect("an agent");
+    let mut heard = listen(&dev, &["soup", "tea"]);
+    let planner = hub.agent("planner").expect("an agent");
+    planner.send(task("tea")).await.expect("it is sent");
+    for name in ["soup", "tea"] {
+        let (heard, _) = heard.recv().await.expect("a task");
+        assert_eq!(heard, name);
+    }
+}
+
 /// An agent that was in the session by POST gets the questions that it has not answered, and what comes.
 #[tokio::test]
 async fn an_agent_that_has_posted_before_gets_the_questions_that_are_open() {

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use accp_client::{Agent, Cx};
+use accp_client::{Agent, Cx, Error};
 use accp_runtime::session::{CancelToken, Inbound, PiecesInOrder};
 use accp_runtime::{Intent, Registry};
 use tokio::sync::{Mutex as Turn, Notify, oneshot};
@@ -17,10 +16,6 @@ const TEXTS: usize = 256 << 10;
 const HELD: usize = 32;
 /// Entries of the log in which the earlier pieces of a stream are looked for.
 const EARLIER: u64 = 1024;
-
-/// The time between two looks whether a mark is kept, and the most time for all marks of a call.
-const LOOK: Duration = Duration::from_millis(1);
-const KEEPS: Duration = Duration::from_secs(5);
 
 /// A frame that was handed to the agent and is not marked yet.
 pub(crate) struct Letter {
@@ -36,9 +31,17 @@ impl Letter {
         self.cx.inbound()
     }
 
-    /// Marks the frame as handled.
-    pub(crate) fn done(self) {
+    /// Marks the frame as handled. The mark is on its way at once. What comes back ends when it is kept, so that a process
+    /// that is killed from then on does not give the frame again.
+    pub(crate) fn done(self) -> impl Future<Output = Result<(), Error>> + use<> {
+        let kept = self.cx.handled();
         let _ = self.mark.send(());
+        kept
+    }
+
+    /// Marks the frame, and does not wait.
+    fn let_go(self) {
+        drop(self.done());
     }
 
     /// Takes the frame apart, for a reply. Dropping the second part leaves the frame open.
@@ -72,7 +75,7 @@ impl Pile {
         match self.order.take(registry, &inbound, Some(letter)) {
             Ok(ready) => self.waiting.extend(ready.into_iter().flatten()),
             // A piece that came before is not read again.
-            Err(again) => again.into_iter().for_each(Letter::done),
+            Err(again) => again.into_iter().for_each(Letter::let_go),
         }
     }
 
@@ -119,7 +122,7 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// Makes the desk of an agent, which from now on gets all frames that no other handler takes.
-    pub(crate) async fn new(agent: Agent) -> Result<Arc<Self>, accp_client::Error> {
+    pub(crate) async fn new(agent: Agent) -> Result<Arc<Self>, Error> {
         // What a model reads first is what stands in the session.
         agent.joined().await?;
         let desk = Arc::new(Self {
@@ -154,7 +157,7 @@ impl Desk {
                     () = marked => {}
                     () = ended => {}
                 }
-                Ok::<(), accp_client::Error>(())
+                Ok::<(), Error>(())
             }
         });
         Ok(desk)
@@ -186,7 +189,7 @@ impl Desk {
         let is_cancelled = |letter: &Letter| letter.inbound().cancel_token().is_cancelled();
         let over = |letter: &Option<Letter>| letter.as_ref().is_some_and(is_cancelled);
         let over = self.pile().order.drop_if(over);
-        over.into_iter().flatten().for_each(Letter::done);
+        over.into_iter().flatten().for_each(Letter::let_go);
         // An agent that has ended gets its frames again when it is opened.
         let Ok(registry) = self.agent.registry().await else {
             return;
@@ -245,49 +248,35 @@ impl Desk {
     }
 
     /// Marks the frames that the model has seen and that ask for nothing, or whose chain was
-    /// cancelled. Returns the positions of the latter, once the marks are kept: a process that is killed behind the answer
-    /// does not give these frames again.
+    /// cancelled. Returns the positions of the latter, once all marks are kept.
     ///
     /// # Errors
     /// When the agent has ended.
-    pub(crate) async fn clear(&self) -> Result<Vec<u64>, accp_client::Error> {
-        let (marked, cancelled) = self.mark();
-        let kept = async {
-            for at in marked {
-                // The mark takes its way by the handler of the frame.
-                while self.agent.look(move |session| session.waits(at)).await? {
-                    tokio::time::sleep(LOOK).await;
-                }
-            }
-            // Between two looks, the side commits what it has taken.
-            self.agent.look(|_| ()).await
-        };
-        // A store that does not answer keeps no frame from its model.
-        tokio::time::timeout(KEEPS, kept).await.unwrap_or(Ok(()))?;
+    pub(crate) async fn clear(&self) -> Result<Vec<u64>, Error> {
+        let (marks, cancelled) = self.close();
+        for kept in marks {
+            kept.await?;
+        }
         Ok(cancelled)
     }
 
-    /// Marks frames. Returns the positions of all, and of those whose chain was cancelled.
-    fn mark(&self) -> (Vec<u64>, Vec<u64>) {
+    /// Marks frames. Returns what ends when the marks are kept, and the positions of cancelled frames.
+    fn close(
+        &self,
+    ) -> (
+        Vec<impl Future<Output = Result<(), Error>> + use<>>,
+        Vec<u64>,
+    ) {
         let mut pile = self.pile();
         let is_cancelled = |letter: &Letter| letter.inbound().cancel_token().is_cancelled();
         let is_over = |letter: &Letter| !letter.asks || is_cancelled(letter);
-        let over: Vec<u64> = pile
-            .open
-            .iter()
-            .filter(|(_, letter)| is_over(letter))
-            .map(|(at, _)| *at)
-            .collect();
-        let mut cancelled = Vec::new();
-        for at in &over {
-            if let Some(letter) = pile.open.remove(at) {
-                if letter.asks {
-                    cancelled.push(*at);
-                }
-                letter.done();
-            }
-        }
-        (over, cancelled)
+        let (over, open): (BTreeMap<_, _>, _) = std::mem::take(&mut pile.open)
+            .into_iter()
+            .partition(|(_, letter)| is_over(letter));
+        pile.open = open;
+        let cancelled = over.iter().filter(|(_, letter)| letter.asks);
+        let cancelled = cancelled.map(|(at, _)| *at).collect();
+        (over.into_values().map(Letter::done).collect(), cancelled)
     }
 
     /// Opens the next frames, as many as this, and waits for the first. `asks` says which of them
@@ -326,7 +315,7 @@ impl Desk {
             };
             let inbound = letter.inbound().clone();
             if inbound.cancel_token().is_cancelled() {
-                letter.done();
+                letter.let_go();
                 continue;
             }
             let length = inbound.text().len();

@@ -11,7 +11,7 @@ use rmcp::model::JsonObject;
 use serde_json::{Value as Json, json};
 
 use crate::answer::Answer;
-use crate::desk::Desk;
+use crate::desk::{Desk, Letter};
 use crate::draft::{Draft, asks, number, text};
 use crate::fault::Fault;
 use crate::request::Request;
@@ -339,7 +339,7 @@ pub(crate) async fn reply(seat: &Seat, args: &JsonObject) -> Result<Answer, Faul
     let repairs = draft.repairs.clone();
     if inbound.cancel_token().is_cancelled() {
         if let Some(letter) = desk.take(at) {
-            letter.done();
+            letter.done().await?;
         }
         let cure = "stop working on it; nothing was sent";
         let what = format!("the chain of {id} was cancelled");
@@ -386,10 +386,10 @@ pub(crate) async fn done(seat: &Seat, args: &JsonObject) -> Result<Answer, Fault
         let (desk, _) = desk_with(seat, id, at).await?;
         open.push((desk, at));
     }
-    for (desk, at) in &open {
-        if let Some(letter) = desk.take(*at) {
-            letter.done();
-        }
+    let letters = open.iter().filter_map(|(desk, at)| desk.take(*at));
+    let marks: Vec<_> = letters.map(Letter::done).collect();
+    for kept in marks {
+        kept.await?;
     }
     let closed: Vec<String> = open.into_iter().map(|(_, at)| show::id(at)).collect();
     Ok(Answer {
