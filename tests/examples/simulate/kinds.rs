@@ -21,7 +21,7 @@ const EXPECTED: [&str; 68] = [
     "draft Refused E1004",
     "draft Refused E2001",
     "draft Refused E5001",
-    "draft Retried E1004",
+    "draft Retried E3001",
     "draft Schemas",
     "entry Control",
     "entry Dropped",

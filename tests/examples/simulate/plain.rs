@@ -36,8 +36,12 @@ impl Observer {
         self.fresh.clear();
         for cold in &batch.cold {
             self.values.insert((cold.key.clone(), cold.digest));
-            if let Some(bytes) = &cold.bytes {
-                self.fresh.insert(cold.key.clone());
+            let Some(bytes) = &cold.bytes else { continue };
+            self.fresh.insert(cold.key.clone());
+            // What has a mark of ours stays a reference: such a member would misread it.
+            let is_marked = bytes.iter().any(|byte| matches!(byte, b'"' | b'#'))
+                || bytes.windows(3).any(|three| three == b"{_:");
+            if !is_marked {
                 self.bytes.insert(cold.key.clone(), bytes.len());
             }
         }
