@@ -58,7 +58,8 @@ pub enum Error {
     )]
     Unsent(Duration),
     /// The frame with this id waits in the outbox of the agent: the host has not said in time what becomes of it.
-    /// It goes out until the host does, so do not send it again.
+    /// It goes out until the host does, so do not send it again. It outlives this process once the store of the agent
+    /// has it, for which [`queued`](crate::Sending::queued) waits: a slow store may not have it yet.
     #[error("E3001: the hub has not taken the frame {0} in time; it goes out until the hub has it")]
     Pending(Mid),
     /// The chain of the frame was cancelled.
