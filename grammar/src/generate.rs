@@ -1,27 +1,36 @@
 //! The generator: makes a pest grammar from ABNF and a table of decisions.
 
-mod first;
+mod charset;
+mod check;
+mod classes;
+mod expr;
+mod graph;
 mod overrides;
+mod points;
+mod render;
 mod rules;
+mod same;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use abnf::types::{Node, TerminalValues};
-
-use self::overrides::{Decisions, Modifier, Overrides};
-use self::rules::{Definition, Rules};
+use self::overrides::Overrides;
+use self::render::Rendered;
+use self::rules::Rules;
 use crate::grammar::Grammar;
 
 impl Grammar<'_> {
     /// Makes the pest grammar of the ABNF.
     ///
-    /// ABNF leaves open some points that a PEG must decide: the order of alternatives, the
-    /// boundaries of tokens, the names of marks. [`overrides`](Grammar::overrides) states these
-    /// decisions (`accp.overrides` describes their format). The generator takes no decision
-    /// silently. Alternatives that can begin alike need an `order`, and repetitions need the row `*
-    /// greedy`; without it they are an error. The result is the same text at every run, and its
-    /// first line names the command that makes it.
+    /// ABNF leaves open some points that a PEG must decide: the order of alternatives, the ends of
+    /// repetitions, the boundaries of tokens, the names of marks. The generator puts alternatives
+    /// into an order in which none hides another, and refuses a rule for which it finds none, or
+    /// whose repetition may take what belongs to the elements behind it. So the grammar accepts what
+    /// the ABNF accepts. [`overrides`](Grammar::overrides) states other decisions
+    /// (`accp.overrides` describes their format). Those that would take texts away are refused,
+    /// unless a row says so. The result is the same text at every run, and its first line names the
+    /// command that makes it.
     ///
     /// # Errors
     /// The first mistake in either text, with its line and the cure.
@@ -31,7 +40,7 @@ impl Grammar<'_> {
     ///
     /// let pairs = Grammar {
     ///     abnf: "pair = name \"=\" name\nname = 1*ALPHA\n",
-    ///     overrides: "* greedy ; a name ends at the first other character\n",
+    ///     overrides: "",
     ///     ..ACCP
     /// };
     /// assert!(pairs.generate()?.contains("pair = { name ~ \"=\" ~ name }"));
@@ -70,14 +79,14 @@ impl Grammar<'_> {
 
 /// Returns the rules of the pest grammar.
 fn rules(abnf: &str, overrides: &str) -> Result<String, GenerateError> {
-    let rules = Rules::parse(abnf)?;
-    let overrides = Overrides::parse(overrides, &rules)?;
-    first::check(&rules, &overrides)?;
+    let mut rules = Rules::parse(abnf)?;
+    let overrides = Overrides::parse(overrides, &mut rules)?;
+    let elements = check::elements(&rules, &overrides)?;
 
     let mut text = String::new();
     let mut names = BTreeMap::new();
     for rule in rules.used() {
-        let written = Rendered::new(&rules, &overrides, rule)?;
+        let written = Rendered::new(&rules, &overrides, rule, &elements[&rule.key()])?;
         for name in written.names() {
             if let Some(other) = names.insert(name.to_owned(), rule.name.clone()) {
                 return Err(GenerateError::abnf(
@@ -156,220 +165,6 @@ impl fmt::Display for Source {
             Source::Overrides => "overrides",
             Source::Pest => "generated grammar",
         })
-    }
-}
-
-/// One ABNF rule as pest text: the rule itself and a rule for each of its marks.
-struct Rendered<'a> {
-    rule: &'a Definition,
-    decisions: &'a Decisions,
-    name: String,
-    body: String,
-    /// Name and literal, in the order of their first use.
-    marks: Vec<(String, String)>,
-}
-
-impl<'a> Rendered<'a> {
-    fn new(
-        rules: &Rules,
-        overrides: &'a Overrides,
-        rule: &'a Definition,
-    ) -> Result<Self, GenerateError> {
-        let decisions = overrides.of(rule);
-        let mut renderer = Renderer {
-            rules,
-            overrides,
-            rule,
-            decisions,
-            literals: 0,
-            marks: Vec::new(),
-        };
-        let mut body = match &decisions.order {
-            Some(order) => renderer.join(order, " | ", Level::Choice)?,
-            None => renderer.render(&rule.node, Level::Choice)?,
-        };
-        let is_choice = matches!(rule.node, Node::Alternatives(_));
-        if is_choice && (decisions.whole_input || decisions.not_before.is_some()) {
-            body = format!("({body})");
-        }
-        if let Some(next) = &decisions.not_before {
-            body += " ~ !";
-            body += &renderer.render(next, Level::Element)?;
-        }
-        if decisions.whole_input {
-            body = format!("SOI ~ {body} ~ EOI");
-        }
-        if let Some(marks) = &decisions.marks
-            && marks.len() != renderer.literals
-        {
-            return Err(GenerateError::overrides(
-                decisions.line,
-                format!(
-                    "`{}` has {} literals, and `marks` names {}; name each, left to right",
-                    rule.name,
-                    renderer.literals,
-                    marks.len()
-                ),
-            ));
-        }
-        Ok(Self {
-            rule,
-            decisions,
-            name: overrides.pest_name(rule),
-            body,
-            marks: renderer.marks,
-        })
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(self.name.as_str()).chain(self.marks.iter().map(|(name, _)| name.as_str()))
-    }
-}
-
-impl fmt::Display for Rendered<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let modifier = match self.decisions.modifier {
-            _ if self.rule.is_core => "_",
-            Modifier::None => "",
-            Modifier::Atomic => "@",
-            Modifier::Silent => "_",
-        };
-        writeln!(f, "\n// {} = {}", self.rule.name, self.rule.node)?;
-        writeln!(f, "{} = {modifier}{{ {} }}", self.name, self.body)?;
-        for (name, literal) in &self.marks {
-            writeln!(f, "{name} = {{ {literal} }}")?;
-        }
-        Ok(())
-    }
-}
-
-/// The binding strength of the place of an expression. A weaker expression needs parentheses.
-#[derive(Clone, Copy, PartialEq, PartialOrd)]
-enum Level {
-    Choice,
-    Sequence,
-    Element,
-}
-
-struct Renderer<'a> {
-    rules: &'a Rules,
-    overrides: &'a Overrides,
-    rule: &'a Definition,
-    decisions: &'a Decisions,
-    /// The number of literals so far: `marks` names them in this order.
-    literals: usize,
-    marks: Vec<(String, String)>,
-}
-
-impl Renderer<'_> {
-    fn render(&mut self, node: &Node, level: Level) -> Result<String, GenerateError> {
-        let (text, binds) = match node {
-            Node::Alternatives(nodes) => (self.join(nodes, " | ", Level::Sequence)?, Level::Choice),
-            Node::Concatenation(nodes) => {
-                (self.join(nodes, " ~ ", Level::Element)?, Level::Sequence)
-            }
-            Node::Group(inner) => return self.render(inner, level),
-            Node::Optional(inner) => (self.render(inner, Level::Element)? + "?", Level::Element),
-            Node::Repetition { repeat, node } => {
-                let times = match repeat.min_max() {
-                    (None | Some(0), None) => "*".to_owned(),
-                    (Some(1), None) => "+".to_owned(),
-                    (Some(min), None) => format!("{{{min},}}"),
-                    (None, Some(max)) => format!("{{,{max}}}"),
-                    (Some(min), Some(max)) if min == max => format!("{{{min}}}"),
-                    (Some(min), Some(max)) => format!("{{{min},{max}}}"),
-                };
-                (self.render(node, Level::Element)? + &times, Level::Element)
-            }
-            Node::Rulename(name) => {
-                let rule = self.rules.get(name, self.rule.line, &self.rule.name)?;
-                (self.overrides.pest_name(rule), Level::Element)
-            }
-            Node::String(literal) => {
-                let folds = !literal.is_case_sensitive()
-                    && !self.decisions.case_sensitive
-                    && literal.value().bytes().any(|b| b.is_ascii_alphabetic());
-                let caret = if folds { "^" } else { "" };
-                let text = format!("{caret}{:?}", literal.value());
-                (self.mark(text)?, Level::Element)
-            }
-            Node::TerminalValues(TerminalValues::Range(from, to)) => {
-                let (from, to) = (self.character(*from)?, self.character(*to)?);
-                if from > to {
-                    return Err(self.error(&format!("the range {from:?} to {to:?} is empty")));
-                }
-                (format!("{}..{}", quoted(from), quoted(to)), Level::Element)
-            }
-            Node::TerminalValues(TerminalValues::Concatenation(values)) => {
-                let text: String = values
-                    .iter()
-                    .map(|value| self.character(*value))
-                    .collect::<Result<_, _>>()?;
-                (format!("{text:?}"), Level::Element)
-            }
-            Node::Prose(prose) => {
-                return Err(self.error(&format!(
-                    "<{prose}> is prose, which no parser can read; spell it out"
-                )));
-            }
-        };
-        Ok(if binds < level {
-            format!("({text})")
-        } else {
-            text
-        })
-    }
-
-    fn join(
-        &mut self,
-        nodes: &[Node],
-        separator: &str,
-        level: Level,
-    ) -> Result<String, GenerateError> {
-        let parts: Vec<_> = nodes
-            .iter()
-            .map(|node| self.render(node, level))
-            .collect::<Result<_, _>>()?;
-        Ok(parts.join(separator))
-    }
-
-    /// Returns the next literal: as it is, or as the rule that `marks` names.
-    fn mark(&mut self, literal: String) -> Result<String, GenerateError> {
-        self.literals += 1;
-        let names = self.decisions.marks.as_deref().unwrap_or_default();
-        let Some(suffix) = names.get(self.literals - 1) else {
-            return Ok(literal);
-        };
-        let name = format!("{}_{suffix}", self.overrides.pest_name(self.rule));
-        match self.marks.iter().find(|(known, _)| *known == name) {
-            Some((_, other)) if *other != literal => Err(GenerateError::overrides(
-                self.decisions.line,
-                format!("the mark `{suffix}` cannot name both {other} and {literal}"),
-            )),
-            Some(_) => Ok(name),
-            None => {
-                self.marks.push((name.clone(), literal));
-                Ok(name)
-            }
-        }
-    }
-
-    fn character(&self, value: u32) -> Result<char, GenerateError> {
-        char::from_u32(value)
-            .ok_or_else(|| self.error(&format!("%x{value:X} is not a Unicode character")))
-    }
-
-    fn error(&self, message: &str) -> GenerateError {
-        GenerateError::abnf(self.rule.line, format!("`{}`: {message}", self.rule.name))
-    }
-}
-
-/// Returns a character as pest reads it. Beyond ASCII, where many cannot be told apart by eye, it is
-/// its number.
-fn quoted(c: char) -> String {
-    match c {
-        c if c.is_ascii() => format!("{c:?}"),
-        c => format!("'{}'", c.escape_unicode()),
     }
 }
 

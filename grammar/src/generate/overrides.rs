@@ -10,8 +10,6 @@ use super::rules::{Definition, Rules};
 /// The decisions, by lower-case rule name.
 #[derive(Default)]
 pub(super) struct Overrides {
-    /// The line of `* greedy`.
-    pub(super) greedy: Option<usize>,
     by_rule: BTreeMap<String, Decisions>,
     none: Decisions,
 }
@@ -23,6 +21,10 @@ pub(super) struct Decisions {
     pub(super) line: usize,
     pub(super) whole_input: bool,
     pub(super) order: Option<Vec<Node>>,
+    /// Other elements of the same language.
+    pub(super) other: Option<Node>,
+    /// Whether the rule may refuse texts of the ABNF.
+    pub(super) narrows: bool,
     pub(super) not_before: Option<Node>,
     pub(super) case_sensitive: bool,
     pub(super) modifier: Modifier,
@@ -43,7 +45,8 @@ pub(super) enum Modifier {
 }
 
 impl Overrides {
-    pub(super) fn parse(text: &str, rules: &Rules) -> Result<Self, GenerateError> {
+    /// Reads the table, and tells the rules which of them it makes needless.
+    pub(super) fn parse(text: &str, rules: &mut Rules) -> Result<Self, GenerateError> {
         let mut overrides = Self::default();
         for (index, line) in text.lines().enumerate() {
             let content = line.trim();
@@ -51,6 +54,15 @@ impl Overrides {
                 overrides.add(index + 1, content, rules)?;
             }
         }
+        let decided = overrides.by_rule.iter();
+        let other = decided
+            .clone()
+            .filter_map(|(name, decisions)| Some((name.clone(), decisions.other.as_ref()?)))
+            .collect();
+        let more: Vec<_> = decided
+            .filter_map(|(_, one)| one.not_before.as_ref())
+            .collect();
+        rules.replace(&other, &more);
         for rule in rules.used() {
             overrides.check_name(rule)?;
         }
@@ -93,7 +105,7 @@ impl Overrides {
                     "`* {rest}` is not a decision for all rules; only `* greedy` is"
                 ));
             }
-            self.greedy = Some(line);
+            // It states what the checks find out.
             return Ok(());
         }
         let Some(rule) = rules.find(name).filter(|rule| !rule.is_core) else {
@@ -104,7 +116,7 @@ impl Overrides {
 
         let decisions = self.by_rule.entry(rule.name.to_lowercase()).or_default();
         decisions.line = line;
-        let takes_operand = matches!(decision, "order" | "not-before" | "marks" | "rename");
+        let takes_operand = matches!(decision, "order" | "as" | "not-before" | "marks" | "rename");
         if takes_operand == operand.is_empty() {
             let fault = if takes_operand {
                 "needs an"
@@ -116,6 +128,11 @@ impl Overrides {
         let is_new = match decision {
             "whole-input" => !std::mem::replace(&mut decisions.whole_input, true),
             "case-sensitive" => !std::mem::replace(&mut decisions.case_sensitive, true),
+            "narrows" => !std::mem::replace(&mut decisions.narrows, true),
+            "as" => {
+                let node = expression(line, operand, rules)?;
+                decisions.other.replace(node).is_none()
+            }
             "atomic" => decisions.modify(Modifier::Atomic),
             "silent" => decisions.modify(Modifier::Silent),
             "order" => {
@@ -133,11 +150,16 @@ impl Overrides {
             "rename" => decisions.rename.replace(operand.to_owned()).is_none(),
             _ => {
                 return error(format!(
-                    "`{decision}` is not a decision; there are whole-input, order, not-before, \
-                     case-sensitive, atomic, silent, marks and rename"
+                    "`{decision}` is not a decision; there are whole-input, order, as, narrows, \
+                     not-before, case-sensitive, atomic, silent, marks and rename"
                 ));
             }
         };
+        if decisions.order.is_some() && decisions.other.is_some() {
+            return error(format!(
+                "`{name}` has both `order` and `as`; write the alternatives of `as` in their order"
+            ));
+        }
         if !is_new {
             return error(format!(
                 "`{name} {decision}` repeats or contradicts an earlier row; remove one"
@@ -233,7 +255,7 @@ fn expression(line: usize, operand: &str, rules: &Rules) -> Result<Node, Generat
         return Err(GenerateError::overrides(
             line,
             format!(
-                "`{operand}` uses the rule `{name}`, which the ABNF does not use; \
+                "`{operand}` uses the rule `{name}`, which the ABNF does not define; \
                  correct the name or spell the rule out"
             ),
         ));

@@ -15,6 +15,8 @@ pub(super) struct Rules {
     by_name: BTreeMap<String, Definition>,
     /// The lower-case names in the order of the text.
     order: Vec<String>,
+    /// The lower-case names of the rules that the grammar needs.
+    used: BTreeSet<String>,
 }
 
 pub(super) struct Definition {
@@ -26,21 +28,32 @@ pub(super) struct Definition {
     pub(super) is_core: bool,
 }
 
+impl Definition {
+    pub(super) fn key(&self) -> String {
+        self.name.to_lowercase()
+    }
+
+    pub(super) fn error(&self, message: &str) -> GenerateError {
+        GenerateError::abnf(self.line, format!("`{}`: {message}", self.name))
+    }
+}
+
 impl Rules {
     pub(super) fn parse(text: &str) -> Result<Self, GenerateError> {
         let mut rules = Self {
             by_name: BTreeMap::new(),
             order: Vec::new(),
+            used: BTreeSet::new(),
         };
         for (line, block) in blocks(text)? {
             rules.add(line, &block, false)?;
         }
-        let Some(first) = rules.order.first().cloned() else {
+        if rules.order.is_empty() {
             return Err(GenerateError::abnf(
                 1,
                 "there is no rule; write at least one `name = elements`".to_owned(),
             ));
-        };
+        }
         for (line, block) in blocks(CORE)? {
             let name = block.split(' ').next().unwrap_or_default();
             if !rules.by_name.contains_key(&name.to_lowercase()) {
@@ -48,7 +61,7 @@ impl Rules {
             }
         }
         rules.check_names()?;
-        rules.check_used(&first)?;
+        rules.used = rules.needed(&BTreeMap::new(), &[]);
         Ok(rules)
     }
 
@@ -74,27 +87,27 @@ impl Rules {
         self.by_name.get(&name.to_lowercase())
     }
 
-    /// Returns the first name in an expression of the overrides that is not a rule of the grammar.
+    /// Returns the first name in an expression of the overrides that is not a rule.
     pub(super) fn undefined(&self, node: &Node) -> Option<String> {
         let mut names = Vec::new();
         references(node, &mut names);
-        names.into_iter().find(|name| {
-            self.used()
-                .all(|rule| !rule.name.eq_ignore_ascii_case(name))
-        })
+        names.into_iter().find(|name| self.find(name).is_none())
     }
 
-    /// Returns the rules of the text, then the core rules that they need.
+    /// Finds again what the grammar needs, where the overrides give other elements to rules, and
+    /// need more.
+    pub(super) fn replace(&mut self, other: &BTreeMap<String, &Node>, more: &[&Node]) {
+        self.used = self.needed(other, more);
+    }
+
+    /// Returns all rules, with the core rules that nothing uses.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Definition> {
+        self.order.iter().filter_map(|name| self.by_name.get(name))
+    }
+
+    /// Returns the rules of the text that the grammar needs, then the core rules that it needs.
     pub(super) fn used(&self) -> impl Iterator<Item = &Definition> {
-        let reached: BTreeSet<String> = self
-            .order
-            .first()
-            .map(|first| self.reach(first))
-            .unwrap_or_default();
-        self.order
-            .iter()
-            .filter_map(|name| self.by_name.get(name))
-            .filter(move |rule| !rule.is_core || reached.contains(&rule.name.to_lowercase()))
+        self.all().filter(|rule| self.used.contains(&rule.key()))
     }
 
     fn add(&mut self, line: usize, block: &str, is_core: bool) -> Result<(), GenerateError> {
@@ -170,40 +183,43 @@ impl Rules {
         Ok(())
     }
 
-    fn check_used(&self, first: &str) -> Result<(), GenerateError> {
-        let reached = self.reach(first);
-        match self
-            .order
-            .iter()
-            .filter(|name| !reached.contains(*name))
-            .filter_map(|name| self.by_name.get(name))
-            .find(|rule| !rule.is_core)
-        {
-            Some(rule) => Err(GenerateError::abnf(
-                rule.line,
-                format!(
-                    "no rule that `{first}` leads to uses `{}`; remove it or use it",
-                    rule.name
-                ),
-            )),
-            None => Ok(()),
+    /// Returns the rules that the text leads to. Each rule that no earlier one leads to begins a
+    /// grammar of its own.
+    fn needed(&self, other: &BTreeMap<String, &Node>, more: &[&Node]) -> BTreeSet<String> {
+        let (mut reached, mut needed) = (BTreeSet::new(), BTreeSet::new());
+        for rule in self.all().filter(|rule| !rule.is_core) {
+            if !reached.contains(&rule.key()) {
+                self.reach(rule.key(), &BTreeMap::new(), &mut reached);
+                self.reach(rule.key(), other, &mut needed);
+            }
         }
+        let mut names = Vec::new();
+        for node in more {
+            references(node, &mut names);
+        }
+        for name in names {
+            self.reach(name.to_lowercase(), other, &mut needed);
+        }
+        needed
     }
 
-    /// Returns the names that the rule `first` leads to, including `first`.
-    fn reach(&self, first: &str) -> BTreeSet<String> {
-        let mut reached = BTreeSet::new();
-        let mut open = vec![first.to_lowercase()];
+    /// Adds the names that a rule leads to, and its own.
+    fn reach(
+        &self,
+        first: String,
+        other: &BTreeMap<String, &Node>,
+        reached: &mut BTreeSet<String>,
+    ) {
+        let mut open = vec![first];
         while let Some(name) = open.pop() {
             if let Some(rule) = self.by_name.get(&name)
                 && reached.insert(name)
             {
                 let mut names = Vec::new();
-                references(&rule.node, &mut names);
+                references(other.get(&rule.key()).unwrap_or(&&rule.node), &mut names);
                 open.extend(names.iter().map(|name| name.to_lowercase()));
             }
         }
-        reached
     }
 }
 
@@ -223,31 +239,100 @@ fn references(node: &Node, names: &mut Vec<String>) {
     }
 }
 
-/// Splits the text into rules, each with the number of its first line. A rule begins at the margin;
-/// an indented line continues the rule.
+/// The most parentheses and brackets that may stand in each other.
+const DEPTH: usize = 64;
+
+/// Splits the text into rules, each with the number of its first line. A rule begins at the margin,
+/// which is that of the first rule; a line that is further in continues the rule.
 ///
 /// The ABNF parser reads one rule at a time, so that a mistake is reported at its rule.
 fn blocks(text: &str) -> Result<Vec<(usize, String)>, GenerateError> {
     let mut blocks: Vec<(usize, String)> = Vec::new();
+    let mut margin = None;
     for (index, line) in text.lines().enumerate() {
-        let is_indented = line.starts_with([' ', '\t']);
+        let error = |message: String| Err(GenerateError::abnf(index + 1, message));
+        if line.starts_with('\u{feff}') {
+            return error(
+                "the line begins with a byte order mark (U+FEFF), which no editor shows; \
+                 save the file as UTF-8 without BOM"
+                    .to_owned(),
+            );
+        }
         let content = line.trim();
         if content.is_empty() || content.starts_with(';') {
             continue;
         }
+        if let Some(c) = code(content)
+            .chars()
+            .find(|c| !matches!(c, '\t' | ' '..='~'))
+        {
+            return error(format!(
+                "U+{:04X} ({c:?}) is not a character of ABNF; write it as %x{:02X}",
+                c as u32, c as u32
+            ));
+        }
+        let inner = line.trim_start_matches([' ', '\t']);
+        let indent = line.len() - inner.len();
+        let margin = *margin.get_or_insert(indent);
+        if indent < margin {
+            return error(format!(
+                "`{content}` stands left of the first rule; all rules begin at one margin"
+            ));
+        }
         match blocks.last_mut() {
-            Some((_, block)) if is_indented => {
+            Some((_, block)) if indent > margin => {
                 block.push_str(line);
                 block.push('\n');
             }
-            None if is_indented => {
-                return Err(GenerateError::abnf(
-                    index + 1,
-                    format!("`{content}` continues no rule; a rule begins at the margin"),
-                ));
-            }
-            _ => blocks.push((index + 1, format!("{line}\n"))),
+            _ => blocks.push((index + 1, format!("{inner}\n"))),
+        }
+    }
+    for (line, block) in &blocks {
+        if let Some(message) = nesting(block) {
+            return Err(GenerateError::abnf(*line, message));
         }
     }
     Ok(blocks)
+}
+
+/// Returns a line without its comment.
+fn code(line: &str) -> &str {
+    let mut closing = None;
+    for (at, c) in line.char_indices() {
+        match (closing, c) {
+            (Some(end), c) if c == end => closing = None,
+            (Some(_), _) => {}
+            (None, '"') => closing = Some('"'),
+            (None, '<') => closing = Some('>'),
+            (None, ';') => return &line[..at],
+            (None, _) => {}
+        }
+    }
+    line
+}
+
+/// Returns a message if the groups of a rule are too deep for the ABNF parser.
+fn nesting(block: &str) -> Option<String> {
+    let (mut depth, mut closing) = (0_usize, None);
+    for c in block
+        .lines()
+        .flat_map(|line| code(line).chars().chain(['\n']))
+    {
+        match (closing, c) {
+            (Some(end), c) if c == end || c == '\n' => closing = None,
+            (Some(_), _) => {}
+            (None, '"') => closing = Some('"'),
+            (None, '<') => closing = Some('>'),
+            (None, '(' | '[') => depth += 1,
+            (None, ')' | ']') => depth = depth.saturating_sub(1),
+            (None, _) => {}
+        }
+        if depth > DEPTH {
+            return Some(format!(
+                "more than {DEPTH} parentheses and brackets stand in each other; give inner ones \
+                 rules of their own"
+            ));
+        }
+    }
+    None
 }

@@ -1,3 +1,6 @@
+mod peg;
+mod random;
+
 use super::*;
 use crate::grammar::{AACP, ACCP};
 
@@ -54,21 +57,27 @@ fn mistakes_in_the_abnf() {
         ("a = \"x\"\n\nb = >\n", greedy),
         ("a = \"x", greedy),
         ("a = %z1\n", greedy),
-        ("  a = \"x\"\n", greedy),
+        ("  a = \"x\"\n b = \"y\"\n", greedy),
+        ("\u{feff}a = \"x\"\n", greedy),
+        ("a = \"x\"\nb = \"é\"\n", greedy),
         ("a = b\n", greedy),
         ("a = b\n\nb = ALPHA bee\n", greedy),
         ("a = \"x\"\nA = \"y\"\n", greedy),
         ("a =/ \"x\"\n", greedy),
-        ("a = \"x\"\nb = \"y\"\n", greedy),
         ("a = <a word>\n", greedy),
         ("a = %xD800\n", greedy),
         ("a = %x110000-110001\n", greedy),
         ("a = %x5A-41\n", greedy),
         ("a = b \"x\"\nb = [\"y\"] a\n", greedy),
-        ("a = *\"x\"\n", ""),
-        ("a = \"x\" / ALPHA\n", greedy),
-        ("a = \"y\" (\"x\" / \"X\")\n", greedy),
-        ("a = [\"x\"] / \"y\"\n", greedy),
+        ("a = 4*2\"x\"\n", greedy),
+        ("a = *1001\"x\"\n", greedy),
+        ("a = 99999999999999999999\"x\"\n", greedy),
+        ("a = *\"x\" \"x\"\n", greedy),
+        ("a = \"y\"\nb = [\"a\"] \"ab\"\n", ""),
+        ("a = b \"x\"\n\nb = *ALPHA\n", greedy),
+        ("a = *b \"z\"\nb = *\"x\"\n", greedy),
+        ("a = b / c\nb = *\"x\"\nc = *\"y\"\n", greedy),
+        ("a = *(\"x\" / \"y\") \"z\" / *\"x\" 1*2(\"z\" / \"y\")\n", greedy),
         ("a = type\ntype = \"x\"\n", greedy),
         ("a = b-c\nb-c = \"x\"\n", "b-c rename a ; why"),
         ("a = b b-c\nb = \"x\"\nb-c = \"y\"\n", "b marks c ; why"),
@@ -78,21 +87,27 @@ fn mistakes_in_the_abnf() {
     ABNF, line 3: `b = >` is not a rule of RFC 5234; a rule is `name = elements`, its elements are names, "text", %x41-5A, ( ), [ ], / and 1*
     ABNF, line 1: `a = "x` is not a rule of RFC 5234; a rule is `name = elements`, its elements are names, "text", %x41-5A, ( ), [ ], / and 1*
     ABNF, line 1: `a = %z1` is not a rule of RFC 5234; a rule is `name = elements`, its elements are names, "text", %x41-5A, ( ), [ ], / and 1*
-    ABNF, line 1: `a = "x"` continues no rule; a rule begins at the margin
+    ABNF, line 2: `b = "y"` stands left of the first rule; all rules begin at one margin
+    ABNF, line 1: the line begins with a byte order mark (U+FEFF), which no editor shows; save the file as UTF-8 without BOM
+    ABNF, line 2: U+00E9 ('é') is not a character of ABNF; write it as %xE9
     ABNF, line 1: `a` uses the rule `b`, which is not defined; add `b = ...` or correct the name
     ABNF, line 3: `b` uses the rule `bee`, which is not defined; add `bee = ...` or correct the name
     ABNF, line 2: `A` is already defined on line 1; remove one, or add alternatives with `=/`
     ABNF, line 1: `a =/` adds to a rule that is not defined; write `a =`
-    ABNF, line 2: no rule that `a` leads to uses `b`; remove it or use it
     ABNF, line 1: `a`: <a word> is prose, which no parser can read; spell it out
     ABNF, line 1: `a`: %xD800 is not a Unicode character
     ABNF, line 1: `a`: %x110000 is not a Unicode character
     ABNF, line 1: `a`: the range 'Z' to 'A' is empty
-    ABNF, line 2: `b` begins with itself, which no PEG can read; write it as a repetition
-    ABNF, line 1: `a` repeats or leaves out elements, and a PEG never gives back what it took; if that is never wrong here, say so in the overrides: `* greedy ; reason`
-    ABNF, line 1: `a` has alternatives that can begin alike (with 'X'), of which a PEG takes the first that fits; state it in the overrides: `a order A / B ; reason` (a group needs a rule of its own)
-    ABNF, line 1: `a` has alternatives that can begin alike (with 'X'), of which a PEG takes the first that fits; state it in the overrides: `a order A / B ; reason` (a group needs a rule of its own)
-    ABNF, line 1: `a` has alternatives that can begin alike (with the empty text), of which a PEG takes the first that fits; state it in the overrides: `a order A / B ; reason` (a group needs a rule of its own)
+    ABNF, line 1: `a`: begins with itself, which no PEG can read (a > b > a); write it as a repetition
+    ABNF, line 1: `a`: `4*2"x"` repeats at least 4 times and at most 2 times; write the smaller number first
+    ABNF, line 1: `a`: `*1001"x"` counts above 1000; write `*` and count in your program
+    ABNF, line 1: `a = 99999999999999999999"x"` is not a rule of RFC 5234; a rule is `name = elements`, its elements are names, "text", %x41-5A, ( ), [ ], / and 1*
+    ABNF, line 1: `a`: `*"x"` takes all it can, and a PEG never gives back what may belong to what follows (as in "X"); write the rule so that the next characters tell, or state in the overrides `a as ELEMENTS ; reason` (checked against the ABNF) or `a narrows ; reason` (such texts may be refused)
+    ABNF, line 2: `b`: `[ "a" ]` takes all it can, and a PEG never gives back what may belong to what follows (as in "AB"); write the rule so that the next characters tell, or state in the overrides `b as ELEMENTS ; reason` (checked against the ABNF) or `b narrows ; reason` (such texts may be refused)
+    ABNF, line 3: `b`: `*alpha` takes all it can, and a PEG never gives back what may belong to what follows (as in "X"); write the rule so that the next characters tell, or state in the overrides `b as ELEMENTS ; reason` (checked against the ABNF) or `b narrows ; reason` (such texts may be refused)
+    ABNF, line 1: `a`: repeats `b`, which can be empty, so a PEG would never end; write `b` with at least one character and `[ b ]` where it may be absent, or give `a` other elements in the overrides: `a as ELEMENTS ; reason`
+    ABNF, line 1: `a`: has alternatives that begin alike: a PEG takes the first that fits, and no order is right for all texts: `b` hides `c` (as in "Y"); write the rule so that the next characters tell, or state in the overrides `a as ELEMENTS ; reason` (checked against the ABNF) or `a narrows ; reason` (such texts may be refused)
+    ABNF, line 1: `a`: has alternatives that begin alike: a PEG takes the first that fits, and no order is right for all texts: `*( "x" / "y" ) "z"` hides `*"x" 1*2( "z" / "y" )` (as in "ZY"); write the rule so that the next characters tell, or state in the overrides `a as ELEMENTS ; reason` (checked against the ABNF) or `a narrows ; reason` (such texts may be refused)
     ABNF, line 2: `type` is a reserved word of Rust or pest; give the rule another name in the overrides: `type rename NAME ; reason`
     ABNF, line 2: `b-c` and `a` both need the pest name `a`; give one of them another with `rename` or `marks`
     ABNF, line 3: `b-c` and `b` both need the pest name `b_c`; give one of them another with `rename` or `marks`
@@ -100,8 +115,40 @@ fn mistakes_in_the_abnf() {
 }
 
 #[test]
+fn nested_groups_have_a_limit() {
+    let nested = |depth: usize| format!("a = {}\"x\"{}\n", "(".repeat(depth), ")".repeat(depth));
+    for depth in [65, 3000, 300_000] {
+        let error = generate(&nested(depth), "").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "ABNF, line 1: more than 64 parentheses and brackets stand in each other; \
+             give inner ones rules of their own"
+        );
+    }
+    assert!(
+        generate(&nested(64), "")
+            .unwrap()
+            .contains("a = { ^\"x\" }")
+    );
+    // Parentheses in texts and comments do not count.
+    let texts = format!("a = \"{0}\" ; {0}\n", "(".repeat(3000));
+    assert!(generate(&texts, "").is_ok());
+}
+
+/// Rules that lead to rules need no stack either.
+#[test]
+fn long_chains_of_rules() {
+    let rules = (0..3000).map(|at| format!("r{at} = r{}\n", at + 1));
+    let chain: String = rules.chain(["r3000 = \"x\"\n".to_owned()]).collect();
+    assert!(generate(&chain, "").is_ok());
+    let doubled = (0..60).map(|at| format!("r{at} = r{0} r{0}\n", at + 1));
+    let doubled: String = doubled.chain(["r60 = \"x\"\n".to_owned()]).collect();
+    assert!(generate(&doubled, "").is_ok());
+}
+
+#[test]
 fn mistakes_in_the_overrides() {
-    let abnf = "a = b / \"x\" / c\nb = 1*\"y\"\nc = \"yz\"\n";
+    let abnf = "a = b [\"x\"] / \"x\" / c\nb = 1*\"y\"\nc = \"yz\"\n";
     let rows = [
         "b atomic",
         "b atomic ;",
@@ -111,12 +158,20 @@ fn mistakes_in_the_overrides() {
         "b tokenised ; why",
         "b atomic yes ; why",
         "a order ; why",
-        "a order b / c ; why",
-        "a order b / b / c ; why",
+        "a order b [\"x\"] / c ; why",
+        "a order b [\"x\"] / b / c ; why",
         "b order y ; why",
         "b atomic ; why\nb atomic ; why",
         "b not-before >< ; why",
-        "b not-before DIGIT ; why",
+        "b not-before \"x\" ; why",
+        "b not-before [\"x\"] ; why",
+        "b whole-input ; why",
+        "b as *\"y\" ; why",
+        "b as \"y\" ; why",
+        "b as bee ; why",
+        "b narrows y ; why",
+        "a order b [\"x\"] / c / \"x\" ; why",
+        "a order b [\"x\"] / \"x\" / c ; why\na as \"x\" ; why",
         "b not-before bee ; why",
         "b rename 2b ; why",
         "b rename self ; why",
@@ -133,16 +188,24 @@ fn mistakes_in_the_overrides() {
     overrides, line 1: `* atomic` is not a decision for all rules; only `* greedy` is
     overrides, line 1: the ABNF has no rule `d`; correct the name or remove the row
     overrides, line 1: the ABNF has no rule `DIGIT`; correct the name or remove the row
-    overrides, line 1: `tokenised` is not a decision; there are whole-input, order, not-before, case-sensitive, atomic, silent, marks and rename
+    overrides, line 1: `tokenised` is not a decision; there are whole-input, order, as, narrows, not-before, case-sensitive, atomic, silent, marks and rename
     overrides, line 1: `b atomic` takes no operand
     overrides, line 1: `a order` needs an operand
-    overrides, line 1: `b / c` must name each alternative of `a = b / "x" / c` once
-    overrides, line 1: `b / b / c` must name each alternative of `a = b / "x" / c` once
+    overrides, line 1: `b ["x"] / c` must name each alternative of `a = b ["x"] / "x" / c` once
+    overrides, line 1: `b ["x"] / b / c` must name each alternative of `a = b ["x"] / "x" / c` once
     overrides, line 1: `y` must name each alternative of `b = 1*"y"` once
     overrides, line 2: `b atomic` repeats or contradicts an earlier row; remove one
     overrides, line 1: `><` is not an ABNF expression, such as `safe-char / "x"`
-    overrides, line 1: `DIGIT` uses the rule `DIGIT`, which the ABNF does not use; correct the name or spell the rule out
-    overrides, line 1: `bee` uses the rule `bee`, which the ABNF does not use; correct the name or spell the rule out
+    overrides, line 1: `b`: `not-before` refuses what may follow in the ABNF (as in "X"); correct the row, or say that it takes texts away: `b narrows ; reason`
+    overrides, line 1: `b` could never end: `not-before [ "x" ]` names what can be empty
+    overrides, line 1: `b`: `whole-input` refuses texts in which something stands beside it, and another rule uses it; correct the row, or say that it takes texts away: `b narrows ; reason`
+    overrides, line 1: `b`: `as` has the text "" here, and the ABNF does not; correct the row
+    overrides, line 1: `b`: the ABNF has the text "yy" here, and `as` does not; correct the row, or say that it takes texts away: `b narrows ; reason`
+    overrides, line 1: `bee` uses the rule `bee`, which the ABNF does not define; correct the name or spell the rule out
+    overrides, line 1: `b narrows` takes no operand
+    overrides, line 1: `a`: `order` tries `b [ "x" ]` where `c` is meant (as in "YZ"); correct the row, or say that it takes texts away: `a narrows ; reason`
+    overrides, line 2: `a` has both `order` and `as`; write the alternatives of `as` in their order
+    overrides, line 1: `bee` uses the rule `bee`, which the ABNF does not define; correct the name or spell the rule out
     overrides, line 1: `2b` is not a name for a pest rule (letters, digits, `_`); choose another
     overrides, line 1: `self` is a reserved word of Rust or pest; choose another
     overrides, line 1: `y!` is not a name for a mark (letters, digits, `_`)
@@ -164,7 +227,7 @@ fn a_stale_file_is_named_with_the_repair() {
 fn constructs_and_decisions() {
     let abnf = r#"
 ; a comment
-first    = *a 2b 1*3c 4*d *5e [f]   ; behind a rule
+first    = *a 2b 1*3c 4*d *5e ["?" f]   ; behind a rule
 a        = "Ab" / %s"ab" / %i"aB"
 b        = ("x" / "y") (%x30-39 / %x41.42)
          / %d13.10
@@ -182,15 +245,15 @@ a      order %s"ab" / "Ab" / "aB"    ; why
 b      silent                        ; why
 c      rename third                  ; why
 d      case-sensitive                ; why
-d      not-before second / d         ; why
+d      not-before second / "a"       ; why
 d      atomic                        ; why
 e      marks x colon x comma x       ; why
 "#;
     insta::assert_snapshot!(generate(abnf, overrides).unwrap(), @r#"
     // Generated by `accp grammar --write` from accp.abnf and accp.overrides. Do not edit.
 
-    // first = *a 2b 1*3c 4*d *5e [f]
-    first = { SOI ~ a* ~ b{2} ~ third{1,3} ~ d{4,} ~ e{,5} ~ f? ~ EOI }
+    // first = *a 2b 1*3c 4*d *5e ["?" f]
+    first = { SOI ~ a* ~ b{2} ~ third{1,3} ~ d{4,} ~ e{,5} ~ ("?" ~ f)? ~ EOI }
 
     // a = "Ab" / %s"ab" / "aB"
     a = { "ab" | ^"Ab" | ^"aB" }
@@ -205,7 +268,7 @@ e      marks x colon x comma x       ; why
     second = { "\"" | "\\" | '\''..'\'' | "é" | "=" | ";" }
 
     // d = "on"
-    d = @{ "on" ~ !(second | d) }
+    d = @{ "on" ~ !(second | "a") }
 
     // e = "x" [":" "x"] *("," "x")
     e = { e_x ~ (e_colon ~ e_x)? ~ (e_comma ~ e_x)* }

@@ -1,0 +1,340 @@
+//! The rules as a graph of characters, calls and branches: what the checks walk.
+
+use std::collections::BTreeMap;
+
+use super::GenerateError;
+use super::charset::CharSet;
+use super::classes::Classes;
+use super::expr::Expr;
+use super::rules::Definition;
+
+/// The most nodes. A grammar beyond is not checked, and so refused.
+const NODES: usize = 400_000;
+
+/// The most copies of a repeated expression; beyond, the walk forgets how many there were.
+const COPIES: usize = 40;
+
+pub(super) type NodeId = usize;
+
+pub(super) enum Step {
+    /// One character. It `yields` if it is a single character that may be absent: whoever stands
+    /// before it may take it.
+    Char {
+        set: CharSet,
+        next: NodeId,
+        yields: bool,
+    },
+    Call {
+        rule: usize,
+        next: NodeId,
+    },
+    /// One of several ways; with a single way, a mark.
+    Split(Vec<NodeId>),
+    /// Only a PEG stops here: it never passes before these characters.
+    NotBefore {
+        set: CharSet,
+        next: NodeId,
+    },
+    End(usize),
+}
+
+/// A part of a rule, from a node to a mark.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    pub(super) from: NodeId,
+    pub(super) to: NodeId,
+}
+
+/// A place where a PEG decides.
+pub(super) enum Point {
+    Choice {
+        number: usize,
+        parts: Vec<Part>,
+    },
+    /// A repetition or an option: one more item, or what follows.
+    Repeat {
+        expr: Expr,
+        item: Part,
+        exit: NodeId,
+        /// The characters, if the items are single characters without a limit.
+        taken: Option<CharSet>,
+    },
+    /// A rule that may not end here.
+    NotBefore {
+        next: Part,
+        exit: NodeId,
+    },
+}
+
+pub(super) struct Graph {
+    pub(super) steps: Vec<Step>,
+    /// The first node of each rule.
+    pub(super) entries: Vec<NodeId>,
+    /// The last node of each rule.
+    pub(super) exits: Vec<NodeId>,
+    /// Where the callers of each rule go on.
+    pub(super) callers: Vec<Vec<NodeId>>,
+    /// The points, with the number of their rule.
+    pub(super) points: Vec<(usize, Point)>,
+}
+
+/// A rule as the graph needs it.
+pub(super) struct Source<'a> {
+    /// The lower-case name.
+    pub(super) name: String,
+    pub(super) rule: &'a Definition,
+    pub(super) expr: &'a Expr,
+    pub(super) not_before: Option<&'a Expr>,
+}
+
+impl Graph {
+    pub(super) fn new(sources: &[Source<'_>], classes: &Classes) -> Result<Self, GenerateError> {
+        let mut builder = Builder {
+            numbers: sources
+                .iter()
+                .enumerate()
+                .map(|(number, source)| (source.name.clone(), number))
+                .collect(),
+            graph: Self {
+                steps: Vec::new(),
+                entries: Vec::new(),
+                exits: Vec::new(),
+                callers: vec![Vec::new(); sources.len()],
+                points: Vec::new(),
+            },
+            classes,
+            rule: sources[0].rule,
+            number: 0,
+            copies: 1,
+        };
+        for (number, source) in sources.iter().enumerate() {
+            (builder.rule, builder.number) = (source.rule, number);
+            let end = builder.add(Step::End(number))?;
+            builder.graph.exits.push(end);
+            let end = match source.not_before {
+                Some(next) => builder.bound(next, end)?,
+                None => end,
+            };
+            let entry = builder.expr(source.expr, end)?;
+            builder.graph.entries.push(entry);
+        }
+        Ok(builder.graph)
+    }
+}
+
+struct Builder<'a> {
+    graph: Graph,
+    classes: &'a Classes,
+    numbers: BTreeMap<String, usize>,
+    rule: &'a Definition,
+    number: usize,
+    /// How many copies of the present expression there are.
+    copies: usize,
+}
+
+impl Builder<'_> {
+    fn add(&mut self, step: Step) -> Result<NodeId, GenerateError> {
+        let id = self.graph.steps.len();
+        if id >= NODES {
+            return Err(self.rule.error(
+                "makes the grammar too large to be checked; count less, or split the grammar",
+            ));
+        }
+        self.graph.steps.push(step);
+        Ok(id)
+    }
+
+    fn mark(&mut self, next: NodeId) -> Result<NodeId, GenerateError> {
+        self.add(Step::Split(vec![next]))
+    }
+
+    /// Adds a part that ends at a mark before `next`.
+    fn part(&mut self, expr: &Expr, next: NodeId) -> Result<Part, GenerateError> {
+        let to = self.mark(next)?;
+        let from = self.expr(expr, to)?;
+        Ok(Part { from, to })
+    }
+
+    /// Adds the end of a rule that may end only where `next` does not follow.
+    fn bound(&mut self, next: &Expr, end: NodeId) -> Result<NodeId, GenerateError> {
+        let nowhere = self.add(Step::Split(Vec::new()))?;
+        let points = self.graph.points.len();
+        let next_part = self.part(next, nowhere)?;
+        // What may not follow is never read, so it has nothing to decide.
+        self.graph.points.truncate(points);
+        let set = self.classes.surely(next);
+        let id = self.add(Step::NotBefore { set, next: end })?;
+        let exit = self.mark(id)?;
+        self.graph.points.push((
+            self.number,
+            Point::NotBefore {
+                next: next_part,
+                exit: end,
+            },
+        ));
+        Ok(exit)
+    }
+
+    /// Adds the nodes of an expression before `next`, and returns the first.
+    fn expr(&mut self, expr: &Expr, next: NodeId) -> Result<NodeId, GenerateError> {
+        if let Some(set) = self.classes.single(expr) {
+            return self.single(set, next, false);
+        }
+        match expr {
+            Expr::Literal { text, folds, .. } => {
+                let mut next = next;
+                for c in text.chars().rev() {
+                    next = self.single(CharSet::letter(c, *folds), next, false)?;
+                }
+                Ok(next)
+            }
+            Expr::Range(from, to) => self.single(CharSet::range(*from, *to), next, false),
+            Expr::Rule(name) => {
+                let Some(&rule) = self.numbers.get(name) else {
+                    return Err(self
+                        .rule
+                        .error(&format!("uses `{name}`, which is not defined")));
+                };
+                self.graph.callers[rule].push(next);
+                self.add(Step::Call { rule, next })
+            }
+            Expr::Sequence(parts) => {
+                let mut next = next;
+                for part in parts.iter().rev() {
+                    next = self.expr(part, next)?;
+                }
+                Ok(next)
+            }
+            Expr::Choice {
+                number,
+                alternatives,
+            } => {
+                let mut parts = Vec::new();
+                for one in alternatives {
+                    parts.push(self.part(one, next)?);
+                }
+                let ways = parts.iter().map(|part| part.from).collect();
+                let number = *number;
+                let point = Point::Choice { number, parts };
+                self.graph.points.push((self.number, point));
+                self.add(Step::Split(ways))
+            }
+            Expr::Repeat { min, max, item } => self.repeat(expr, (*min, *max), item, next),
+        }
+    }
+
+    fn single(
+        &mut self,
+        set: CharSet,
+        next: NodeId,
+        yields: bool,
+    ) -> Result<NodeId, GenerateError> {
+        self.add(Step::Char { set, next, yields })
+    }
+
+    /// Adds a repetition: a copy for each item that must be there, then a copy for each that may,
+    /// or a loop.
+    fn repeat(
+        &mut self,
+        expr: &Expr,
+        (min, max): (usize, Option<usize>),
+        item: &Expr,
+        next: NodeId,
+    ) -> Result<NodeId, GenerateError> {
+        let outer = self.copies;
+        let wanted = max.unwrap_or(min).max(1);
+        let is_counted = outer.saturating_mul(wanted) <= COPIES;
+        if is_counted {
+            self.copies = outer * wanted;
+        }
+        let mut first = match max {
+            Some(max) if is_counted => {
+                let mut first = next;
+                for _ in min..max {
+                    first = self.may(expr, item, (first, next), min == 0)?;
+                }
+                first
+            }
+            _ => self.looped(expr, (min, max), item, next)?,
+        };
+        let least = if is_counted { min } else { min.min(1) };
+        for _ in 0..least {
+            first = self.part(item, first)?.from;
+        }
+        self.copies = outer;
+        Ok(first)
+    }
+
+    /// Adds an item that may be absent: `then` stands behind it, `next` behind all of them.
+    fn may(
+        &mut self,
+        expr: &Expr,
+        item: &Expr,
+        (then, next): (NodeId, NodeId),
+        yields: bool,
+    ) -> Result<NodeId, GenerateError> {
+        let to = self.mark(then)?;
+        let from = match self.classes.single(item) {
+            Some(set) => self.single(set, to, yields)?,
+            None => self.expr(item, to)?,
+        };
+        let exit = self.mark(next)?;
+        let surely = self.classes.surely(item);
+        self.decide(expr, Part { from, to }, (exit, surely), None)
+    }
+
+    /// Adds a loop of items.
+    fn looped(
+        &mut self,
+        expr: &Expr,
+        (min, max): (usize, Option<usize>),
+        item: &Expr,
+        next: NodeId,
+    ) -> Result<NodeId, GenerateError> {
+        let again = self.add(Step::Split(Vec::new()))?;
+        let to = self.mark(again)?;
+        let single = self.classes.single(item);
+        let from = match &single {
+            Some(set) => self.single(set.clone(), to, min == 0)?,
+            None => self.expr(item, to)?,
+        };
+        let exit = self.mark(next)?;
+        let ways = if max == Some(min) {
+            // A PEG decides nothing where the count is fixed.
+            self.add(Step::Split(vec![from, exit]))?
+        } else {
+            let (taken, surely) = match max {
+                None => (single, self.classes.surely(item)),
+                // The walk does not count: the repetition may end at its limit.
+                Some(_) => (None, CharSet::default()),
+            };
+            self.decide(expr, Part { from, to }, (exit, surely), taken)?
+        };
+        self.graph.steps[again] = Step::Split(vec![ways]);
+        Ok(ways)
+    }
+
+    /// Adds the decision between one more item and what follows. A PEG goes on before `surely`.
+    fn decide(
+        &mut self,
+        expr: &Expr,
+        item: Part,
+        (exit, surely): (NodeId, CharSet),
+        taken: Option<CharSet>,
+    ) -> Result<NodeId, GenerateError> {
+        let leave = self.add(Step::NotBefore {
+            set: surely,
+            next: exit,
+        })?;
+        let ways = vec![item.from, leave];
+        let expr = expr.clone();
+        let point = Point::Repeat {
+            expr,
+            item,
+            exit,
+            taken,
+        };
+        self.graph.points.push((self.number, point));
+        self.add(Step::Split(ways))
+    }
+}

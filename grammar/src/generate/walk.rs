@@ -1,0 +1,314 @@
+//! Two walks through the graph, side by side over the same text.
+//!
+//! The first walk is a part that a PEG tries. The second is what the ABNF means there: another part
+//! and all that can follow it. If the first can be complete where the second is not at the end of
+//! its part, the PEG would take another text than the ABNF means.
+
+use std::collections::{HashMap, HashSet};
+
+use super::charset::CharSet;
+use super::graph::{Graph, NodeId, Part, Step};
+
+/// The most pairs of nodes that one walk looks at.
+const PAIRS: usize = 200_000;
+
+/// The most pairs of nodes that the walks of a grammar look at.
+const ALL_PAIRS: usize = 4_000_000;
+
+/// The calls that are open, as a number: [`EXACT`] and [`UNKNOWN`] are the empty ones.
+type Stack = u32;
+
+/// Nothing is open but the part itself.
+const EXACT: Stack = 0;
+
+/// The part stands anywhere that its rule is called, or the walk has forgotten.
+const UNKNOWN: Stack = 1;
+
+/// A node, and the calls that are open there.
+pub(super) type Place = (NodeId, Stack);
+
+/// Where a walk begins.
+pub(super) fn start(part: Part) -> Place {
+    (part.from, EXACT)
+}
+
+/// A place of a walk.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Spot {
+    node: NodeId,
+    stack: Stack,
+    tag: Tag,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Tag {
+    /// Of the first walk: the number of the characters that may not follow.
+    Forbidden(usize),
+    /// Of the second walk: its part is not complete.
+    Inside,
+    /// Its part is complete at this character.
+    Here,
+    /// Its part was complete before.
+    Earlier,
+}
+
+/// The places before the next character.
+#[derive(Default)]
+struct Reached {
+    chars: Vec<Spot>,
+    ends: Vec<Tag>,
+}
+
+/// What the walks found.
+pub(super) enum Finding {
+    /// A PEG that tries the first part takes what the ABNF means, or nothing.
+    Safe,
+    /// A text where it does not.
+    Conflict(String),
+    /// The walk was too long.
+    TooLarge,
+}
+
+pub(super) struct Walker<'g> {
+    graph: &'g Graph,
+    stacks: Vec<(Vec<NodeId>, Stack)>,
+    numbers: HashMap<(Vec<NodeId>, Stack), Stack>,
+    sets: Vec<CharSet>,
+    pairs: usize,
+}
+
+impl<'g> Walker<'g> {
+    pub(super) fn new(graph: &'g Graph) -> Self {
+        let mut walker = Self {
+            graph,
+            stacks: Vec::new(),
+            numbers: HashMap::new(),
+            sets: vec![CharSet::default()],
+            pairs: 0,
+        };
+        for bottom in [EXACT, UNKNOWN] {
+            walker.stack(Vec::new(), bottom);
+        }
+        walker
+    }
+
+    /// Compares what a PEG takes when it tries `tried` with `meant` and what follows it. Single
+    /// characters of `taken` that may be absent do not follow at once: a repetition has taken them.
+    pub(super) fn compare(&mut self, tried: Part, meant: Part, taken: Option<&CharSet>) -> Finding {
+        let graph = self.graph;
+        let spot = |(node, stack), tag| Spot { node, stack, tag };
+        let tries = self.reach(spot(start(tried), Tag::Forbidden(0)), tried.to);
+        let means = self.reach(spot(start(meant), Tag::Inside), meant.to);
+        let (mut seen, mut texts) = (HashSet::new(), vec![(usize::MAX, ' ')]);
+        let mut open = vec![(tries, means, 0)];
+        while let Some((tries, means, text)) = open.pop() {
+            if let Some(next) = self.differ(&tries, &means) {
+                return Finding::Conflict(spell(&texts, text) + &next);
+            }
+            for one in &tries.chars {
+                for other in &means.chars {
+                    if !seen.insert((*one, *other)) {
+                        continue;
+                    }
+                    self.pairs += 1;
+                    if seen.len() > PAIRS || self.pairs > ALL_PAIRS {
+                        return Finding::TooLarge;
+                    }
+                    let (
+                        Step::Char { set, next, .. },
+                        Step::Char {
+                            set: also,
+                            next: then,
+                            yields,
+                        },
+                    ) = (&graph.steps[one.node], &graph.steps[other.node])
+                    else {
+                        continue;
+                    };
+                    let mut common = set.and(also).without(self.forbidden(one.tag));
+                    if let Some(taken) = taken.filter(|_| *yields && text == 0) {
+                        common = common.without(taken);
+                    }
+                    let Some(example) = common.example() else {
+                        if text == 0 {
+                            // A pair that is dead at the start may live behind a text.
+                            seen.remove(&(*one, *other));
+                        }
+                        continue;
+                    };
+                    texts.push((text, example));
+                    let tag = match other.tag {
+                        Tag::Inside => Tag::Inside,
+                        _ => Tag::Earlier,
+                    };
+                    let one = Spot {
+                        node: *next,
+                        tag: Tag::Forbidden(0),
+                        ..*one
+                    };
+                    let other = Spot {
+                        node: *then,
+                        tag,
+                        ..*other
+                    };
+                    let tries = self.reach(one, tried.to);
+                    let means = self.reach(other, meant.to);
+                    open.push((tries, means, texts.len() - 1));
+                }
+            }
+        }
+        Finding::Safe
+    }
+
+    /// Returns the next character if the tried part can be complete here and the meant one is not.
+    fn differ(&self, tries: &Reached, means: &Reached) -> Option<String> {
+        for end in &tries.ends {
+            for spot in means.chars.iter().filter(|spot| spot.tag != Tag::Here) {
+                if let Step::Char { set, .. } = &self.graph.steps[spot.node]
+                    && let Some(next) = set.without(self.forbidden(*end)).example()
+                {
+                    return Some(next.to_string());
+                }
+            }
+            if means.ends.contains(&Tag::Earlier) {
+                return Some(String::new());
+            }
+        }
+        None
+    }
+
+    fn forbidden(&self, tag: Tag) -> &CharSet {
+        match tag {
+            Tag::Forbidden(number) => &self.sets[number],
+            _ => &self.sets[0],
+        }
+    }
+
+    /// Returns the characters that can be next in a part, with where they lead, and whether the part
+    /// can end here. It walks as ABNF means it.
+    pub(super) fn next(&mut self, from: &[Place], end: NodeId) -> (Vec<Place>, bool) {
+        let (mut places, mut is_end) = (Vec::new(), false);
+        for (node, stack) in from {
+            let reached = self.reach(
+                Spot {
+                    node: *node,
+                    stack: *stack,
+                    tag: Tag::Forbidden(0),
+                },
+                end,
+            );
+            is_end |= !reached.ends.is_empty();
+            places.extend(reached.chars.iter().map(|spot| (spot.node, spot.stack)));
+        }
+        places.sort_unstable();
+        places.dedup();
+        (places, is_end)
+    }
+
+    /// Goes on from a spot to the characters that can be next, and past the mark `end`.
+    fn reach(&mut self, from: Spot, end: NodeId) -> Reached {
+        let graph = self.graph;
+        let (mut reached, mut seen, mut open) = (Reached::default(), HashSet::new(), vec![from]);
+        while let Some(spot) = open.pop() {
+            if !seen.insert(spot) {
+                continue;
+            }
+            let go = |node| Spot { node, ..spot };
+            if spot.node == end && matches!(spot.stack, EXACT | UNKNOWN) {
+                match spot.tag {
+                    Tag::Forbidden(_) => reached.ends.push(spot.tag),
+                    Tag::Inside => open.push(Spot {
+                        stack: UNKNOWN,
+                        tag: Tag::Here,
+                        ..spot
+                    }),
+                    Tag::Here | Tag::Earlier => {}
+                }
+                let is_over = matches!(spot.tag, Tag::Forbidden(_) | Tag::Inside);
+                if is_over && spot.stack == EXACT {
+                    continue;
+                }
+            }
+            match &graph.steps[spot.node] {
+                Step::Char { .. } => reached.chars.push(spot),
+                Step::Split(ways) => open.extend(ways.iter().map(|way| go(*way))),
+                Step::Call { rule, next } => open.push(Spot {
+                    node: graph.entries[*rule],
+                    stack: self.push(*next, spot.stack),
+                    ..spot
+                }),
+                Step::NotBefore { set, next } => {
+                    let tag = match spot.tag {
+                        Tag::Forbidden(number) => self.forbid(number, set),
+                        tag => tag,
+                    };
+                    open.push(Spot {
+                        node: *next,
+                        tag,
+                        ..spot
+                    });
+                }
+                Step::End(rule) => match self.stacks[spot.stack as usize].clone() {
+                    (mut calls, bottom) if !calls.is_empty() => {
+                        let node = calls.remove(0);
+                        open.push(Spot {
+                            node,
+                            stack: self.stack(calls, bottom),
+                            ..spot
+                        });
+                    }
+                    (_, UNKNOWN) => {
+                        // A text may end behind every rule.
+                        if matches!(spot.tag, Tag::Here | Tag::Earlier) {
+                            reached.ends.push(spot.tag);
+                        }
+                        open.extend(graph.callers[*rule].iter().map(|node| go(*node)));
+                    }
+                    _ => {}
+                },
+            }
+        }
+        reached
+    }
+
+    /// Opens a call. A rule that calls itself forgets what was open before, so that the stacks are
+    /// limited in number.
+    fn push(&mut self, next: NodeId, stack: Stack) -> Stack {
+        let (calls, bottom) = &self.stacks[stack as usize];
+        let known = calls.iter().position(|call| *call == next);
+        let mut open = vec![next];
+        open.extend_from_slice(&calls[..known.unwrap_or(calls.len())]);
+        let bottom = known.map_or(*bottom, |_| UNKNOWN);
+        self.stack(open, bottom)
+    }
+
+    fn stack(&mut self, calls: Vec<NodeId>, bottom: Stack) -> Stack {
+        let key = (calls, bottom);
+        if let Some(number) = self.numbers.get(&key) {
+            return *number;
+        }
+        let number = u32::try_from(self.stacks.len()).unwrap_or(UNKNOWN);
+        self.stacks.push(key.clone());
+        self.numbers.insert(key, number);
+        number
+    }
+
+    fn forbid(&mut self, number: usize, set: &CharSet) -> Tag {
+        let all = self.sets[number].or(set);
+        let known = self.sets.iter().position(|known| *known == all);
+        Tag::Forbidden(known.unwrap_or_else(|| {
+            self.sets.push(all);
+            self.sets.len() - 1
+        }))
+    }
+}
+
+/// Returns the text that leads to a pair.
+fn spell(texts: &[(usize, char)], mut at: usize) -> String {
+    let mut text = Vec::new();
+    while at != 0 {
+        text.push(texts[at].1);
+        at = texts[at].0;
+    }
+    text.into_iter().rev().collect()
+}
