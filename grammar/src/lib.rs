@@ -37,7 +37,7 @@ pub mod testing;
 pub use ast::Frame;
 pub use error::{Expected, Fault, PeerError, SyntaxError};
 #[cfg(any(test, feature = "generator"))]
-pub use generate::{GenerateError, Source};
+pub use generate::{Abnf, GenerateError, Source};
 pub use grammar::{AACP, ACCP, Grammar};
 pub use limits::Limits;
 pub use parse::{parse, parse_bytes, parse_with};

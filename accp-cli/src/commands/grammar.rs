@@ -1,7 +1,8 @@
-//! `accp grammar`: the grammars of frames and of packets, the pest grammars made from them, and
-//! grammars of the frames of a registry.
+//! `accp grammar`: the grammars of frames and of packets, the pest grammars made from them and from
+//! ABNF of one's own, and grammars of the frames of a registry.
 
 pub(super) mod export;
+mod own;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,10 @@ use crate::output::{Output, SHARED};
 /// The place of the generated grammars in the repository.
 const FOLDER: &str = "grammar";
 
-/// Write the grammar of frames or packets: for pest, or the ABNF from which it is made
+/// Write the pest grammar of an ABNF: of your own, or of frames or packets
+///
+/// The grammar that is made of FILE accepts what the ABNF accepts. Where a PEG cannot read an ABNF
+/// so, an error names the rule, its line and the cure.
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -22,11 +26,22 @@ const FOLDER: &str = "grammar";
   accp grammar --abnf
   accp grammar --write
   accp grammar --check grammar/aacp.pest
+  accp grammar uri.abnf -o uri.pest
+  accp grammar uri.abnf --overrides uri.overrides -o uri.pest --check
   accp grammar export --format lark"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
+    /// Your ABNF (RFC 5234, RFC 7405)
+    #[arg(value_name = "FILE.abnf", conflicts_with_all = ["aacp", "abnf", "pest", "write"])]
+    file: Option<PathBuf>,
+    /// Decisions about the rules of FILE.abnf: one on each line, `rule decision [operand] ; reason`
+    #[arg(long, value_name = "FILE")]
+    overrides: Option<PathBuf>,
+    /// Write the grammar of FILE.abnf to this file (the default is stdout)
+    #[arg(short, long, value_name = "FILE.pest", conflicts_with_all = ["aacp", "abnf", "pest", "write"])]
+    output: Option<PathBuf>,
     /// The grammar of AACP packets. A FILE `aacp.pest` says so by its name
     #[arg(long)]
     aacp: bool,
@@ -53,6 +68,9 @@ enum Command {
 pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(Command::Export(args)) = &args.command {
         return export::run(args);
+    }
+    if let Some(own) = own::Own::of(args)? {
+        return own.run();
     }
     let path = args.check.as_ref().or(args.write.as_ref());
     let is_packets = args.aacp || path.is_some_and(|path| path.ends_with("aacp.pest"));

@@ -240,12 +240,10 @@ impl<'a> Reader<'a> {
                         "`{node}` counts above {COUNT}; write `*` and count in your program"
                     )));
                 }
-                let before = self.literals;
-                let item = self.read(item)?;
                 if max == Some(0) {
-                    self.literals = before;
                     return Ok(Expr::nothing());
                 }
+                let item = self.read(item)?;
                 match (min, max) {
                     (1, Some(1)) => item,
                     _ => Expr::Repeat {

@@ -1,5 +1,6 @@
 mod peg;
 mod random;
+mod standards;
 
 use super::*;
 use crate::grammar::{AACP, ACCP};
