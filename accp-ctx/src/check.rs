@@ -42,8 +42,26 @@ pub fn check(list: &MessageList) -> Vec<Finding> {
         Form::Responses => responses::check(list),
     };
     pairs(list, &mut found);
+    lone_surrogates(list, &mut found);
     found.sort_by_key(|finding| finding.message);
     found
+}
+
+/// Reports texts that were cut in the middle of a character.
+fn lone_surrogates(list: &MessageList, found: &mut Vec<Finding>) {
+    const WHAT: &str = "half of a surrogate pair";
+    for (at, message) in list.messages().iter().enumerate() {
+        for place in message.lone().places() {
+            let cure = "run `accp context repair`, which puts U+FFFD in its place";
+            let text = format!("the text at `{place}` has {WHAT}, which providers refuse; {cure}");
+            found.push(Finding::at(Code::LoneSurrogate, at, text));
+        }
+    }
+    for place in list.lone_beside() {
+        let text =
+            format!("the text at `{place}` beside the list has {WHAT}; write `\\ufffd` for it");
+        found.push(Finding::of_list(Code::LoneSurrogate, text));
+    }
 }
 
 /// Reports the calls and results that do not pair.

@@ -40,6 +40,8 @@ pub enum Code {
     SystemInside,
     /// A reasoning item is not followed by the item that it belongs to.
     ReasoningSplit,
+    /// A text has half of a surrogate pair: it was cut in the middle of a character.
+    LoneSurrogate,
     /// The document is not a list of messages, or a message is not an object.
     NotAList,
     /// The list does not fit the window.
@@ -48,7 +50,7 @@ pub enum Code {
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::ResultMissing,
         Self::ResultMisplaced,
         Self::ResultOrphan,
@@ -62,6 +64,7 @@ impl Code {
         Self::TextBlank,
         Self::SystemInside,
         Self::ReasoningSplit,
+        Self::LoneSurrogate,
         Self::NotAList,
         Self::OverWindow,
     ];
@@ -82,6 +85,7 @@ impl Code {
             Self::TextBlank => "text-blank",
             Self::SystemInside => "system-inside",
             Self::ReasoningSplit => "reasoning-split",
+            Self::LoneSurrogate => "lone-surrogate",
             Self::NotAList => "not-a-list",
             Self::OverWindow => "over-window",
         }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use accp_frame::TokenCounter;
-use accp_recordings::{Conversation, NotConversation};
+use accp_recordings::{Conversation, LoneSurrogates, NotConversation, read_json};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
@@ -50,6 +50,8 @@ struct Body {
     tools: Json,
     /// Whether the provider has items before these.
     goes_on: bool,
+    /// The places of the lone surrogates beside the list.
+    lone: Vec<String>,
 }
 
 impl MessageList {
@@ -59,8 +61,14 @@ impl MessageList {
     /// # Errors
     /// `not-a-list`, with the place.
     pub fn read(text: &str, form: Option<Form>) -> Result<Self, Finding> {
-        let json: Json = serde_json::from_str(text).map_err(|error| {
-            Finding::of_list(Code::NotAList, format!("expected JSON: {error}; {CURE}"))
+        let (json, lone) = read_json(text.as_bytes()).map_err(|error| {
+            let text = if error.is_data() {
+                // Valid JSON, but with a member that stands twice; the error has the cure.
+                error.to_string()
+            } else {
+                format!("expected JSON: {error}; {CURE}")
+            };
+            Finding::of_list(Code::NotAList, text)
         })?;
         let form = match form {
             Some(form) => form,
@@ -102,6 +110,7 @@ impl MessageList {
             Some(format!("{}\n", compact(&text[range])))
         };
         let body = is_body.then(|| Body {
+            lone: lone_beside(&lone, place.key().unwrap_or_default()),
             beside: form.beside().iter().filter_map(beside).collect(),
             tools: json.get("tools").cloned().unwrap_or_default(),
             goes_on: ["previous_response_id", "conversation"]
@@ -136,9 +145,10 @@ impl MessageList {
         let body = Body {
             text: String::new(),
             list: 0..0,
-            tools: serde_json::from_str(&line).unwrap_or_default(),
+            tools: read_json(line.as_bytes()).map_or(Json::Null, |(tools, _)| tools),
             beside: vec![line],
             goes_on: false,
+            lone: Vec::new(),
         };
         Self {
             body: Some(body),
@@ -164,6 +174,11 @@ impl MessageList {
         }
     }
 
+    /// Returns the places of the lone surrogates beside the list.
+    pub(crate) fn lone_beside(&self) -> &[String] {
+        self.body.as_ref().map_or(&[], |body| &body.lone)
+    }
+
     /// Returns the tools of the request with their schemas; null without.
     pub(crate) fn tools(&self) -> &Json {
         self.body.as_ref().map_or(&Json::Null, |body| &body.tools)
@@ -180,6 +195,17 @@ impl MessageList {
         let lines = self.body.iter().flat_map(|body| &body.beside);
         lines.map(|line| counter.count(line) as u64).sum()
     }
+}
+
+/// Returns the places of the lone surrogates that do not stand in the list under this key.
+fn lone_beside(lone: &LoneSurrogates, key: &str) -> Vec<String> {
+    let is_beside = |place: &&str| {
+        let inside = place
+            .strip_prefix('/')
+            .and_then(|place| place.strip_prefix(key));
+        !inside.is_some_and(|inside| inside.starts_with('/'))
+    };
+    lone.places().filter(is_beside).map(str::to_owned).collect()
 }
 
 /// Returns the fault of a document that is not a conversation.

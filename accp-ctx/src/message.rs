@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use accp_context::Recorded;
+use accp_recordings::{LoneSurrogates, read_json};
 use accp_registry::Hash;
 use serde_json::{Map, Value as Json};
 
@@ -47,6 +48,8 @@ pub struct Message {
     raw: Arc<str>,
     json: Arc<Json>,
     digest: Hash,
+    /// The lone surrogates of the text. The value has U+FFFD in their places.
+    lone: LoneSurrogates,
     pub(crate) role: Role,
     pub(crate) calls: Vec<Call>,
     pub(crate) answers: Vec<Answer>,
@@ -74,7 +77,8 @@ impl Message {
             let text = format!("expected an object with a role or a type, found {what}");
             Finding::at(Code::NotAList, index, text)
         };
-        let json: Json = serde_json::from_str(raw).map_err(|error| fault(&error.to_string()))?;
+        let read = read_json(raw.as_bytes());
+        let (json, lone) = read.map_err(|error| fault(&error.to_string()))?;
         let Json::Object(map) = &json else {
             return Err(fault(kind(&json)));
         };
@@ -87,6 +91,7 @@ impl Message {
             raw: Arc::from(raw),
             digest: digest(&json),
             json: Arc::new(json),
+            lone,
             role,
             calls,
             answers,
@@ -106,6 +111,7 @@ impl Message {
             raw: Arc::from(json.to_string()),
             digest: digest(&json),
             json: Arc::new(json),
+            lone: LoneSurrogates::default(),
             role: Role::User,
             calls: Vec::new(),
             answers: Vec::new(),
@@ -129,6 +135,11 @@ impl Message {
     /// Returns the message as a value.
     pub fn json(&self) -> &Json {
         &self.json
+    }
+
+    /// Returns the lone surrogates of the text.
+    pub(crate) fn lone(&self) -> &LoneSurrogates {
+        &self.lone
     }
 
     /// Returns the message as one line of compact JSON and a line feed. Tokens are counted in this form.

@@ -5,6 +5,7 @@ mod blocks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use accp_recordings::replace_lone_surrogates;
 use serde::Serialize;
 
 use self::blocks::Blocks;
@@ -23,7 +24,7 @@ pub struct Repair {
     /// The index of the message in the list that was given: the one with the result that was moved or dropped, or
     /// with the call that was answered.
     pub message: usize,
-    /// The id of the call; empty where a result has none.
+    /// The id of the call; empty where a result has none. For a lone surrogate the JSON pointer of its text.
     pub id: String,
 }
 
@@ -38,6 +39,8 @@ pub enum RepairKind {
     Dropped,
     /// A call without a result was answered with a text that says so.
     Answered,
+    /// U+FFFD was put in the place of half of a surrogate pair.
+    Replaced,
 }
 
 /// Makes calls and results pair: moves a result that stands in the wrong place to its call, drops results that
@@ -91,8 +94,22 @@ pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding>
             raws.push(message.raw().to_owned());
         }
     }
+    for (at, message) in list.messages().iter().enumerate() {
+        for place in message
+            .lone()
+            .places()
+            .filter(|_| !plan.dropped.contains(&at))
+        {
+            plan.repairs.push(Repair {
+                kind: RepairKind::Replaced,
+                message: at,
+                id: place.to_owned(),
+            });
+        }
+    }
     let raws = raws.iter().enumerate();
-    let messages = raws.map(|(index, raw)| Message::read(list.form(), index, raw));
+    let messages =
+        raws.map(|(index, raw)| Message::read(list.form(), index, &replace_lone_surrogates(raw)));
     plan.repairs.sort_by_key(|repair| repair.message);
     Ok((list.with(messages.collect::<Result<_, _>>()?), plan.repairs))
 }

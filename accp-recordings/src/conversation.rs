@@ -1,12 +1,14 @@
 //! A recorded conversation, checked once and kept unchanged.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use accp_context::Recorded;
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
 use crate::content::Content;
+use crate::exact::LoneSurrogates;
 use crate::format::Format;
 use crate::formats::{self, Fault, Model};
 use crate::leaves::Leaves;
@@ -48,6 +50,8 @@ pub struct Conversation {
     format: Format,
     /// The messages and the other keys, unless the document has them in the form of the model.
     model: Option<Model>,
+    /// The lone surrogates of the document, which has U+FFFD in their places.
+    lone: LoneSurrogates,
 }
 
 /// JSON that is not a recorded conversation.
@@ -90,6 +94,18 @@ pub enum NotConversation {
     },
 }
 
+impl NotConversation {
+    /// Returns the index of the item of a list that has the fault.
+    pub(crate) fn item(&self) -> Option<usize> {
+        let pointer = match self {
+            Self::Messages(_) => return None,
+            Self::Message(index, _) => return Some(*index),
+            Self::Part { pointer, .. } | Self::Lost { pointer, .. } => pointer,
+        };
+        pointer.split('/').nth(1)?.parse().ok()
+    }
+}
+
 /// Returns the words for a place.
 fn place(pointer: &str) -> String {
     match pointer {
@@ -127,6 +143,7 @@ impl Conversation {
             json,
             format,
             model,
+            lone: LoneSurrogates::default(),
         };
         match conversation.lost() {
             Some(pointer) => Err(NotConversation::Lost { format, pointer }),
@@ -239,6 +256,16 @@ impl Conversation {
         self.json
     }
 
+    /// Returns the conversation with the lone surrogates of its text.
+    pub(crate) fn with_lone(self, lone: LoneSurrogates) -> Self {
+        Self { lone, ..self }
+    }
+
+    /// Returns the lone surrogates of the recording. Its JSON has U+FFFD in their places.
+    pub(crate) fn lone(&self) -> &LoneSurrogates {
+        &self.lone
+    }
+
     /// Returns whether the conversation is a bare array of messages.
     pub fn is_bare(&self) -> bool {
         self.json.is_array()
@@ -299,11 +326,19 @@ impl Conversation {
     }
 }
 
+/// Writes the recorded JSON as compact text, with the lone surrogates that the text had.
+impl fmt::Display for Conversation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.lone.write(&self.json))
+    }
+}
+
 /// The other keys follow from the document, but for their order.
 impl PartialEq for Conversation {
     fn eq(&self, other: &Self) -> bool {
         self.format == other.format
             && self.json == other.json
+            && self.lone == other.lone
             && self.messages().eq(other.messages())
     }
 }

@@ -16,7 +16,7 @@ pub(crate) const OPENING: &str = "conversation";
 pub(crate) const VERBATIM: &str = "message";
 /// Params that are not recorded keys: the fields of the profiles, and the recorder's own params.
 /// A recorded key with such a name goes to `x`.
-const OWN: [&str; 22] = [
+const OWN: [&str; 23] = [
     "arguments",
     "bare",
     "call",
@@ -24,6 +24,7 @@ const OWN: [&str; 22] = [
     "error_code",
     "lang",
     "lay",
+    "lone",
     "messages",
     "name",
     "no",

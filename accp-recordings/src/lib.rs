@@ -35,6 +35,7 @@
 mod content;
 mod conversation;
 mod convert;
+mod exact;
 mod form;
 mod format;
 mod formats;
@@ -54,6 +55,7 @@ mod write;
 pub use content::Content;
 pub use conversation::{Conversation, Half, NotConversation};
 pub use convert::{ConvertOptions, Converter, VerifyError};
+pub use exact::{LoneSurrogates, read_json, read_whole_json, replace_lone_surrogates};
 pub use form::HOST;
 pub use format::Format;
 pub use formats::message;

@@ -7,6 +7,7 @@ use std::io::{self, BufRead};
 use serde_json::Value as Json;
 
 use crate::conversation::{Conversation, NotConversation};
+use crate::exact::{LoneSurrogates, read_json, replace_lone_surrogates};
 use crate::format::Format;
 use crate::formats;
 use scan::{End, Place, Scanner};
@@ -32,11 +33,31 @@ pub fn conversations(input: impl BufRead) -> impl Iterator<Item = Result<Convers
 pub struct Document {
     /// The line on which the value begins, from 1.
     pub line: u64,
-    /// The value.
+    /// The value. It has U+FFFD in the place of a lone surrogate.
     pub json: Json,
+    /// The lone surrogates of the value.
+    lone: LoneSurrogates,
+    /// The line of each item, if the items stand on lines of their own.
+    lines: Vec<u64>,
 }
 
 impl Document {
+    /// Makes one document of the items of a list.
+    fn of(items: Vec<Self>) -> Self {
+        let mut lone = LoneSurrogates::default();
+        let lines: Vec<_> = items.iter().map(|item| item.line).collect();
+        let json = items.into_iter().enumerate().map(|(index, item)| {
+            lone.add(index, item.lone);
+            item.json
+        });
+        Self {
+            json: json.collect(),
+            line: lines.first().copied().unwrap_or_default(),
+            lone,
+            lines,
+        }
+    }
+
     /// Returns the document as a conversation of this format; without one, the format is found
     /// out by the content.
     ///
@@ -48,7 +69,14 @@ impl Document {
             Some(format) => Conversation::read(self.json, format),
             None => Conversation::new(self.json),
         };
-        conversation.map_err(|why| ReadError::Conversation { line, why })
+        match conversation {
+            Ok(conversation) => Ok(conversation.with_lone(self.lone)),
+            Err(why) => {
+                let item = why.item().and_then(|item| self.lines.get(item));
+                let line = item.copied().unwrap_or(line);
+                Err(ReadError::Conversation { line, why })
+            }
+        }
     }
 }
 
@@ -100,7 +128,7 @@ pub struct Documents<R> {
 struct Array {
     begins: Place,
     /// The elements of an array that is one conversation, or may be.
-    items: Vec<Json>,
+    items: Vec<Document>,
     /// The elements are conversations, which are returned one by one.
     is_several: bool,
     has_elements: bool,
@@ -161,10 +189,10 @@ impl<R: BufRead> Documents<R> {
         first: Document,
         belongs: impl Fn(&Json) -> bool,
     ) -> Result<Document, ReadError> {
-        let mut entries = vec![first.json];
+        let mut entries = vec![first];
         loop {
             while let Some(next) = self.pending.pop_if(|next| belongs(&next.json)) {
-                entries.push(next.json);
+                entries.push(next);
             }
             if !self.pending.is_empty() {
                 break;
@@ -178,10 +206,7 @@ impl<R: BufRead> Documents<R> {
                 }
             }
         }
-        Ok(Document {
-            line: first.line,
-            json: Json::Array(entries),
-        })
+        Ok(Document::of(entries))
     }
 
     /// Reads the next value, or the next element of an array, into `pending`. Returns whether the
@@ -209,9 +234,8 @@ impl<R: BufRead> Documents<R> {
                 });
             }
             Some(_) => {
-                let json = self.value(is_line)?;
-                let line = begins.line;
-                self.pending.push(Document { line, json });
+                let document = self.value(is_line)?;
+                self.pending.push(document);
             }
         }
         Ok(true)
@@ -234,18 +258,16 @@ impl<R: BufRead> Documents<R> {
             self.input.skip()?;
             next = self.input.next()?;
         }
-        let begins = self.input.place();
         if next.is_none() {
             return Err(error(array.begins, &cut("an array without its end")));
         }
-        let json = self.value(|_| false)?;
-        array.is_several |= !array.has_elements && formats::is_whole(&json);
+        let document = self.value(|_| false)?;
+        array.is_several |= !array.has_elements && formats::is_whole(&document.json);
         array.has_elements = true;
         if array.is_several {
-            let line = begins.line;
-            self.pending.push(Document { line, json });
+            self.pending.push(document);
         } else {
-            array.items.push(json);
+            array.items.push(document);
         }
         self.array = Some(array);
         Ok(())
@@ -253,27 +275,31 @@ impl<R: BufRead> Documents<R> {
 
     /// Keeps an array whose first element is no conversation by itself.
     fn put(&mut self, array: Array) {
-        let line = array.begins.line;
-        let all = if array.items.iter().any(formats::is_whole) {
-            array.items
+        if array.items.iter().any(|item| formats::is_whole(&item.json)) {
+            self.pending.extend(array.items);
         } else {
-            vec![Json::Array(array.items)]
-        };
-        let documents = all.into_iter().map(|json| Document { line, json });
-        self.pending.extend(documents);
+            let line = array.begins.line;
+            let whole = Document::of(array.items);
+            self.pending.push(Document { line, ..whole });
+        }
         self.pending.reverse();
     }
 
     /// Reads the value that begins here. `is_value` tells whether a line is a value of its own.
-    fn value(&mut self, is_value: impl Fn(&[u8]) -> bool) -> Result<Json, ReadError> {
+    fn value(&mut self, is_value: impl Fn(&[u8]) -> bool) -> Result<Document, ReadError> {
         let begins = self.input.place();
         if let End::Cut(at) = self.input.value(&mut self.buffer, is_value)? {
             self.buffer.truncate(at);
         }
-        let json = serde_json::from_slice(self.buffer.trim_ascii_end());
-        let json = json.map_err(|error| self.fault(begins, &error))?;
+        let read = read_json(self.buffer.trim_ascii_end());
+        let (json, lone) = read.map_err(|error| self.fault(begins, &error))?;
         self.held(begins)?;
-        Ok(json)
+        Ok(Document {
+            line: begins.line,
+            json,
+            lone,
+            lines: Vec::new(),
+        })
     }
 
     /// Refuses an integer outside 64 bits: the restored number would differ.
@@ -298,6 +324,9 @@ impl<R: BufRead> Documents<R> {
         let looks_like_json = self.buffer.starts_with(b"{") || self.array.is_some();
         let message = if error.is_eof() {
             cut(cause)
+        } else if error.is_data() {
+            // JSON that a value cannot hold; the cause has the cure.
+            cause.to_owned()
         } else if looks_like_json {
             format!("not JSON: {cause}")
         } else {
@@ -324,8 +353,9 @@ impl<R: BufRead> Documents<R> {
 
 /// Returns whether a line is a recording of its own.
 fn is_line(line: &[u8]) -> bool {
-    let json = serde_json::from_slice(line);
-    json.is_ok_and(|json| formats::is_whole(&json) || formats::is_entry(&json))
+    let text = std::str::from_utf8(line).map(replace_lone_surrogates);
+    let json = text.ok().and_then(|text| serde_json::from_str(&text).ok());
+    json.is_some_and(|json| formats::is_whole(&json) || formats::is_entry(&json))
 }
 
 /// Returns the place after so many lines, and so many bytes in the last of them.

@@ -65,6 +65,9 @@ impl<'r> Recorder<'r> {
             }
             self.put_rest(&mut payload, conversation.rest());
         }
+        if let Some(lone) = conversation.lone().to_json() {
+            payload.insert("lone", Value::from_data(&lone).into_owned());
+        }
         let mut message = self.frame(HOST, "sync", OPENING, None, payload)?;
         let id = conversation.get("id").and_then(Json::as_str);
         message.envelope.session_id = id.filter(|id| !id.is_empty()).map(Into::into);

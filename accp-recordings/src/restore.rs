@@ -6,6 +6,7 @@ use accp_runtime::{DecodeError, Map, Message, Value};
 use serde_json::{Map as JsonMap, Value as Json};
 
 use crate::conversation::{Conversation, NotConversation};
+use crate::exact::LoneSurrogates;
 use crate::form::{HOST, OPENING, State, VERBATIM, agent_id, is_own, layout_of, slot};
 use crate::format::Format;
 use crate::layout::Layout;
@@ -216,6 +217,7 @@ struct Opened {
     messages: Vec<Json>,
     /// The other recorded keys.
     rest: JsonMap<String, Json>,
+    lone: LoneSurrogates,
     /// Whether the conversation is a bare array of messages.
     bare: bool,
     /// The document without its messages, unless the messages and the keys are all of it.
@@ -266,9 +268,14 @@ impl Restorer {
                 Some(shell) => Some(opened_shell(shell).ok_or(RestoreError::Opening)?),
                 None => None,
             };
+            let lone = match frame.payload.get("lone") {
+                Some(lone) => data(lone).and_then(|lone| LoneSurrogates::of_json(&lone)),
+                None => Some(LoneSurrogates::default()),
+            };
             self.current = Some(Opened {
                 messages: Vec::new(),
                 rest,
+                lone: lone.ok_or(RestoreError::Opening)?,
                 bare,
                 shell,
                 expected,
@@ -325,6 +332,7 @@ impl Restorer {
         let Some(Opened {
             messages,
             rest,
+            lone,
             bare,
             shell,
             expected,
@@ -335,13 +343,14 @@ impl Restorer {
         };
         let found = messages.len();
         if found == expected {
-            return Ok(Some(match shell {
+            let conversation = match shell {
                 Some((format, shell)) => {
                     let restored = Conversation::restored(&shell, messages, format)?;
                     restored.ok_or(RestoreError::Form)?
                 }
                 None => Conversation::of(messages, rest, bare)?,
-            }));
+            };
+            return Ok(Some(conversation.with_lone(lone)));
         }
         Err(RestoreError::Count {
             line,

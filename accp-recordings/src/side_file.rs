@@ -15,9 +15,10 @@ use std::fmt::{self, Write as _};
 use std::io::{self, BufRead, Write};
 
 use accp_runtime::{EncodeError, ErrorCode, External, Externals, Value};
-use serde_json::{Map as JsonMap, Value as Json};
+use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
+use crate::exact::read_json;
 use crate::resolve::{Unresolved, resolve};
 
 /// Digits of a key, unless two values agree in them.
@@ -175,7 +176,7 @@ impl Values {
 
     fn take(&mut self, line: &[u8]) -> Result<(), String> {
         const CURE: &str = "write the side file anew, or restore it from a copy";
-        let record: JsonMap<String, Json> = serde_json::from_slice(line)
+        let (record, _) = read_json(line)
             .map_err(|error| format!("not a record of a side file: {error}; {CURE}"))?;
         let text = |name: &str| {
             record

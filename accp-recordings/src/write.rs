@@ -17,10 +17,10 @@ pub enum CannotWrite {
     #[error("{0} is only read, because its files hold more than a conversation; write {names}", names = names())]
     Format(Format),
     /// The format cannot say a message, or would say something else.
-    #[error("message {number} {why}, which {format} cannot say")]
+    #[error("message {index} {why}, which {format} cannot say")]
     Message {
-        /// The number of the message, from 1.
-        number: usize,
+        /// The index of the message in the conversation, from 0. A system prompt is a message.
+        index: usize,
         /// The format to write.
         format: Format,
         /// What the message has.
@@ -70,7 +70,7 @@ impl Conversation {
     /// let refused = conversation.written(Format::Anthropic).unwrap_err();
     /// assert_eq!(
     ///     refused.to_string(),
-    ///     "message 3 has a refusal, which anthropic cannot say"
+    ///     "message 2 has a refusal, which anthropic cannot say"
     /// );
     /// let items = conversation.written(Format::Responses)?;
     /// assert_eq!(items["instructions"], "Be brief.");
@@ -104,7 +104,7 @@ impl Conversation {
         let written = formats::write(&said, rest, self.format(), format);
         let json = written.ok_or(CannotWrite::Format(format))?;
         let json = json.map_err(|Cannot { message, why }| CannotWrite::Message {
-            number: message,
+            index: message,
             format,
             why,
         })?;
@@ -114,16 +114,16 @@ impl Conversation {
 
     /// Checks that a reader of the document finds what was said here.
     fn check(&self, said: &[Said], json: &Json, format: Format) -> Result<(), CannotWrite> {
-        let lost = |number: usize, why: &str| CannotWrite::Message {
-            number,
+        let lost = |index: usize, why: &str| CannotWrite::Message {
+            index,
             format,
             why: why.to_owned(),
         };
         let differs = "would read back as another message";
         let read = |format| Self::read(json.clone(), format);
-        let back = read(format).map_err(|error| lost(1, &format!("would be refused: {error}")))?;
-        if let Some(number) = first_other(said, &back) {
-            return Err(lost(number, differs));
+        let back = read(format).map_err(|error| lost(0, &format!("would be refused: {error}")))?;
+        if let Some(index) = first_other(said, &back) {
+            return Err(lost(index, differs));
         }
         // Plain messages may be of two formats that read them alike.
         let found = formats::detect(json);
@@ -133,11 +133,11 @@ impl Conversation {
         }
         let mut kept = Leaves::default();
         kept.add(json);
-        for (number, said) in (1..).zip(said) {
+        for (index, said) in said.iter().enumerate() {
             let about = said.recorded().map(|about| Json::Object(about.clone()));
             if let Some(pointer) = kept.first_lost(&about.collect(), Format::OpenAi) {
                 let key = pointer.splitn(3, '/').nth(2).unwrap_or_default();
-                return Err(lost(number, &format!("has the recorded value `{key}`")));
+                return Err(lost(index, &format!("has the recorded value `{key}`")));
             }
         }
         let rest = self.rest().map(|(key, value)| (key.clone(), value.clone()));
@@ -148,7 +148,7 @@ impl Conversation {
     }
 }
 
-/// Returns the number of the first message that is not the same, from 1.
+/// Returns the index of the first message that is not the same.
 fn first_other(said: &[Said], back: &Conversation) -> Option<usize> {
     let found = Said::all(back.messages());
     let numbered = formats::numbered_like(said, &found);
@@ -157,5 +157,5 @@ fn first_other(said: &[Said], back: &Conversation) -> Option<usize> {
         .zip(&found)
         .take_while(|(a, b)| a == b)
         .count();
-    (same < numbered.len().max(found.len())).then_some(same + 1)
+    (same < numbered.len().max(found.len())).then_some(same)
 }

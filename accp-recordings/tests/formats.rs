@@ -5,6 +5,8 @@
 mod awkward;
 #[path = "formats/ids.rs"]
 mod ids;
+#[path = "formats/kept.rs"]
+mod kept;
 #[path = "formats/loss.rs"]
 mod loss;
 #[path = "formats/written.rs"]

@@ -165,7 +165,7 @@ fn write_conversations(args: &Args) -> Outcome {
                 Ok(json) => out.record(json),
                 Err(why) => Err(at(name, line, why)),
             },
-            None => out.record(conversation.into_json()),
+            None => out.record(conversation),
         };
         if args.restore {
             each_restored(Input::open(Some(path))?, path, side, write)?;

@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, Read};
 use std::path::PathBuf;
 
+use accp_recordings::read_whole_json;
 use accp_registry::checked::{self, Reader as Checked};
 use accp_registry::{Position, Problem, Registry};
 use accp_runtime::{EncodeError, EncodeOptions, ErrorCode, External, Message, exact_numbers};
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Some(Err(error)) => return Err(no_json(&name, 0, error)),
         };
         let before = place.start.get().0 - 1;
-        let json = serde_json::from_str(&exact_numbers(raw.get()));
+        let json = read_whole_json(&exact_numbers(raw.get()));
         let json = json.map_err(|error| no_json(&name, before, error))?;
         match encode(&json, args, &registry, externals.as_mut()) {
             Ok(frame) => out.record(frame)?,
@@ -206,6 +207,8 @@ fn no_json(name: &str, before: usize, error: serde_json::Error) -> Failure {
             "this is not UTF-8; save the messages as UTF-8"
         }
         _ if message.starts_with("recursion limit") => "JSON is read to a depth of 127",
+        // The message names the member, and what to do.
+        Category::Data => return Failure::Input(format!("{name}:{line}:{column}: {message}")),
         _ => "this is not JSON; write messages as `accp decode` gives them",
     };
     Failure::Input(format!("{name}:{line}:{column}: {message}; {cure}"))

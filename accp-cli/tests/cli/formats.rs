@@ -314,7 +314,7 @@ fn what_a_format_cannot_say_is_refused_by_place() {
         "",
     );
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
-    insta::assert_snapshot!(run.stderr, @"error: anthropic.json:1: message 3 says something and calls a tool, which sharegpt cannot say");
+    insta::assert_snapshot!(run.stderr, @"error: anthropic.json:1: message 2 says something and calls a tool, which sharegpt cannot say");
     assert!(!folder.names().contains(&"out".to_owned()));
     let run = folder.run(
         &["convert", "--format-out", "langsmith", "anthropic.json"],

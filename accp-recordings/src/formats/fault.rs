@@ -34,7 +34,7 @@ impl Fault {
 /// The reason why a format cannot say a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cannot {
-    /// The number of the message, from 1.
+    /// The index of the message, from 0.
     pub(crate) message: usize,
     /// What the message has, without a subject: "has a refusal".
     pub(crate) why: String,

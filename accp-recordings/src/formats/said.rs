@@ -28,8 +28,8 @@ const ABOUT: [&str; 13] = [
 /// recorded about them.
 #[derive(Debug, Clone)]
 pub(crate) struct Said {
-    /// The number of the message, from 1.
-    number: usize,
+    /// The index of the message, from 0.
+    index: usize,
     pub(super) role: String,
     /// The speaker, if it is not a tool.
     pub(super) name: Option<String>,
@@ -109,9 +109,9 @@ impl Said {
     /// Takes messages of the model apart.
     pub(crate) fn all<'m>(messages: impl Iterator<Item = Recorded<'m>>) -> Vec<Self> {
         let mut calls = Calls::default();
-        let all = messages.zip(1..).map(|(message, number)| {
+        let all = messages.enumerate().map(|(index, message)| {
             let tool = message.is_result().then(|| calls.answered(message));
-            let said = Self::of(message, tool.flatten(), number);
+            let said = Self::of(message, tool.flatten(), index);
             for call in &said.calls {
                 calls.note(call.id.as_deref(), &call.tool);
             }
@@ -120,7 +120,7 @@ impl Said {
         all.collect()
     }
 
-    fn of(message: Recorded<'_>, tool: Option<&str>, number: usize) -> Self {
+    fn of(message: Recorded<'_>, tool: Option<&str>, index: usize) -> Self {
         let mut rest = message.as_json().as_object().cloned().unwrap_or_default();
         let mut about = taken_map(&mut rest, Recorded::ABOUT);
         let mut parts = Vec::new();
@@ -143,7 +143,7 @@ impl Said {
             .partition(|(key, _)| ABOUT.contains(&key.as_str()));
         let is_result = message.is_result();
         Self {
-            number,
+            index,
             role: message.role().unwrap_or_default().to_owned(),
             name: message.name().filter(|_| !is_result).map(str::to_owned),
             call_id: message.call_id().map(str::to_owned),
@@ -163,7 +163,7 @@ impl Said {
     /// Makes the refusal of this message.
     pub(crate) fn cannot(&self, why: impl Into<String>) -> Cannot {
         Cannot {
-            message: self.number,
+            message: self.index,
             why: why.into(),
         }
     }

@@ -5,7 +5,7 @@ use super::*;
 fn read(text: &str) -> Vec<Result<(u64, Json), String>> {
     let documents = Documents::new(text.as_bytes());
     let told = documents.map(|document| match document {
-        Ok(Document { line, json }) => Ok((line, json)),
+        Ok(Document { line, json, .. }) => Ok((line, json)),
         Err(error) => Err(error.to_string()),
     });
     told.collect()

@@ -80,58 +80,58 @@ fn every_sample_is_written_in_every_format_and_back() {
         }
     }
     insta::assert_snapshot!(refused.join("\n"), @r#"
-    openai.json: message 3 says something and calls a tool, which sharegpt cannot say
-    anthropic.json: message 3 says something and calls a tool, which sharegpt cannot say
-    responses.json: message 3 says something and calls a tool, which sharegpt cannot say
-    gemini.json: message 3 says something and calls a tool, which sharegpt cannot say
-    langchain.json: message 3 says something and calls a tool, which sharegpt cannot say
-    langsmith.json: message 3 says something and calls a tool, which sharegpt cannot say
-    otel.json: message 3 says something and calls a tool, which sharegpt cannot say
-    sharegpt.json: message 4 has no words, and follows another of the assistant, which responses cannot say
-    claude_code.jsonl: message 2 has more than one part, which sharegpt cannot say
-    odd_openai.json: message 2 has [audio audio/wav, 8 characters of base64], which responses cannot say
-    odd_openai.json: message 1 has the role `developer`, which anthropic cannot say
-    odd_openai.json: message 1 has the role `developer`, which gemini cannot say
-    odd_openai.json: message 5 is a result that names no call, which langchain cannot say
-    odd_openai.json: message 3 has a refusal, which otel cannot say
-    odd_openai.json: message 2 has more than one part, which sharegpt cannot say
-    odd_openai_log.json: message 2 has redacted thinking, which responses cannot say
-    odd_openai_log.json: message 2 has redacted thinking, which gemini cannot say
-    odd_openai_log.json: message 2 has redacted thinking, which otel cannot say
-    odd_openai_log.json: message 2 has more than one part, which sharegpt cannot say
+    openai.json: message 2 says something and calls a tool, which sharegpt cannot say
+    anthropic.json: message 2 says something and calls a tool, which sharegpt cannot say
+    responses.json: message 2 says something and calls a tool, which sharegpt cannot say
+    gemini.json: message 2 says something and calls a tool, which sharegpt cannot say
+    langchain.json: message 2 says something and calls a tool, which sharegpt cannot say
+    langsmith.json: message 2 says something and calls a tool, which sharegpt cannot say
+    otel.json: message 2 says something and calls a tool, which sharegpt cannot say
+    sharegpt.json: message 3 has no words, and follows another of the assistant, which responses cannot say
+    claude_code.jsonl: message 1 has more than one part, which sharegpt cannot say
+    odd_openai.json: message 1 has [audio audio/wav, 8 characters of base64], which responses cannot say
+    odd_openai.json: message 0 has the role `developer`, which anthropic cannot say
+    odd_openai.json: message 0 has the role `developer`, which gemini cannot say
+    odd_openai.json: message 4 is a result that names no call, which langchain cannot say
+    odd_openai.json: message 2 has a refusal, which otel cannot say
+    odd_openai.json: message 1 has more than one part, which sharegpt cannot say
+    odd_openai_log.json: message 1 has redacted thinking, which responses cannot say
+    odd_openai_log.json: message 1 has redacted thinking, which gemini cannot say
+    odd_openai_log.json: message 1 has redacted thinking, which otel cannot say
+    odd_openai_log.json: message 1 has more than one part, which sharegpt cannot say
     odd_anthropic.json: the conversation as openai would be taken for anthropic
-    odd_anthropic.json: message 2 has redacted thinking, which responses cannot say
-    odd_anthropic.json: message 2 has redacted thinking, which gemini cannot say
-    odd_anthropic.json: message 2 has redacted thinking, which otel cannot say
-    odd_anthropic.json: message 1 has more than one part, which sharegpt cannot say
-    odd_responses.json: message 1 has a call of `shell` whose arguments are not a JSON object, which anthropic cannot say
-    odd_responses.json: message 1 has a call of `shell` whose arguments are not a JSON object, which gemini cannot say
-    odd_responses.json: message 2 has more than one part, which otel cannot say
-    odd_responses.json: message 1 has more than one part, which sharegpt cannot say
-    odd_gemini.json: message 1 has [file https://example.org/a.pdf], which openai cannot say
-    odd_gemini.json: message 1 has more than one part, which sharegpt cannot say
-    odd_langchain.json: message 2 has [file https://example.org/a.pdf], which openai cannot say
-    odd_langchain.json: message 6 has the role `critic`, which responses cannot say
-    odd_langchain.json: message 1 has the role `developer`, which anthropic cannot say
-    odd_langchain.json: message 1 has the role `developer`, which gemini cannot say
-    odd_langchain.json: message 5 has a refusal, which otel cannot say
-    odd_langchain.json: message 2 has more than one part, which sharegpt cannot say
-    odd_langsmith.json: message 1 is a result that names no call, which openai cannot say
-    odd_langsmith.json: message 1 is a result that names no call, which responses cannot say
-    odd_langsmith.json: message 1 is a result that names no call, which anthropic cannot say
-    odd_langsmith.json: message 1 has a part without a type, which gemini cannot say
-    odd_langsmith.json: message 1 is a result that names no call, which langchain cannot say
-    odd_langsmith.json: message 1 has a part without a type, which otel cannot say
-    odd_langsmith.json: message 1 has a part without a type, which sharegpt cannot say
-    odd_sharegpt.json from openai: message 3 has a part without a type, which sharegpt cannot say
-    odd_sharegpt.json: message 7 has the role `critic`, which responses cannot say
-    odd_sharegpt.json: message 7 has the role `critic`, which anthropic cannot say
-    odd_sharegpt.json: message 7 has the role `critic`, which gemini cannot say
-    odd_sharegpt.json from langchain: message 3 has a part without a type, which sharegpt cannot say
-    odd_sharegpt.json from otel: message 3 has a part without a type, which sharegpt cannot say
-    otel_events.jsonl: message 3 says something and calls a tool, which sharegpt cannot say
-    otel_messages.json: message 6 has [image https://example.org/a.png], which gemini cannot say
-    otel_messages.json: message 3 says something and calls a tool, which sharegpt cannot say
+    odd_anthropic.json: message 1 has redacted thinking, which responses cannot say
+    odd_anthropic.json: message 1 has redacted thinking, which gemini cannot say
+    odd_anthropic.json: message 1 has redacted thinking, which otel cannot say
+    odd_anthropic.json: message 0 has more than one part, which sharegpt cannot say
+    odd_responses.json: message 0 has a call of `shell` whose arguments are not a JSON object, which anthropic cannot say
+    odd_responses.json: message 0 has a call of `shell` whose arguments are not a JSON object, which gemini cannot say
+    odd_responses.json: message 1 has more than one part, which otel cannot say
+    odd_responses.json: message 0 has more than one part, which sharegpt cannot say
+    odd_gemini.json: message 0 has [file https://example.org/a.pdf], which openai cannot say
+    odd_gemini.json: message 0 has more than one part, which sharegpt cannot say
+    odd_langchain.json: message 1 has [file https://example.org/a.pdf], which openai cannot say
+    odd_langchain.json: message 5 has the role `critic`, which responses cannot say
+    odd_langchain.json: message 0 has the role `developer`, which anthropic cannot say
+    odd_langchain.json: message 0 has the role `developer`, which gemini cannot say
+    odd_langchain.json: message 4 has a refusal, which otel cannot say
+    odd_langchain.json: message 1 has more than one part, which sharegpt cannot say
+    odd_langsmith.json: message 0 is a result that names no call, which openai cannot say
+    odd_langsmith.json: message 0 is a result that names no call, which responses cannot say
+    odd_langsmith.json: message 0 is a result that names no call, which anthropic cannot say
+    odd_langsmith.json: message 0 has a part without a type, which gemini cannot say
+    odd_langsmith.json: message 0 is a result that names no call, which langchain cannot say
+    odd_langsmith.json: message 0 has a part without a type, which otel cannot say
+    odd_langsmith.json: message 0 has a part without a type, which sharegpt cannot say
+    odd_sharegpt.json from openai: message 2 has a part without a type, which sharegpt cannot say
+    odd_sharegpt.json: message 6 has the role `critic`, which responses cannot say
+    odd_sharegpt.json: message 6 has the role `critic`, which anthropic cannot say
+    odd_sharegpt.json: message 6 has the role `critic`, which gemini cannot say
+    odd_sharegpt.json from langchain: message 2 has a part without a type, which sharegpt cannot say
+    odd_sharegpt.json from otel: message 2 has a part without a type, which sharegpt cannot say
+    otel_events.jsonl: message 2 says something and calls a tool, which sharegpt cannot say
+    otel_messages.json: message 5 has [image https://example.org/a.png], which gemini cannot say
+    otel_messages.json: message 2 says something and calls a tool, which sharegpt cannot say
     "#);
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use accp_aacp::{Packet, bridge};
+use accp_recordings::read_whole_json;
 use accp_runtime::view::View;
 use accp_tokens::{ModelCounter, TokenCounter as _};
 use serde_json::{Map, Value as Json, json};
@@ -147,7 +148,10 @@ fn pair(line: Line<'_>, counter: &ModelCounter, view: &View) -> Result<Pair, Str
             "the line is longer than {most} bytes; split the instruction"
         ));
     }
-    let json: Json = serde_json::from_slice(line.bytes)
+    let read = |text| read_whole_json(text).map_err(|error| error.to_string());
+    let text = std::str::from_utf8(line.bytes).map_err(|error| error.to_string());
+    let json: Json = text
+        .and_then(read)
         .map_err(|error| format!("{error}; write an object with id, english and packet"))?;
     let text = |name: &str| json.get(name).and_then(Json::as_str);
     let needed =

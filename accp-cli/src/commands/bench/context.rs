@@ -10,6 +10,7 @@ use accp_eval::{
     BASE, Evaluation, FORMS, FROM_FILE, Inside, Prices, Report, Rival, RivalError, Rivals,
     Transcript, Transcripts, default_plans, plan, rules,
 };
+use accp_recordings::read_whole_json;
 use accp_runtime::view::View;
 use accp_tokens::{Bpe, TokenCounter as _};
 use clap::builder::PossibleValuesParser;
@@ -282,7 +283,7 @@ impl Args {
                 None => (None, given.as_str()),
             };
             let text = fs::read_to_string(file).map_err(Failure::at(Path::new(file)))?;
-            let json: Json = serde_json::from_str(&text).map_err(|error| {
+            let json: Json = read_whole_json(&text).map_err(|error| {
                 let message = format!("expected tool schemas as JSON: {error}");
                 at(file, error.line() as u64, message)
             })?;

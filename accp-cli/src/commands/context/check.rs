@@ -83,6 +83,7 @@ pub(crate) fn run_repair(args: &RepairArgs) -> Outcome {
         let done = match one.kind {
             RepairKind::Moved => "moved to its call the result of",
             RepairKind::Dropped => "dropped the result of",
+            RepairKind::Replaced => "put U+FFFD in the place of half of a surrogate pair at",
             _ => "answered",
         };
         output::note(format!("message {}: {done} `{}`", one.message, one.id));

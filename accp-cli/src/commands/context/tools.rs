@@ -2,6 +2,7 @@
 
 use accp_ctx::Form;
 use accp_ctx::disk::tools::{Tool, call as called};
+use accp_recordings::read_whole_json;
 use serde_json::{Value as Json, json};
 
 use super::{Messages, Place, report};
@@ -43,7 +44,7 @@ pub(crate) struct CallArgs {
 
 /// Runs `call`.
 pub(crate) fn call(args: &CallArgs) -> Outcome {
-    let arguments: Json = serde_json::from_str(&args.arguments).map_err(|error| {
+    let arguments: Json = read_whole_json(&args.arguments).map_err(|error| {
         let text = "give the arguments as one object, such as '{\"topic\":\"flight number\"}'";
         Failure::Input(format!("the arguments are not JSON: {error}; {text}"))
     })?;
