@@ -11,6 +11,7 @@ mod finding;
 mod form;
 mod hooks;
 mod list;
+mod media;
 mod memo;
 mod message;
 mod names;

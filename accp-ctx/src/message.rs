@@ -5,10 +5,12 @@ use std::sync::Arc;
 use accp_context::Recorded;
 use accp_recordings::{LoneSurrogates, read_json};
 use accp_registry::Hash;
+use accp_tokens::MediaPrices;
 use serde_json::{Map, Value as Json};
 
 use crate::finding::{Code, Finding};
 use crate::form::Form;
+use crate::media::{self, Found};
 use crate::raw::{Place, Step, compact, replaced};
 
 /// Who speaks.
@@ -47,6 +49,12 @@ pub(crate) struct Answer {
 pub struct Message {
     raw: Arc<str>,
     json: Arc<Json>,
+    /// The message with a line in the place of each picture, document and sound.
+    shown: Arc<Json>,
+    /// The text without their bytes, if the message has any.
+    bare: Option<Arc<str>>,
+    pub(crate) media: Arc<[Found]>,
+    prices: MediaPrices,
     digest: Hash,
     /// The lone surrogates of the text. The value has U+FFFD in their places.
     lone: LoneSurrogates,
@@ -87,10 +95,18 @@ impl Message {
             Form::Anthropic => anthropic(map),
             Form::Responses => responses(map),
         };
+        let media = media::found(form, map);
+        let shown = media::described(form, &json, &media).map(Arc::new);
+        let digest = digest(&json);
+        let json = Arc::new(json);
         Ok(Self {
+            bare: media::bare(raw, &json, &media).map(Arc::from),
             raw: Arc::from(raw),
-            digest: digest(&json),
-            json: Arc::new(json),
+            digest,
+            shown: shown.unwrap_or_else(|| Arc::clone(&json)),
+            json,
+            media: media.into(),
+            prices: media::prices(form),
             lone,
             role,
             calls,
@@ -106,11 +122,16 @@ impl Message {
         }
         json.insert("role".to_owned(), "user".into());
         json.insert("content".to_owned(), text.into());
-        let json = Json::Object(json);
+        let raw = Json::Object(json.clone()).to_string();
+        let json = Arc::new(Json::Object(json));
         Self {
-            raw: Arc::from(json.to_string()),
+            raw: Arc::from(raw),
+            shown: Arc::clone(&json),
+            bare: None,
+            media: Arc::new([]),
+            prices: media::prices(form),
             digest: digest(&json),
-            json: Arc::new(json),
+            json,
             lone: LoneSurrogates::default(),
             role: Role::User,
             calls: Vec::new(),
@@ -142,11 +163,26 @@ impl Message {
         &self.lone
     }
 
-    /// Returns the message as one line of compact JSON and a line feed. Tokens are counted in this form.
+    /// Returns the message as one line of compact JSON and a line feed, without the bytes of pictures, documents and
+    /// sounds. Tokens are counted in this form.
     pub(crate) fn line(&self) -> String {
-        let mut line = compact(&self.raw).into_owned();
+        let text = self.bare.as_ref().unwrap_or(&self.raw);
+        let mut line = compact(text).into_owned();
         line.push('\n');
         line
+    }
+
+    /// Returns what a provider bills for pictures, documents and sounds: by these prices, or by those of the form.
+    pub(crate) fn media_tokens(&self, prices: Option<MediaPrices>) -> u64 {
+        let prices = prices.unwrap_or(self.prices);
+        let media = self.media.iter();
+        media.map(|found| prices.tokens(&found.medium)).sum()
+    }
+
+    /// Returns the pictures, documents and sounds of a result.
+    pub(crate) fn media_of(&self, answer: &Answer) -> impl Iterator<Item = &Found> {
+        let media = self.media.iter();
+        media.filter(|found| found.part.is_inside(&answer.content))
     }
 
     /// Returns what tells the message from others: spelling, the order of keys and marks for a provider's cache
@@ -168,7 +204,7 @@ impl Message {
     /// Returns the message in the one model of recorded conversations. It has one message of the model for each
     /// result.
     pub(crate) fn model(&self, form: Form) -> Vec<Json> {
-        accp_recordings::message(Json::clone(&self.json), form.format())
+        accp_recordings::message(Json::clone(&self.shown), form.format())
     }
 
     /// Returns the words of the speaker, without results.
@@ -182,9 +218,10 @@ impl Message {
         texts.join("\n")
     }
 
-    /// Returns the text of a result: its content, or the texts of its parts. Parts that are not texts are JSON.
+    /// Returns the text of a result: its content, or the texts of its parts. Pictures, documents and sounds are the
+    /// lines that say what they are, and other parts are JSON.
     pub(crate) fn text_of(&self, answer: &Answer) -> String {
-        match answer.content.value(&self.json) {
+        match answer.content.value(&self.shown) {
             Some(Json::String(text)) => text.clone(),
             Some(Json::Array(parts)) => {
                 let text = |part: &Json| match part["text"].as_str() {
@@ -193,7 +230,10 @@ impl Message {
                 };
                 parts.iter().map(text).collect::<Vec<_>>().join("\n")
             }
-            Some(other) => other.to_string(),
+            Some(other) => match other["text"].as_str() {
+                Some(text) => text.to_owned(),
+                None => other.to_string(),
+            },
             None => String::new(),
         }
     }

@@ -1,9 +1,11 @@
 //! Tier 1: a large result goes to a file, and a reference stays (CTX-12 to CTX-16).
 
 use accp_frame::TokenCounter;
+use serde_json::Value as Json;
 
 use crate::event::Thousands;
 use crate::form::Form;
+use crate::media::text_part;
 use crate::message::{Answer, Message};
 use crate::window::Window;
 
@@ -24,7 +26,7 @@ pub(crate) struct Offloaded {
     pub(crate) text: String,
 }
 
-/// Moves a result of a message to the file at `path`. `None` if that saves nothing.
+/// Moves the text of a result to the file at `path`. Pictures, documents and sounds stay. `None` if that saves nothing.
 pub(crate) fn offload(
     form: Form,
     message: &Message,
@@ -39,12 +41,28 @@ pub(crate) fn offload(
     let most = TOKENS.min(counter.count(&text) as u64 / 4);
     let preview = preview(&text, most, counter);
     let lines = text.lines().count();
+    let stays: Option<Vec<_>> = message
+        .media_of(answer)
+        .map(|found| found.part.value(message.json()).cloned())
+        .collect();
+    let stays = stays?;
+    let is_array = answer
+        .content
+        .value(message.json())
+        .is_some_and(Json::is_array);
+    let content = |reference: &str| match stays.is_empty() {
+        true => Some(Json::from(reference)),
+        false => is_array.then(|| {
+            let parts = std::iter::once(text_part(form, reference));
+            parts.chain(stays.iter().cloned()).collect()
+        }),
+    };
     let mut saved = before;
     // The number of saved tokens is a part of what is counted, so it settles in a few rounds.
     let mut best = None;
     for _ in 0..8 {
         let reference = reference(path, saved, &preview, lines);
-        let new = message.with(form, &[(answer.content.clone(), reference.into())])?;
+        let new = message.with(form, &[(answer.content.clone(), content(&reference)?)])?;
         let now = before
             .checked_sub(window.tokens(&new, counter))
             .filter(|saved| *saved > 0)?;

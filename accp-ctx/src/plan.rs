@@ -1,5 +1,6 @@
 //! What has to happen to a list, tier by tier.
 
+mod media;
 mod planner;
 mod tier1;
 mod tier2;
@@ -278,7 +279,7 @@ impl Session {
         self.summed_up = plan.summed_up.or(self.summed_up);
         self.archived = plan.archived;
         self.checkpoints = plan.checkpoints;
-        self.use_of = plan.window.or(self.use_of);
+        self.use_of = plan.window.clone().or_else(|| self.use_of.take());
         self.events.extend(plan.events.iter().cloned());
     }
 }

@@ -49,6 +49,11 @@ impl Place {
         Self(steps)
     }
 
+    /// Returns whether this place is another one, or lies inside it.
+    pub(crate) fn is_inside(&self, other: &Self) -> bool {
+        self.0.starts_with(&other.0)
+    }
+
     /// Returns the name of the member here; `None` for an item, or for the whole value.
     pub(crate) fn key(&self) -> Option<&str> {
         match self.0.last()? {

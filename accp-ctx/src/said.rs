@@ -91,16 +91,23 @@ pub(crate) fn said<'m>(form: Form, messages: impl IntoIterator<Item = &'m Messag
                     .iter()
                     .map(|call| (call.id.clone(), call.tool.clone())),
             );
+            // A line that stands for a picture says which message has it.
+            let numbered = |text: String| {
+                let media = message.media.iter();
+                media.fold(text, |text, found| {
+                    text.replacen(&found.line(), &found.line_of(index), 1)
+                })
+            };
             let results = message.answers.iter().map(|answer| SaidResult {
                 id: answer.id.clone(),
                 tool: tools.get(&answer.id).cloned(),
-                text: message.text_of(answer),
+                text: numbered(message.text_of(answer)),
                 failed: answer.failed,
             });
             Said {
                 index,
                 role: message.role,
-                text: message.words(form),
+                text: numbered(message.words(form)),
                 results: results.collect(),
                 calls,
                 marked: false,

@@ -92,7 +92,7 @@ pub struct Session {
 }
 
 /// How much of a window a list uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Use {
     /// The tokens of the list, and of what a model reads beside it.
     pub tokens: u64,
@@ -100,6 +100,9 @@ pub struct Use {
     pub room: u64,
     /// The tokens of the window.
     pub window: u64,
+    /// The name of the counter, which says if it is a substitute for the model's own; empty if that was not kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub counted_with: String,
 }
 
 /// A list that does not belong to the session.
@@ -190,7 +193,7 @@ impl Session {
 
     /// Returns how full the window was with the last list that changed anything.
     pub fn use_of(&self) -> Option<Use> {
-        self.use_of
+        self.use_of.clone()
     }
 
     /// Returns the messages that are marked as critical, by index.

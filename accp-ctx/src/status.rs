@@ -30,6 +30,8 @@ pub struct Status {
     pub checkpoints: u64,
     /// The messages that are marked as critical, by index.
     pub marks: Vec<usize>,
+    /// The name of the counter, which says if it is a substitute for the model's own; empty if that was not kept.
+    pub counted_with: String,
     #[serde(skip)]
     used: String,
 }
@@ -46,7 +48,7 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn status(&self, window: &Window) -> Status {
-        let tokens = self.use_of.map_or(0, |used| used.tokens);
+        let tokens = self.use_of.as_ref().map_or(0, |used| used.tokens);
         Status {
             session: self.id.as_str().to_owned(),
             form: self.form.name(),
@@ -58,6 +60,10 @@ impl Session {
             events: self.events.len(),
             checkpoints: self.checkpoints,
             marks: self.marks().collect(),
+            counted_with: self
+                .use_of
+                .as_ref()
+                .map_or_else(String::new, |used| used.counted_with.clone()),
             used: window.used(tokens),
         }
     }
@@ -65,7 +71,7 @@ impl Session {
     /// Returns the window of the last list, with its reserve and the limits of the specification; `None` before the
     /// first.
     pub fn window(&self) -> Option<Window> {
-        let used = self.use_of?;
+        let used = self.use_of.as_ref()?;
         let window = Window::of(used.window).ok()?;
         window
             .with_reserve(used.window.saturating_sub(used.room))
@@ -79,6 +85,10 @@ impl fmt::Display for Status {
             f,
             "session {}: {}\nsaid: {} messages\ncompressions: {}\ncheckpoints: {}",
             self.session, self.used, self.said, self.events, self.checkpoints
-        )
+        )?;
+        if self.counted_with.is_empty() {
+            return Ok(());
+        }
+        write!(f, "\ncounted with {}", self.counted_with)
     }
 }

@@ -3,8 +3,11 @@
 use std::fmt;
 
 use accp_frame::TokenCounter;
+use accp_tokens::MediaPrices;
 
+use crate::form::Form;
 use crate::list::MessageList;
+use crate::media::{self, Found};
 use crate::message::Message;
 
 /// The window of a model, in tokens, and the limits at which something happens (CTX-05 to CTX-11).
@@ -19,11 +22,12 @@ use crate::message::Message;
 /// assert_eq!(window.large_result(), 2_000);
 /// # Ok::<(), accp_ctx::WindowError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Window {
     size: u64,
     reserve: u64,
     per_message: u64,
+    media: Option<MediaPrices>,
     limits: Limits,
     stress: bool,
 }
@@ -126,6 +130,7 @@ impl Window {
             size,
             reserve: 0,
             per_message: 0,
+            media: None,
             limits: Limits::default(),
             stress: false,
         }
@@ -169,6 +174,31 @@ impl Window {
             per_message,
             ..self
         }
+    }
+
+    /// Counts pictures, documents and sounds by the prices of a model, such as those that
+    /// [`Bpe::for_model`](accp_tokens::Bpe::for_model) gives. Without, the form of a list says whose prices hold:
+    /// [`MediaPrices::openai`] or [`MediaPrices::anthropic`].
+    ///
+    /// ```
+    /// use accp_ctx::{MessageList, Window};
+    /// use accp_tokens::Bpe;
+    ///
+    /// let list = MessageList::read(
+    ///     r#"[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://a.example/rye.png"}}]}]"#,
+    ///     None,
+    /// )?;
+    /// let mini = Bpe::for_model("gpt-4o-mini")?;
+    /// let window = Window::of(128_000)?;
+    /// let counted = |window: &Window| window.count(&list, &mini);
+    /// // A picture whose size nobody knows counts as one of 1,024 x 1,024: 765, and 25,501 for the small model.
+    /// let more = counted(&window.clone().with_media(mini.media)) - counted(&window);
+    /// assert_eq!(more, 25_501 - 765);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_media(self, media: Option<MediaPrices>) -> Self {
+        Self { media, ..self }
     }
 
     /// Lets all tiers act from the first limit on, for a stress test (CTX-62).
@@ -271,9 +301,17 @@ impl Window {
         )
     }
 
-    /// Returns the tokens of a message as it is sent: one line of compact JSON.
+    /// Returns the tokens of a message as it is sent: one line of compact JSON, and what a provider bills for
+    /// pictures, documents and sounds.
     pub(crate) fn tokens(&self, message: &Message, counter: &dyn TokenCounter) -> u64 {
-        counter.count(&message.line()) as u64 + self.per_message
+        let text = counter.count(&message.line()) as u64;
+        text + message.media_tokens(self.media) + self.per_message
+    }
+
+    /// Returns the tokens of a picture, a document or a sound in a message.
+    pub(crate) fn media_tokens(&self, found: &Found, form: Form) -> u64 {
+        let prices = self.media.unwrap_or_else(|| media::prices(form));
+        prices.tokens(&found.medium)
     }
 
     /// Returns the tokens of a list as it is sent, with what a model reads beside it.

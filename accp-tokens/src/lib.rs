@@ -20,14 +20,22 @@
 //!
 //! [`Bpe::for_encoding`] takes the name of an encoding, and [`Bpe::for_model`] the name of a model.
 //! Most vendors publish no tokenizer. For their models the count comes from a named substitute and
-//! is marked as one. Print the mark next to the number.
+//! is marked as one, with what is known of its error. Print the mark next to the number. A name that no known model
+//! has is refused.
 //!
 //! ```
 //! use accp_tokens::Bpe;
 //!
-//! assert_eq!(Bpe::for_model("gpt-4.1-mini").to_string(), "o200k_base");
-//! assert_eq!(Bpe::for_model("some-model").to_string(), "o200k_base (substitute)");
+//! assert_eq!(Bpe::for_model("gpt-4.1-mini")?.to_string(), "o200k_base");
+//! assert_eq!(Bpe::for_model("claude-sonnet-4-5")?.to_string(), "o200k_base (substitute)");
+//! assert!(Bpe::for_model("some-model").is_err());
+//! # Ok::<(), accp_tokens::UnknownModel>(())
 //! ```
+//!
+//! # Pictures, documents and sounds
+//!
+//! A provider bills them by their size and not by their bytes. [`Medium`] says what one is, and [`MediaPrices`] what it
+//! costs.
 //!
 //! # Contents of a count
 //!
@@ -45,8 +53,10 @@
 //! runtime does not link it.
 
 mod bpe;
+mod media;
 mod model;
 
 pub use crate::bpe::Bpe;
-pub use crate::model::ModelCounter;
+pub use crate::media::{Detail, MediaPrices, Medium};
+pub use crate::model::{ModelCounter, UnknownModel};
 pub use accp_runtime::TokenCounter;

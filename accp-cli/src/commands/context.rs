@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use accp_ctx::disk::{Context, ContextError};
 use accp_ctx::{Code, Finding, Form, MessageList, SessionId, Summarizer, Views, Window};
-use accp_tokens::Bpe;
+use accp_tokens::ModelCounter;
 use clap::ValueEnum;
 use time::{OffsetDateTime, UtcOffset};
 
@@ -141,10 +141,10 @@ enum Summary {
 }
 
 impl Summary {
-    fn summarizer(self, counter: &Bpe) -> Box<dyn Summarizer> {
+    fn summarizer(self, counter: &ModelCounter) -> Box<dyn Summarizer> {
         match self {
             Self::Rules => Box::new(()),
-            Self::Views => Box::new(Views::new(Arc::new(*counter))),
+            Self::Views => Box::new(Views::new(Arc::new(counter.clone()))),
         }
     }
 }
@@ -169,8 +169,8 @@ struct Size {
 }
 
 impl Size {
-    /// Returns the window; `known` is the one of the session.
-    fn of(&self, known: Option<u64>) -> Result<Window, Failure> {
+    /// Returns the window, with the prices of the counter's model; `known` is the size of the session's.
+    fn of(&self, known: Option<u64>, counter: &ModelCounter) -> Result<Window, Failure> {
         let size = self.window.or(known);
         let size = size.ok_or_else(|| {
             Failure::Misuse("the window is not known; give its tokens as `--window N`".to_owned())
@@ -179,11 +179,12 @@ impl Size {
         let window = window.map_err(|error| Failure::Misuse(error.to_string()))?;
         Ok(window
             .with_per_message(self.per_message)
+            .with_media(counter.media)
             .with_stress(self.stress))
     }
 
-    fn counter(&self) -> Bpe {
-        self.counter.counter().counter
+    fn counter(&self) -> Result<ModelCounter, Failure> {
+        self.counter.counter()
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Ok(Verdict::Fine);
     }
     let registry = args.registry.load_for_frames()?;
-    let counter = args.tokens.then(|| args.counter.counter());
+    let counter = args.tokens.then(|| args.counter.counter()).transpose()?;
     let input = match args.input.as_deref() {
         Some(frame) if frame.starts_with('@') => Input::of_text("frame", frame),
         file => Input::open(file.map(Path::new))?,

@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.read {
         primer = primer.for_reading();
     }
-    let counter = args.counter.counter();
+    let counter = args.counter.counter()?;
     match args.format {
         Format::Text => {
             Output::print(primer.to_string().as_bytes())?;

@@ -10,13 +10,14 @@ use serde_json::{Value as Json, json};
 use crate::choices::Format;
 use crate::fault::Fault;
 use crate::input::{InputArg, Line};
-use crate::outcome::{Outcome, Verdict};
+use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
 
 /// Count the tokens of frames, part by part, against the limits of the draft
 ///
 /// The count is exact for the named encoding. If a model's vendor publishes no tokenizer, the count
-/// is that of a substitute, and is marked as such.
+/// is that of a substitute, and is marked as such, with what is known of its error. A model that is
+/// not known is refused.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp tokens frames.accp
@@ -27,7 +28,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     counter: CounterArgs,
     /// json: one object a line with `line`, `header`, `body`, `metadata`, `total`, the parts that
-    /// are `over_soft` and `over_hard`, `encoding` and `substitute`
+    /// are `over_soft` and `over_hard`, `encoding`, `substitute`, and a `note` about its error
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -45,21 +46,24 @@ pub(crate) struct CounterArgs {
 }
 
 impl CounterArgs {
-    pub(crate) fn counter(&self) -> ModelCounter {
-        match &self.model {
-            Some(model) => Bpe::for_model(model),
+    /// Returns the counter, and says on stderr when it is a substitute for the model's own.
+    pub(crate) fn counter(&self) -> Result<ModelCounter, Failure> {
+        let Some(model) = &self.model else {
             // clap accepts no other names.
-            None => ModelCounter {
-                counter: Bpe::for_encoding(&self.encoding).unwrap_or_default(),
-                exact: true,
-            },
+            return Ok(Bpe::for_encoding(&self.encoding).unwrap_or_default().into());
+        };
+        let counter = Bpe::for_model(model)
+            .map_err(|unknown| Failure::Misuse(format!("{unknown}, by `--encoding`")))?;
+        if let Some(said) = counter.substitute() {
+            output::note(said);
         }
+        Ok(counter)
     }
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let counter = args.counter.counter();
+    let counter = args.counter.counter()?;
     let mut lines = args.input.open()?.into_lines();
     let name = lines.name.clone();
     let mut out = Output::stdout();
@@ -88,6 +92,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 }
                 json["encoding"] = json!(counter.counter.name());
                 json["substitute"] = json!(!counter.exact);
+                if let Some(said) = counter.substitute() {
+                    json["note"] = said.into();
+                }
                 out.record(json)?;
             }
             (Format::Json, Err(fault)) => out.record(fault.to_json(line.number))?,

@@ -200,7 +200,7 @@ impl Cold {
             kept.session.drift.extend(step.drift);
             kept.session.summed_up = step.summed_up.or(kept.session.summed_up);
             if step.use_of.is_some() {
-                kept.session.use_of = step.use_of;
+                kept.session.use_of.clone_from(&step.use_of);
             }
             kept.files.extend(step.files);
             kept.steps += 1;
@@ -273,7 +273,7 @@ impl Cold {
             marks,
             drift: plan.drift.clone(),
             summed_up: plan.summed_up,
-            use_of: plan.window,
+            use_of: plan.window.clone(),
         };
         let text = serde_json::to_vec(&step).unwrap_or_default();
         batch.cold.push(value(

@@ -150,6 +150,7 @@ impl<'p> Planner<'p> {
         self.large_results(hooks);
         self.results(hooks);
         self.inputs(hooks);
+        self.media(hooks);
         self.summarise(hooks)?;
         self.fit()
     }
@@ -441,6 +442,7 @@ impl<'p> Planner<'p> {
                 tokens: after,
                 room: window.room(),
                 window: window.size(),
+                counted_with: self.options.counter.name().to_owned(),
             }),
             before: self.before,
             after,

@@ -70,6 +70,7 @@ impl Planner<'_> {
             }
             self.offload(&found);
         }
+        self.media_that_do_not_fit(wanted.saturating_sub(before - self.total()));
         if self.total() < before {
             self.end(act, hooks);
         } else {

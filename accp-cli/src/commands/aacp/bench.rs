@@ -56,7 +56,7 @@ struct Pair {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let counter = args.counter.counter();
+    let counter = args.counter.counter()?;
     let view = View::new(Arc::new(bridge::profile().clone()));
     let mut lines = Input::open(Some(&args.pairs))?.into_lines();
     let name = lines.name.clone();
@@ -99,6 +99,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 "total": Json::Object(counts(&total).collect()),
                 "saving": { "bare": bare, "chat": chat },
             });
+            if let Some(said) = counter.substitute() {
+                report["note"] = said.into();
+            }
             if let Some([english, packet, saved]) = cost {
                 report["cost"] = json!({ "english": english, "packet": packet, "saved": saved });
             }

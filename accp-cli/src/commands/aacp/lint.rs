@@ -33,7 +33,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let counter = args.counter.counter();
+    let counter = args.counter.counter()?;
     let mut packets = Packets::new(args.input.open()?.into_lines(), false);
     let name = packets.name().to_owned();
     let mut out = Output::stdout();

@@ -1,6 +1,7 @@
 //! Commands that change a session: `checkpoint`, `resume`, `mark`.
 
 use accp_ctx::{Options, Session, Window};
+use accp_tokens::ModelCounter;
 use serde_json::{Value as Json, json};
 
 use super::{Place, Size, Summary, failure, report};
@@ -19,15 +20,22 @@ pub(crate) struct CheckpointArgs {
     size: Size,
 }
 
-fn window(size: &Size, session: Option<&Session>) -> Result<Window, Failure> {
-    size.of(session.and_then(|session| Some(session.use_of()?.window)))
+fn window(
+    size: &Size,
+    counter: &ModelCounter,
+    session: Option<&Session>,
+) -> Result<Window, Failure> {
+    size.of(
+        session.and_then(|session| Some(session.use_of()?.window)),
+        counter,
+    )
 }
 
 /// Runs `checkpoint`.
 pub(crate) fn checkpoint(args: &CheckpointArgs) -> Outcome {
     let mut context = args.place.begun()?;
-    let window = window(&args.size, context.session())?;
-    let counter = args.size.counter();
+    let counter = args.size.counter()?;
+    let window = window(&args.size, &counter, context.session())?;
     let options = Options::new(&window, &counter, args.place.now());
     let number = context.checkpoint(&options);
     let number = number.map_err(failure)?;
@@ -66,8 +74,8 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
         report::record(&kept["list"].to_string())?;
         return Ok(Verdict::Fine);
     }
-    let window = window(&args.size, context.session())?;
-    let counter = args.size.counter();
+    let counter = args.size.counter()?;
+    let window = window(&args.size, &counter, context.session())?;
     let summarizer = args.summary.summarizer(&counter);
     let options = Options {
         summarizer: &*summarizer,

@@ -35,8 +35,9 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
         Ok(list) => {
             let mut found = check(&list);
             if args.size.window.is_some() {
-                let window = args.size.of(None)?;
-                let tokens = window.count(&list, &args.size.counter());
+                let counter = args.size.counter()?;
+                let window = args.size.of(None, &counter)?;
+                let tokens = window.count(&list, &counter);
                 if tokens > window.room() {
                     found.push(over(tokens, window.room()));
                 }

@@ -57,13 +57,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let text = text.map_err(|fault| at_fault(&name, &fault))?;
     let form = args.messages.map(Into::into);
     let read = |form| MessageList::read(&text, form).map_err(|fault| at_fault(&name, &fault));
-    let counter = args.size.counter();
+    let counter = args.size.counter()?;
     let mut context = args.place.open()?;
     let known = context.session().map(Session::form);
     let list = read(form.or(known))?;
-    let window = args.size.of(context
-        .session()
-        .and_then(|session| Some(session.use_of()?.window)))?;
+    let window = args.size.of(
+        context
+            .session()
+            .and_then(|session| Some(session.use_of()?.window)),
+        &counter,
+    )?;
     let summarizer = args.summary.summarizer(&counter);
     let options = Options {
         writes: &writes,
@@ -74,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let done = context
         .compress(&list, &options, &mut ())
         .map_err(|error| refused(&name, error))?;
-    let said = report::report(args.place.session.as_str(), &window, &done);
+    let said = report::report(args.place.session.as_str(), &window, &counter, &done);
     if let Some(path) = &args.report {
         let mut out = Output::to(Some(path), output::OWN)?;
         out.record(&said)?;

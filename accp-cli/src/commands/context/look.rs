@@ -1,5 +1,6 @@
 //! Commands that look at a session: `status`, `recover`, `read`, `restore`, `intent`, `log`.
 
+use accp_ctx::disk::ContextError;
 use accp_ctx::disk::index::Filter;
 use accp_ctx::disk::read::read as lines_of;
 use accp_ctx::disk::tools::{Search, ToolError};
@@ -29,7 +30,7 @@ pub(crate) fn status(args: &StatusArgs) -> Outcome {
     let session = context.begun().map_err(failure)?;
     let window = match (args.size.window, session.window()) {
         (None, Some(known)) => known,
-        _ => args.size.of(None)?,
+        _ => args.size.of(None, &args.size.counter()?)?,
     };
     let status = session.status(&window);
     match args.place.format {
@@ -151,16 +152,32 @@ pub(crate) fn read(args: &ReadArgs) -> Outcome {
 /// Give the whole conversation as it was said
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  accp context restore --session trip > messages.json")]
+  accp context restore --session trip > messages.json
+  accp context restore --session trip --message 12 > screenshot.json")]
 pub(crate) struct RestoreArgs {
     #[command(flatten)]
     pub(super) place: Place,
+    /// Give only the message with this index, from 0: with its pictures and files, if they left the list
+    #[arg(long, value_name = "INDEX")]
+    pub(super) message: Option<usize>,
 }
 
 /// Runs `restore`.
 pub(crate) fn restore(args: &RestoreArgs) -> Outcome {
     let context = args.place.begun()?;
-    let list = context.begun().map_err(failure)?.restored();
+    let session = context.begun().map_err(failure)?;
+    if let Some(message) = args.message {
+        let all = session.originals();
+        let found = all.get(message).ok_or_else(|| {
+            failure(ContextError::NoMessage {
+                message,
+                of: all.len(),
+            })
+        })?;
+        report::record(found.raw())?;
+        return Ok(Verdict::Fine);
+    }
+    let list = session.restored();
     let list = list.map_err(|fault| Failure::Input(fault.to_string()))?;
     report::record(&list.to_string())?;
     Ok(Verdict::Fine)

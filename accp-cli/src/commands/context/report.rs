@@ -2,6 +2,7 @@
 
 use accp_ctx::disk::Compressed;
 use accp_ctx::{Event, Finding, Intent, Window};
+use accp_tokens::{ModelCounter, TokenCounter as _};
 use serde_json::{Value as Json, json};
 
 use crate::outcome::Failure;
@@ -23,19 +24,30 @@ pub(super) fn faults(found: &[Finding]) -> Json {
 }
 
 /// Returns what happened to a list as an object.
-pub(super) fn report(session: &str, window: &Window, done: &Compressed) -> Json {
-    json!({
+pub(super) fn report(
+    session: &str,
+    window: &Window,
+    counter: &ModelCounter,
+    done: &Compressed,
+) -> Json {
+    let mut report = json!({
         "session": session,
         "window": window.size(),
         "tokens_before": done.before,
         "tokens_after": done.after,
         "share": window.share(done.after),
         "state": done.state.as_str(),
+        "encoding": counter.counter.name(),
+        "substitute": !counter.exact,
         "events": done.events,
         "drift": done.drift,
         "advice": done.advice,
         "intent": intent(&done.events),
-    })
+    });
+    if let Some(said) = counter.substitute() {
+        report["note"] = said.into();
+    }
+    report
 }
 
 fn intent(events: &[Event]) -> &'static str {
