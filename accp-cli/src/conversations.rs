@@ -6,7 +6,7 @@ use std::path::Path;
 use accp_recordings::{
     Conversation, Document, Documents, Format, ReadError, RestoreError, Restorer,
 };
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 
 use crate::input::Input;
 use crate::outcome::Failure;
@@ -25,8 +25,9 @@ pub(crate) fn formats(
     fits: impl Fn(&Format) -> bool,
 ) -> impl clap::builder::TypedValueParser<Value = Format> {
     // clap accepts no other names.
-    PossibleValuesParser::new(Format::ALL.into_iter().filter(fits).map(Format::name))
-        .map(|name| Format::named(&name).unwrap_or(Format::OpenAi))
+    let values = Format::ALL.into_iter().filter(fits);
+    let values = values.map(|format| PossibleValue::new(format.name()).help(format.title()));
+    PossibleValuesParser::new(values).map(|name| Format::named(&name).unwrap_or(Format::OpenAi))
 }
 
 /// Makes the failure for a fault of the input at its place.

@@ -81,6 +81,9 @@ pub enum NotConversation {
         /// What was expected there.
         expected: &'static str,
     },
+    /// The JSON has the marks of several formats; holds their names with the marks.
+    #[error("the document could be of several formats: {0}; name the right one with `--format-in`")]
+    Several(String),
     /// The document says something that its messages would lack.
     #[error(
         "the value at `{pointer}` would be lost (read as {format}): report it with this line, or \
@@ -125,10 +128,13 @@ impl Conversation {
     /// # Errors
     /// When the JSON is not a conversation.
     pub fn new(json: Json) -> Result<Self, NotConversation> {
-        match formats::detect(&json) {
-            Some(format) => Self::read(json, format),
-            None => Err(NotConversation::Messages(without_format(&json))),
+        if let Some(format) = formats::detect(&json) {
+            return Self::read(json, format);
         }
+        Err(match formats::claims(&json).as_slice() {
+            [] => NotConversation::Messages(without_format(&json)),
+            several => NotConversation::Several(marked(several)),
+        })
     }
 
     /// Reads a document of this format.
@@ -399,6 +405,15 @@ fn without_format(json: &Json) -> String {
     said + &cure.unwrap_or_default()
 }
 
+/// Returns the names of formats with their marks.
+fn marked(formats: &[Format]) -> String {
+    let named = formats.iter().map(|format| {
+        let marks = formats::marks(*format);
+        format!("{format} ({marks})")
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
+
 /// Returns the kind of a JSON value, for an error.
 fn found(json: &Json) -> &'static str {
     match json {
@@ -432,13 +447,13 @@ mod tests {
             )
             .collect();
         insta::assert_snapshot!(halves, @"mmllmmmmlmlmmmml");
-        let number = half(json!({ "id": 2, "messages": [{}] }));
+        let number = half(json!({ "id": 2, "messages": [] }));
         assert_eq!(number, half(json!({ "id": "2", "messages": [] })));
     }
 
     #[test]
     fn without_an_id_it_goes_by_what_it_says() {
-        let half = |n: u32| half(json!({ "messages": [{ "n": n }] }));
+        let half = |n: u32| half(json!({ "messages": [{ "content": n }] }));
         assert!((0..16).any(|n| half(n) != half(0)));
     }
 

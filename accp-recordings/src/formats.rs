@@ -1,55 +1,72 @@
 //! The formats of recorded conversations: which one a document has, and its messages in the one
 //! model. A module for each format.
 
+mod ai_sdk;
+mod aider;
 mod anthropic;
 mod chat;
 mod claude_code;
+mod codex;
 mod draft;
 mod envelope;
 mod fault;
 mod fields;
 mod gemini;
+mod gemini_cli;
 mod langchain;
+mod langgraph;
 mod langsmith;
+mod listed;
 mod media;
 mod merge;
+mod mini_swe;
+mod openai_agents;
+mod openhands;
 mod otel;
 mod parts;
+mod pydantic_ai;
+mod readers;
 mod responses;
 mod said;
 mod sharegpt;
 mod stream;
+mod swe_agent;
 mod tools;
 
 use serde_json::{Map, Value as Json};
 
 use crate::format::Format;
-pub(crate) use claude_code::is_entry;
+pub(crate) use aider::{BLOCKS as AIDER, STARTED};
 pub(crate) use envelope::{is_message, is_next, place};
 pub(crate) use fault::{Cannot, Fault, Model};
+pub(crate) use readers::{claims, marks};
 pub(crate) use said::{Said, numbered_like};
 pub(crate) use stream::is_piece;
 
-/// Finds out the format of a document by its content; `None` if it has none of them.
+/// Finds out the format of a document by its content; `None` if it has none of them, or several.
 pub(crate) fn detect(json: &Json) -> Option<Format> {
-    direct(json).or_else(|| envelope::detect(json))
+    match claims(json).as_slice() {
+        [] => envelope::detect(json),
+        [one] => Some(*one),
+        _ => None,
+    }
 }
 
 /// Finds out the format of a document that is not wrapped.
 fn direct(json: &Json) -> Option<Format> {
-    // Sure signs of a format come first; plain messages are OpenAI's.
-    let found = match json {
-        json if otel::detect(json) => Format::Otel,
-        json if claude_code::detect(json) => Format::ClaudeCode,
-        json if langsmith::detect(json) => Format::LangSmith,
-        json if sharegpt::detect(json) => Format::ShareGpt,
-        json if langchain::detect(json) => Format::LangChain,
-        json if gemini::detect(json) => Format::Gemini,
-        json if responses::detect(json) => Format::Responses,
-        json if anthropic::detect(json) => Format::Anthropic,
-        json => return chat::detect(json).then_some(Format::OpenAi),
-    };
-    Some(found)
+    match claims(json).as_slice() {
+        [one] => Some(*one),
+        _ => None,
+    }
+}
+
+/// Returns whether this is a line of a log: all lines of its file are one conversation.
+pub(crate) fn is_entry(json: &Json) -> bool {
+    claude_code::is_entry(json)
+        || codex::is_line(json)
+        || gemini_cli::is_begin(json)
+        || openai_agents::is_row(json)
+        || openhands::is_event(json)
 }
 
 /// Returns whether an object is a document that is not wrapped.
@@ -66,6 +83,10 @@ fn direct_of(map: &Map<String, Json>) -> bool {
 
 /// Returns whether this is a conversation by itself, so that an array of such is several.
 pub(crate) fn is_whole(json: &Json) -> bool {
+    // The states of one thread are one conversation.
+    if langgraph::is_state(json) || is_entry(json) {
+        return false;
+    }
     let list = |key: &str| json.get(key).is_some_and(Json::is_array);
     let items = json.is_object() && json.get("type").is_none() && responses::detect(json);
     let nested = || match json {
@@ -94,18 +115,7 @@ pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Model>, Fault> 
 /// # Errors
 /// When the document does not have this format.
 fn model(json: &Json, format: Format) -> Result<Model, Fault> {
-    let read = match format {
-        Format::OpenAi => chat::model,
-        Format::Responses => responses::read,
-        Format::Anthropic => anthropic::read,
-        Format::Gemini => gemini::read,
-        Format::LangChain => langchain::read,
-        Format::LangSmith => langsmith::read,
-        Format::Otel => otel::read,
-        Format::ShareGpt => sharegpt::read,
-        Format::ClaudeCode => claude_code::read,
-    };
-    let mut model = read(json.clone())?;
+    let mut model = readers::of(format)(json.clone())?;
     let has_answers = matches!(
         format,
         Format::OpenAi | Format::Anthropic | Format::Gemini | Format::LangChain
@@ -174,7 +184,7 @@ pub(crate) fn write(
     from: Format,
     format: Format,
 ) -> Option<Result<Json, Cannot>> {
-    let write = match format {
+    let write: readers::Write = match format {
         Format::OpenAi => chat::write,
         Format::Responses => responses::write,
         Format::Anthropic => anthropic::write,
@@ -182,7 +192,7 @@ pub(crate) fn write(
         Format::LangChain => langchain::write,
         Format::Otel => otel::write,
         Format::ShareGpt => sharegpt::write,
-        Format::LangSmith | Format::ClaudeCode => return None,
+        _ => return None,
     };
     if format != Format::OpenAi {
         // Only our own form of OpenAI's chat has recipients, channels and actions.
@@ -193,9 +203,9 @@ pub(crate) fn write(
         }
     }
     let (signs, mut rest): (Map<_, _>, Map<_, _>) = rest.into_iter().partition(|(key, _)| {
-        // What a trace says beside its messages belongs to the trace.
+        // What a trace or a log says beside its messages belongs to it.
         let own = !["id", "tools"].contains(&key.as_str());
-        SIGNS.contains(&key.as_str()) || from.repeats() && own
+        SIGNS.contains(&key.as_str()) || (from.repeats() || !from.is_written()) && own
     });
     if let Some(tools) = rest.get_mut("tools") {
         *tools = tools::write(tools.take(), format);

@@ -1,5 +1,6 @@
 //! A reader of recorded conversations from a file.
 
+mod aider;
 mod scan;
 
 use std::io::{self, BufRead};
@@ -13,7 +14,7 @@ use crate::formats;
 use scan::{End, Place, Scanner};
 
 /// Reads the recorded conversations of an input one at a time: JSON Lines, one JSON document
-/// that may span lines, or an array of conversations.
+/// that may span lines, an array of conversations, or a chat history of aider in Markdown.
 ///
 /// ```
 /// let input = r#"{ "id": "a", "messages": [{ "role": "user", "content": "Hello" }] }"#;
@@ -224,6 +225,7 @@ impl<R: BufRead> Documents<R> {
         let begins = self.input.place();
         match next {
             None => return Ok(false),
+            Some(b'#') => self.markdown(begins)?,
             Some(b'[') => {
                 self.input.skip()?;
                 self.array = Some(Array {
@@ -239,6 +241,18 @@ impl<R: BufRead> Documents<R> {
             }
         }
         Ok(true)
+    }
+
+    /// Reads a chat history in Markdown, to the end of the input.
+    fn markdown(&mut self, begins: Place) -> Result<(), ReadError> {
+        let text = String::from_utf8(self.input.rest()?);
+        let text = text.map_err(|_| error(begins, "the text is not UTF-8; save it as UTF-8"))?;
+        let expected = "not JSON, and not a chat history of aider, which begins with \
+                        `# aider chat started at`";
+        let documents = aider::documents(&text, begins.line);
+        self.pending = documents.ok_or_else(|| error(begins, expected))?;
+        self.pending.reverse();
+        Ok(())
     }
 
     /// Reads the next element of an array, or its end.

@@ -78,6 +78,60 @@ const ITEMS: Words = (
         "input_audio",
     ],
 );
+const PYDANTIC: [Words; 2] = [
+    (
+        "kind",
+        &[
+            "request",
+            "response",
+            "binary",
+            "image-url",
+            "audio-url",
+            "video-url",
+            "document-url",
+        ],
+    ),
+    (
+        "part_kind",
+        &[
+            "system-prompt",
+            "user-prompt",
+            "tool-return",
+            "retry-prompt",
+            "text",
+            "thinking",
+            "tool-call",
+            "builtin-tool-call",
+            "builtin-tool-return",
+            "file",
+        ],
+    ),
+];
+const AI_SDK: Words = (
+    "type",
+    &[
+        "text",
+        "reasoning",
+        "redacted-reasoning",
+        "file",
+        "image",
+        "media",
+        "image-data",
+        "image-url",
+        "file-data",
+        "file-url",
+        "tool-call",
+        "tool-result",
+        "step-start",
+        "dynamic-tool",
+        "tool-invocation",
+        "json",
+        "error-text",
+        "error-json",
+        "content",
+        "execution-denied",
+    ],
+);
 const CONTENTS: Words = ("role", &["model", "function", "user", "system"]);
 const TURNS: &[&str] = &[
     "human",
@@ -150,6 +204,15 @@ fn is_word(format: Format, key: &str, word: &str) -> bool {
             ),
         ],
         Format::ShareGpt => &[("from", TURNS), ("role", TURNS)],
+        Format::PydanticAi => &[PYDANTIC[0], PYDANTIC[1]],
+        Format::AiSdk => &[AI_SDK, ROLES, ("role", &["data"])],
+        Format::GeminiCli => &[CONTENTS, ("type", &["user", "gemini"])],
+        Format::Codex | Format::OpenAiAgents => &[ITEMS, ROLES],
+        Format::LangGraph => &[PARTS, BLOCKS, RESULTS, ROLES, LANGCHAIN],
+        Format::SweAgent => &[PARTS, BLOCKS, ROLES],
+        Format::MiniSweAgent => &[PARTS, BLOCKS, ROLES, ITEMS],
+        Format::OpenHands => &[PARTS, BLOCKS, ROLES],
+        Format::Aider => &[],
     };
     words
         .iter()

@@ -3,6 +3,8 @@
 
 #[path = "formats/awkward.rs"]
 mod awkward;
+#[path = "formats/foreign.rs"]
+mod foreign;
 #[path = "formats/ids.rs"]
 mod ids;
 #[path = "formats/kept.rs"]
@@ -17,6 +19,7 @@ use accp_context::policy::{Frames, Message};
 use accp_recordings::{Conversation, ConvertOptions, Converter, Documents, Format, conversations};
 use accp_runtime::{Registry, TokenCounter, Value};
 use awkward::AWKWARD;
+use foreign::FOREIGN;
 use serde_json::{Value as Json, json};
 
 macro_rules! samples {
@@ -57,6 +60,11 @@ const ODD: [(&str, Format, &str); 10] = samples![
     "otel_events.jsonl" Otel,
     "otel_messages.json" Otel,
 ];
+
+/// Returns all samples.
+fn all() -> impl Iterator<Item = (&'static str, Format, &'static str)> {
+    BAKERY.into_iter().chain(ODD).chain(AWKWARD).chain(FOREIGN)
+}
 
 /// Counts bytes.
 struct Bytes;
@@ -118,7 +126,7 @@ fn things(conversation: &Conversation) -> Vec<String> {
 
 #[test]
 fn the_format_is_found_out() {
-    for (name, format, sample) in BAKERY.into_iter().chain(ODD).chain(AWKWARD) {
+    for (name, format, sample) in all() {
         assert_eq!(one(sample).format(), format, "{name}");
     }
 }
@@ -257,7 +265,7 @@ fn the_rare_is_shown() {
 #[test]
 fn the_rare_is_in_the_frames_of_a_prompt() {
     let registry = Registry::shared();
-    for (name, _, sample) in ODD.into_iter().chain(AWKWARD) {
+    for (name, _, sample) in ODD.into_iter().chain(AWKWARD).chain(FOREIGN) {
         let conversation = one(sample);
         let mut frames = Frames::default();
         let mut shown = String::new();
@@ -271,7 +279,8 @@ fn the_rare_is_in_the_frames_of_a_prompt() {
             // Arguments that are not JSON are shown, too.
             for call in recorded.calls().filter(|call| call.arguments().is_none()) {
                 let text = call.recorded_arguments().and_then(Json::as_str).unwrap();
-                assert!(shown.contains(text), "{name}: {text}");
+                let json = Json::from(text).to_string();
+                assert!(shown.contains(json.trim_matches('"')), "{name}: {text}");
             }
             for text in recorded.texts() {
                 // A result that is JSON travels as values.
@@ -289,7 +298,7 @@ fn the_rare_is_in_the_frames_of_a_prompt() {
 
 #[test]
 fn every_sample_comes_back_from_its_frames() {
-    for (name, _, sample) in BAKERY.into_iter().chain(ODD).chain(AWKWARD) {
+    for (name, _, sample) in all() {
         let conversation = one(sample);
         let mut converter = Converter::new(ConvertOptions::default(), Bytes);
         assert_eq!(converter.verify(&conversation), Ok(()), "{name}");
@@ -298,7 +307,7 @@ fn every_sample_comes_back_from_its_frames() {
 
 #[test]
 fn a_sample_that_is_read_in_another_format_is_shown_whole_too() {
-    for (name, _, sample) in BAKERY.into_iter().chain(ODD).chain(AWKWARD) {
+    for (name, _, sample) in all() {
         for format in Format::ALL {
             for document in Documents::new(sample.as_bytes()) {
                 let read = document.unwrap().conversation(Some(format));
@@ -328,7 +337,7 @@ fn a_format_can_be_forced_and_tells_what_it_misses() {
     let wrong = Conversation::read(chat, Format::Gemini);
     insta::assert_snapshot!(wrong.unwrap_err(), @"expected an object with `contents` at the top (read as gemini)");
     let wrong = Conversation::new(serde_json::json!({ "notes": [] }));
-    insta::assert_snapshot!(wrong.unwrap_err(), @"expected a conversation: an object whose `messages` is an array of objects with `role` and `content`, or that array, or another of the formats openai, responses, anthropic, gemini, langchain, langsmith, otel, sharegpt, claude-code; found an object with `notes`");
+    insta::assert_snapshot!(wrong.unwrap_err(), @"expected a conversation: an object whose `messages` is an array of objects with `role` and `content`, or that array, or another of the formats openai, responses, anthropic, gemini, langchain, langsmith, otel, sharegpt, claude-code, pydantic-ai, ai-sdk, gemini-cli, codex, openai-agents, langgraph, swe-agent, mini-swe-agent, openhands, aider; found an object with `notes`");
 }
 
 /// An item of the assistant without words is still a message of its own: it has its role and id.

@@ -322,3 +322,68 @@ fn what_a_format_cannot_say_is_refused_by_place() {
     );
     assert_eq!(run.code, Some(2));
 }
+
+const FOREIGN: [(&str, &str, &str); 4] = [
+    (
+        "codex",
+        "rollout.jsonl",
+        include_str!("../../../accp-recordings/tests/samples/codex.jsonl"),
+    ),
+    (
+        "ai-sdk",
+        "ui.json",
+        include_str!("../../../accp-recordings/tests/samples/ai_sdk_v5_ui.json"),
+    ),
+    (
+        "pydantic-ai",
+        "history.json",
+        include_str!("../../../accp-recordings/tests/samples/pydantic_ai.json"),
+    ),
+    (
+        "aider",
+        "chat.md",
+        include_str!("../../../accp-recordings/tests/samples/aider.md"),
+    ),
+];
+
+/// What a person did not say is no turn of the user, and frames of a log give the log again.
+#[test]
+fn a_log_of_a_framework_is_converted_with_its_roles() {
+    let said = [
+        ("Is there rye flour?", "user"),
+        ("Is there rye?", "user"),
+        ("Thanks", "user"),
+        ("rye 4", "tool"),
+        ("kilo", "tool"),
+        ("Four kilos", "assistant"),
+    ];
+    for (_, file, sample) in FOREIGN {
+        let folder = Folder::with(&[(file, sample)]);
+        let chat = fine(folder.run(&["convert", "--format-out", "openai", file], ""));
+        let mut found = 0;
+        for conversation in chat.json() {
+            for message in conversation["messages"].as_array().expect("messages") {
+                let text = message["content"].to_string();
+                let role = said.iter().find(|(words, _)| text.contains(words));
+                if let Some((words, role)) = role {
+                    assert_eq!(message["role"], *role, "{file}: {words}");
+                    found += 1;
+                }
+            }
+        }
+        assert!(found >= 3, "{file}: {}", chat.stdout);
+        fine(folder.run(&["convert", "--verify", file], ""));
+    }
+}
+
+#[test]
+fn the_help_and_the_refusals_name_the_formats_of_one_table() {
+    let folder = Folder::with(&[("other.json", "[{\"speaker\": \"a\", \"words\": \"Rye?\"}]")]);
+    let help = fine(folder.run(&["convert", "--help"], "")).stdout;
+    let refused = folder.run(&["convert", "other.json"], "");
+    assert_ne!(refused.code, Some(0));
+    for (format, ..) in FOREIGN {
+        assert!(help.contains(format), "{help}");
+        assert!(refused.stderr.contains(format), "{}", refused.stderr);
+    }
+}

@@ -42,17 +42,15 @@ const THINKING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 
 /// Returns whether the document has messages of any chat.
 pub(super) fn detect(json: &Json) -> bool {
-    match json {
-        // Without a speaker and words anywhere, a list is of something else.
-        Json::Array(all) => {
-            let said = |json: &Json| {
-                let keys = ["role", "content"];
-                !json.is_object() || keys.iter().any(|key| json.get(key).is_some())
-            };
-            all.is_empty() || all.iter().any(said)
-        }
-        other => messages(other).is_some(),
-    }
+    // Without a speaker and words anywhere, a list is of something else.
+    let is_list = json.is_array();
+    let said = |json: &Json| {
+        let keys = ["role", "content"];
+        !json.is_object() || keys.iter().any(|key| json.get(key).is_some())
+    };
+    let empty = |json: &Json| json.as_object().is_some_and(Map::is_empty) && !is_list;
+    messages(json)
+        .is_some_and(|(all, _)| all.is_empty() || all.iter().any(|one| said(one) || empty(one)))
 }
 
 /// Returns the messages of a document, and their pointer. A document may have answers alone.

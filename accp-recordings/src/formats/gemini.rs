@@ -19,6 +19,18 @@ const ABOUT: [&str; 6] = [
 ];
 /// Keys of a part that hold a picture, a sound or a file.
 const MEDIA: [&str; 4] = ["inlineData", "inline_data", "fileData", "file_data"];
+/// Keys of a part that hold what was said, called or answered.
+const SAID: [&str; 9] = [
+    "text",
+    "functionCall",
+    "function_call",
+    "functionResponse",
+    "function_response",
+    "executableCode",
+    "executable_code",
+    "codeExecutionResult",
+    "code_execution_result",
+];
 /// Keys of a candidate or a content that only say how it was recorded.
 const CANDIDATE: [&str; 18] = [
     "finishMessage",
@@ -73,10 +85,17 @@ fn is_content(json: &Json, is_bare: bool) -> bool {
         || json.get("finishReason").is_some()
         || json.get("finish_reason").is_some();
     match content.get("parts") {
-        Some(Json::Array(parts)) => !is_bare || parts.iter().all(|part| part.get("type").is_none()),
+        Some(Json::Array(parts)) => !is_bare || parts.iter().all(is_part),
         Some(Json::Object(_)) => !is_bare,
         _ => !is_bare && is_model,
     }
+}
+
+/// Returns whether this is a part with a key of this format, which has no type.
+fn is_part(json: &Json) -> bool {
+    let known = |key: &str| SAID.iter().chain(&MEDIA).any(|known| *known == key);
+    let mut keys = json.as_object().into_iter().flat_map(Map::keys);
+    json.get("type").is_none() && keys.any(|key| known(key))
 }
 
 /// Returns whether this is an answer, or a piece of one: an object with candidates.
@@ -286,6 +305,7 @@ fn result(json: Json, key: &str) -> Option<Json> {
     for json in fields.list("parts").into_iter().flatten() {
         self::part(&mut draft, json);
     }
+    draft.failed(&mut fields);
     draft.rest(fields, &["willContinue", "scheduling"]);
     draft.rest(part, &ABOUT);
     Some(draft.into_json())

@@ -1,14 +1,27 @@
 //! `LangSmith` exports: runs with `inputs` and `outputs`, and runs inside them.
 
+use accp_context::Recorded;
 use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
 use super::fault::{Fault, Model};
-use super::fields::{Fields, is_void};
+use super::fields::{Fields, is_void, merge};
 use super::langchain;
 use super::merge::{Merge, Seen};
 use crate::format::Format;
 use crate::leaves::Leaves;
+
+/// Keys of an answer that only say how it was recorded: wrapped clients keep them beside its words.
+const ANSWER: [&str; 8] = [
+    "model",
+    "stop_reason",
+    "stop_sequence",
+    "stop_details",
+    "usage_metadata",
+    "container",
+    "context_management",
+    "diagnostics",
+];
 
 /// Returns whether the document is of this format and of no other.
 pub(crate) fn detect(json: &Json) -> bool {
@@ -16,11 +29,25 @@ pub(crate) fn detect(json: &Json) -> bool {
         Json::Array(runs) => runs.iter().any(is_run),
         _ => {
             is_run(json)
+                || is_batch(json)
                 || json["runs"]
                     .as_array()
                     .is_some_and(|runs| runs.iter().any(is_run))
         }
     }
+}
+
+/// Returns whether this is what a client sends at a time: the runs that began, and what became of them.
+fn is_batch(json: &Json) -> bool {
+    let runs = |key: &str| {
+        let runs = json[key].as_array();
+        runs.is_some_and(|runs| runs.iter().all(|run| run["id"].is_string()))
+    };
+    runs("post")
+        && runs("patch")
+        && json["post"]
+            .as_array()
+            .is_some_and(|all| all.iter().any(is_run))
 }
 
 fn is_run(json: &Json) -> bool {
@@ -43,7 +70,13 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     let (runs, list) = match json {
         Json::Array(runs) => (runs, true),
         other => {
+            let is_batch = is_batch(&other);
             let mut fields = Fields::of(other).map_err(|_| Fault::at("", "a run, an object"))?;
+            if is_batch {
+                let runs = fields.list("post").unwrap_or_default();
+                let later = fields.list("patch").unwrap_or_default();
+                fields.put("runs", Json::Array(joined(runs, later)));
+            }
             match fields.list("runs") {
                 Some(runs) => {
                     rest = fields.into_map();
@@ -82,6 +115,32 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         rest,
         answered: None,
     })
+}
+
+/// Joins what became of runs to the runs. Two values of one key are both kept.
+fn joined(mut runs: Vec<Json>, later: Vec<Json>) -> Vec<Json> {
+    for patch in later {
+        let run = runs.iter_mut().find(|run| run["id"] == patch["id"]);
+        let (Some(Json::Object(run)), Json::Object(patch)) = (run, &patch) else {
+            runs.push(patch);
+            continue;
+        };
+        for (key, value) in patch {
+            match run.get(key) {
+                Some(known) if known == value || is_void(value) => {}
+                Some(known) if !is_void(known) => {
+                    let slot = run.entry("patch").or_insert_with(|| json!([]));
+                    if let Json::Array(all) = slot {
+                        all.push(json!({ key: value }));
+                    }
+                }
+                _ => {
+                    run.insert(key.clone(), value.clone());
+                }
+            }
+        }
+    }
+    runs
 }
 
 /// A run, or a run inside another one.
@@ -206,8 +265,26 @@ fn provider(value: &mut Json, out: &mut Vec<Json>) {
     if let Some(messages) = read {
         out.extend(messages);
     } else if super::envelope::is_message(value) {
-        super::envelope::message(value.take(), out);
+        super::envelope::message(set_aside(value.take()), out);
     }
+}
+
+/// Sets aside what an answer says beside its words.
+fn set_aside(mut json: Json) -> Json {
+    if let Some(map) = json.as_object_mut().filter(|map| map.contains_key("role")) {
+        let own = ANSWER.into_iter().filter_map(|key| {
+            let value = map.shift_remove(key)?;
+            Some((key.to_owned(), value))
+        });
+        let mut own: Map<String, Json> = own.collect();
+        if let Some(Json::Object(before)) = map.shift_remove(Recorded::ABOUT) {
+            merge(&mut own, before);
+        }
+        if !own.is_empty() {
+            map.insert(Recorded::ABOUT.to_owned(), Json::Object(own));
+        }
+    }
+    json
 }
 
 /// Returns the text of an object that has nothing else.

@@ -29,7 +29,8 @@ pub(crate) fn detect(json: &Json) -> bool {
         || attributes::holds(json)
 }
 
-/// Returns whether these are messages in parts that have a type.
+/// Returns whether these are messages in parts that have a type, with words of this format: a text
+/// stands under `content`.
 fn is_messages(json: &Json) -> bool {
     let messages = match json {
         Json::Array(_) => Some(json),
@@ -40,7 +41,7 @@ fn is_messages(json: &Json) -> bool {
         let parts = all
             .iter()
             .filter_map(|message| message.get("parts")?.as_array());
-        parts.flatten().any(|part| part["type"].is_string())
+        parts.flatten().any(messages::is_part)
     })
 }
 

@@ -1,10 +1,11 @@
 //! OpenAI Responses: `instructions`, and the items of `input` and `output`.
 
+use accp_context::Recorded;
 use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
 use super::fault::{Cannot, Fault, Model};
-use super::fields::Fields;
+use super::fields::{Fields, merge};
 use super::media::{self, At};
 use super::said::{Part, Said, What, carried, number};
 
@@ -161,6 +162,7 @@ impl Turn {
 
     fn item(&mut self, mut item: Fields, out: &mut Vec<Json>) {
         let whole = Json::Object(item.clone().into_map());
+        internal(&mut item);
         let kind = item.text("type").unwrap_or_else(|| "message".to_owned());
         match kind.as_str() {
             "message" => {
@@ -221,6 +223,19 @@ impl Turn {
             // A tool that the provider ran, or an item that nobody knows.
             _ => self.assistant(out, true).opaque(&whole),
         }
+    }
+}
+
+/// Sets the keys aside that a program adds to an item for itself and its provider.
+fn internal(item: &mut Fields) {
+    let all = std::mem::take(item).into_map().into_iter();
+    let (own, rest): (Map<_, _>, Map<_, _>) =
+        all.partition(|(key, _)| key.starts_with("internal_"));
+    *item = Fields::of(Json::Object(rest)).unwrap_or_default();
+    if !own.is_empty() {
+        let mut about = item.object(Recorded::ABOUT).unwrap_or_default().into_map();
+        merge(&mut about, own);
+        item.put(Recorded::ABOUT, Json::Object(about));
     }
 }
 

@@ -70,6 +70,14 @@ impl<R: BufRead> Scanner<R> {
         self.place
     }
 
+    /// Reads all that is left.
+    pub(super) fn rest(&mut self) -> io::Result<Vec<u8>> {
+        let mut rest = Vec::new();
+        self.input.read_to_end(&mut rest)?;
+        self.bytes += rest.len() as u64;
+        Ok(rest)
+    }
+
     /// Skips the byte order mark of UTF-8. Returns whether the mark is that of UTF-16.
     pub(super) fn skip_mark(&mut self) -> io::Result<bool> {
         for byte in *b"\xEF\xBB\xBF" {

@@ -4,12 +4,12 @@
 
 use std::collections::HashMap;
 
-use accp_recordings::{Conversation, ConvertOptions, Converter, Format};
+use accp_recordings::{Conversation, ConvertOptions, Converter, Documents, Format};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Map, Value as Json, json};
 
-use super::{AWKWARD, BAKERY, Bytes, ODD, written};
+use super::{Bytes, all, written};
 
 /// A place of a document and what to do there.
 #[derive(Debug, Clone)]
@@ -180,7 +180,16 @@ fn change(json: &mut Json, change: &Change) {
 
 /// Words of the formats that a reader says in the words of the model. Other words under these keys
 /// have to be in the model.
-const WORDS: [(&str, &str); 3] = [
+const WORDS: [(&str, &str); 5] = [
+    (
+        "kind",
+        "request response binary image-url audio-url video-url document-url",
+    ),
+    (
+        "part_kind",
+        "system-prompt user-prompt tool-return retry-prompt text thinking tool-call \
+         builtin-tool-call builtin-tool-return file",
+    ),
     (
         "type",
         "text refusal reasoning reasoning.text reasoning.summary reasoning.encrypted image_url \
@@ -189,11 +198,13 @@ const WORDS: [(&str, &str); 3] = [
          mcp_tool_result human ai system tool developer chat constructor message function_call \
          custom_tool_call function_call_output custom_tool_call_output input_text output_text \
          summary_text reasoning_text input_image input_file tool_call_response blob uri file_data binary image-url \
-         audio-url video-url document-url",
+         audio-url video-url document-url redacted-reasoning media image-data file-data file-url \
+         tool-call tool-result step-start dynamic-tool tool-invocation json error-text error-json \
+         content execution-denied gemini user",
     ),
     (
         "role",
-        "user assistant system tool function model human gpt observation",
+        "user assistant system tool function model human gpt observation data",
     ),
     (
         "from",
@@ -260,7 +271,7 @@ fn is_here(format: Format, text: &str, model: &HashMap<String, usize>) -> bool {
 }
 
 /// Checks that what the file says is in the model, and as often where the format does not repeat.
-fn check(json: &Json, conversation: &Conversation) {
+pub(super) fn check(json: &Json, conversation: &Conversation) {
     let (mut file, mut model) = (HashMap::new(), HashMap::new());
     let format = conversation.format();
     count(json, "", &|key, text| is_word(format, key, text), &mut file);
@@ -270,7 +281,7 @@ fn check(json: &Json, conversation: &Conversation) {
     if let Some(json) = json.as_object() {
         // The other keys are kept as they are, or under these names.
         let names = [
-            "id", "tools", "entries", "runs", "repeated", "spans", "messages",
+            "id", "id'", "tools", "entries", "entries'", "runs", "repeated", "spans", "messages",
         ];
         let keys = json.keys().map(String::as_str).chain(names);
         for key in keys.collect::<std::collections::BTreeSet<_>>() {
@@ -279,13 +290,16 @@ fn check(json: &Json, conversation: &Conversation) {
             }
         }
     } else {
-        for key in ["id", "entries", "runs", "repeated", "spans"] {
+        for key in ["id", "entries", "runs", "repeated", "spans", "answers"] {
             if let Some(value) = conversation.get(key) {
                 count(value, key, &|_, _| false, &mut model);
             }
         }
     }
-    let repeats = matches!(conversation.format(), Format::Otel | Format::LangSmith);
+    let repeats = matches!(
+        conversation.format(),
+        Format::Otel | Format::LangSmith | Format::LangGraph
+    );
     for (text, times) in file {
         let here = model.get(&text).copied().unwrap_or(0);
         let enough = if repeats { here > 0 } else { here >= times };
@@ -298,24 +312,11 @@ fn check(json: &Json, conversation: &Conversation) {
 
 /// Returns the documents of the samples.
 fn documents() -> Vec<(Format, Json)> {
-    let all = BAKERY.into_iter().chain(ODD).chain(AWKWARD);
-    let all = all.map(|(name, format, sample)| {
-        let json = if name.contains("jsonl") {
-            let lines = sample
-                .lines()
-                .map(|line| serde_json::from_str(line).unwrap());
-            let mut lines: Vec<Json> = lines.collect();
-            if lines.len() == 1 {
-                lines.remove(0)
-            } else {
-                Json::Array(lines)
-            }
-        } else {
-            serde_json::from_str(sample).unwrap()
-        };
-        (format, json)
+    let documents = all().map(|(_, format, sample)| {
+        let document = Documents::new(sample.as_bytes()).next();
+        (format, document.expect("a document").unwrap().json)
     });
-    all.collect()
+    documents.collect()
 }
 
 #[test]

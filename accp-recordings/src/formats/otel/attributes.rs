@@ -42,6 +42,9 @@ const SAID: [&str; 9] = [
     "index",
 ];
 
+/// The attribute that holds the events of a span.
+const EVENTS_KEY: &str = "events";
+
 #[derive(Debug, Clone, Copy)]
 enum Holder {
     System,
@@ -73,12 +76,6 @@ pub(super) struct Found {
 
 /// Returns whether the document has an attribute or an event that holds messages.
 pub(super) fn holds(json: &Json) -> bool {
-    let named = |key: &str| {
-        HOLDERS.iter().any(|(holder, _)| *holder == key)
-            || event_role(key).is_some()
-            || flat::is_flat(key)
-            || tools::is_said(key)
-    };
     match json {
         Json::Object(map) => map.iter().any(|(key, value)| {
             // What another reader set aside holds no messages any more.
@@ -86,16 +83,42 @@ pub(super) fn holds(json: &Json) -> bool {
                 return false;
             }
             let key_value =
-                key == "key" && value.as_str().is_some_and(named) && map.contains_key("value");
+                key == "key" && value.as_str().is_some_and(is_named) && map.contains_key("value");
             let event = key == "name" && value.as_str().and_then(event_role).is_some();
-            named(key) || key_value || event || value.is_object() && holds(value) || {
-                let items = value.as_array();
-                items.is_some_and(|items| items.iter().any(|item| item.is_object() && holds(item)))
-            }
+            is_named(key) || key_value || event || has_inside(key, value)
         }),
         Json::Array(items) => items.iter().any(|item| item.is_object() && holds(item)),
         _ => false,
     }
+}
+
+/// Returns whether a value of an object has such an attribute or event inside. In attributes their own names
+/// count, and events: what else a value of an attribute holds, such as a schema, is not of the span.
+fn has_inside(key: &str, value: &Json) -> bool {
+    if ATTRIBUTES.contains(&key) {
+        let own = match value {
+            Json::Object(attributes) => attributes.keys().any(|key| is_named(key)),
+            Json::Array(entries) => entries.iter().any(|entry| {
+                let named = entry["key"].as_str().is_some_and(is_named);
+                named && entry.get("value").is_some()
+            }),
+            _ => false,
+        };
+        return own || value.get(EVENTS_KEY).is_some_and(holds);
+    }
+    match value {
+        Json::Object(_) => holds(value),
+        Json::Array(items) => items.iter().any(|item| item.is_object() && holds(item)),
+        _ => false,
+    }
+}
+
+/// Returns whether this is the whole name of an attribute or an event that holds messages.
+fn is_named(key: &str) -> bool {
+    HOLDERS.iter().any(|(holder, _)| *holder == key)
+        || event_role(key).is_some()
+        || flat::is_flat(key)
+        || tools::is_said(key)
 }
 
 fn event_role(name: &str) -> Option<&'static str> {
@@ -162,8 +185,13 @@ fn walk(json: &mut Json, span: usize, spans: &mut usize, out: &mut Vec<Found>) {
                 };
                 out.push(Found { time, span, value });
             }
-            let others = map.iter_mut().filter(|(key, _)| *key != Recorded::ABOUT);
-            others.for_each(|(_, value)| walk(value, span, spans, out));
+            for (key, value) in map.iter_mut().filter(|(key, _)| *key != Recorded::ABOUT) {
+                if !ATTRIBUTES.contains(&key.as_str()) {
+                    walk(value, span, spans, out);
+                } else if let Some(events) = value.get_mut(EVENTS_KEY) {
+                    walk(events, span, spans, out);
+                }
+            }
         }
         _ => {}
     }

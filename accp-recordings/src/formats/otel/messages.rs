@@ -132,6 +132,17 @@ fn result(json: Json) -> Option<Json> {
     Some(draft.into_json())
 }
 
+/// Returns whether this is a part with the words of this format.
+pub(super) fn is_part(part: &Json) -> bool {
+    let has = |key: &str| part.get(key).is_some();
+    match part["type"].as_str().unwrap_or_default() {
+        "text" | "reasoning" | "thinking" => has("content"),
+        "tool_call" => has("name") && !has("args"),
+        "blob" | "uri" | "file" | "binary" => has("modality") || has("content") || has("file_id"),
+        kind => kind.ends_with("tool_call_response"),
+    }
+}
+
 /// Adds a part to a message.
 fn part(draft: &mut Draft, json: Json) {
     let Some((kind, mut part, whole)) = draft.open(json) else {

@@ -1,0 +1,150 @@
+//! The AI SDK of Vercel: the messages of a page, in `parts`, and those for a model, whose contents
+//! have calls and results. Versions 4 to 6.
+
+mod model;
+mod ui;
+
+use serde_json::Value as Json;
+
+use super::draft::Draft;
+use super::fault::{Fault, Model};
+use super::fields::Fields;
+use super::listed::{self, has_text, list};
+use super::media;
+
+/// The key under which programs keep the messages.
+const LISTS: [&str; 1] = ["messages"];
+/// Keys of a part or a message that only say how it was recorded.
+const ABOUT: [&str; 24] = [
+    "id",
+    "state",
+    "step",
+    "metadata",
+    "createdAt",
+    "revisionId",
+    "annotations",
+    "providerMetadata",
+    "providerOptions",
+    "callProviderMetadata",
+    "resultProviderMetadata",
+    "toolMetadata",
+    "experimental_providerMetadata",
+    "providerExecuted",
+    "preliminary",
+    "dynamic",
+    "title",
+    "signature",
+    "details",
+    "approval",
+    "rawInput",
+    "invalid",
+    "detail",
+    "isAutomatic",
+];
+/// Keys of a part that hold a picture, a sound or a file.
+const MEDIA: [&str; 8] = [
+    "url",
+    "data",
+    "image",
+    "mediaType",
+    "mimeType",
+    "filename",
+    "name",
+    "contentType",
+];
+
+/// Returns whether the document is of this format and of no other.
+pub(crate) fn detect(json: &Json) -> bool {
+    list(json, &LISTS).is_some_and(|all| ui::detect(all) || model::detect(all))
+}
+
+/// Reads messages.
+///
+/// # Errors
+/// When the messages are of neither kind.
+pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+    let expected = "messages with `parts`, or contents with `tool-call` and `tool-result`";
+    let is_ui = list(&json, &LISTS).is_some_and(ui::detect);
+    if !detect(&json) {
+        return Err(Fault::at("", expected));
+    }
+    let (all, rest) = listed::taken(json, &LISTS, expected)?;
+    let mut model = Model {
+        rest,
+        ..Model::default()
+    };
+    for message in all {
+        let fields = Fields::of(Json::Object(message)).unwrap_or_default();
+        if is_ui {
+            ui::message(fields, &mut model.messages);
+        } else {
+            model::message(fields, &mut model.messages);
+        }
+    }
+    Ok(model)
+}
+
+/// Adds a part that both kinds of messages have. `Err` if it is another one.
+fn shared(draft: &mut Draft, json: Json) -> Result<(), Json> {
+    let whole = json.clone();
+    let Ok(mut part) = Fields::of(json) else {
+        draft.opaque(&whole);
+        return Ok(());
+    };
+    let kind = part.text("type").unwrap_or_default();
+    let key = ["text", "reasoning"]
+        .into_iter()
+        .find(|key| has_text(&whole, key));
+    match (kind.as_str(), key) {
+        ("text", Some("text")) => {
+            let text = part.text("text").unwrap_or_default();
+            draft.part("text", text, part, &ABOUT);
+        }
+        ("reasoning", Some(key)) => {
+            let text = part.text(key).unwrap_or_default();
+            draft.part("thinking", text, part, &ABOUT);
+        }
+        ("redacted-reasoning", _) if part.str("data").is_some() => {
+            let text = media::redacted(part.str("data").unwrap_or_default());
+            let (about, unknown) = part.split(&[&["data"][..], &ABOUT].concat());
+            draft.named("redacted_thinking", text, about);
+            draft.shown(unknown);
+        }
+        ("file" | "image" | "media" | "image-data" | "image-url" | "file-data" | "file-url", _) => {
+            media(draft, &kind, part, &whole);
+        }
+        _ => return Err(whole),
+    }
+    Ok(())
+}
+
+/// Adds a picture, a sound or a file, whose address and type have keys of their own here.
+fn media(draft: &mut Draft, kind: &str, part: Fields, whole: &Json) {
+    let mut same = part.clone();
+    let at = ["data", "url", "image"].into_iter();
+    let at = at.filter_map(|key| same.text(key)).next();
+    let mime = ["mediaType", "mimeType", "contentType"].into_iter();
+    let mime = mime.filter_map(|key| same.text(key)).next();
+    let name = ["filename", "name"].into_iter();
+    let name = name.filter_map(|key| same.text(key)).next();
+    let Some(at) = at else {
+        draft.opaque(whole);
+        return;
+    };
+    let is_url = at.contains("://");
+    let key = if is_url || at.starts_with("data:") {
+        "url"
+    } else {
+        "data"
+    };
+    let kind = kind.split('-').next().unwrap_or("file");
+    let mut media = serde_json::Map::new();
+    for (key, value) in [(key, Some(at)), ("media_type", mime), ("filename", name)] {
+        media.extend(value.map(|value| (key.to_owned(), Json::from(value))));
+    }
+    let Some(read) = media::Media::take(kind, &mut media) else {
+        draft.opaque(whole);
+        return;
+    };
+    draft.part(read.kind, read.text(), part, &[&MEDIA[..], &ABOUT].concat());
+}

@@ -1,0 +1,70 @@
+//! The chat history of aider. The file is Markdown: `#### ` begins a line of the person, `> ` one of
+//! the program, and all else is of the model. A reader of files parts it into blocks, one
+//! object for each: `{"started": ..}` or `{"user": ..}`, `{"aider": ..}`, `{"assistant": ..}`.
+
+use serde_json::{Map, Value as Json};
+
+use super::draft::Draft;
+use super::fault::{Fault, Model};
+use super::listed;
+
+/// The key of the blocks.
+pub(crate) const BLOCKS: &str = "aider_chat";
+/// The line with which a chat begins.
+pub(crate) const STARTED: &str = "# aider chat started at ";
+
+/// Returns whether the document is of this format and of no other.
+pub(crate) fn detect(json: &Json) -> bool {
+    let blocks = json.get(BLOCKS).and_then(Json::as_array);
+    blocks.is_some_and(|all| !all.is_empty() && all.iter().all(is_block))
+}
+
+fn is_block(json: &Json) -> bool {
+    let map = json.as_object().filter(|map| map.len() == 1);
+    let first = map.and_then(|map| map.iter().next());
+    first.is_some_and(|(key, value)| {
+        ["started", "user", "aider", "assistant"].contains(&key.as_str()) && value.is_string()
+    })
+}
+
+/// Reads the blocks of a chat.
+///
+/// # Errors
+/// When there are no blocks.
+pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+    let expected = "a chat history of aider, which begins with `# aider chat started at`";
+    if !detect(&json) {
+        return Err(Fault::at("", expected));
+    }
+    let (blocks, rest) = listed::taken(json, &[BLOCKS], expected)?;
+    let mut model = Model {
+        rest,
+        ..Model::default()
+    };
+    let mut entries = Vec::new();
+    for block in blocks {
+        let Some((key, value)) = block.into_iter().next() else {
+            continue;
+        };
+        match (key.as_str(), value) {
+            ("user" | "assistant", Json::String(text)) => {
+                let mut draft = Draft::new(&key);
+                draft.text(text);
+                model.messages.push(draft.into_json());
+            }
+            (_, value) => {
+                if key == "started" && !model.rest.contains_key("id") {
+                    model.rest.insert("id".to_owned(), value.clone());
+                }
+                // No model saw what the program told the person.
+                let entry: Map<String, Json> = [(key, value)].into_iter().collect();
+                entries.push(Json::Object(entry));
+            }
+        }
+    }
+    if !entries.is_empty() {
+        let entries = [("entries".to_owned(), Json::Array(entries))];
+        super::fields::merge(&mut model.rest, entries.into_iter().collect());
+    }
+    Ok(model)
+}

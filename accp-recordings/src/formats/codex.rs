@@ -1,0 +1,101 @@
+//! Rollouts of Codex: a line for each event, of which some hold an item of OpenAI Responses.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::draft::Draft;
+use super::fault::{Fault, Model};
+use super::listed::{self, has_text, list};
+use super::responses;
+
+/// The types of lines.
+const TYPES: [&str; 5] = [
+    "session_meta",
+    "response_item",
+    "event_msg",
+    "turn_context",
+    "compacted",
+];
+
+/// Returns whether the document is of this format and of no other: the lines of a file.
+pub(crate) fn detect(json: &Json) -> bool {
+    match json {
+        Json::Object(_) => is_line(json),
+        json => list(json, &[]).is_some_and(|all| all.iter().any(is_line)),
+    }
+}
+
+/// Returns whether this is a line of a rollout.
+pub(crate) fn is_line(json: &Json) -> bool {
+    let kind = json["type"].as_str().unwrap_or_default();
+    TYPES.contains(&kind) && json["payload"].is_object() && has_text(json, "timestamp")
+}
+
+/// Reads the lines of a file.
+///
+/// # Errors
+/// When no line is of this format, or a line is not an object.
+pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+    let expected = "lines with `timestamp`, `type` and `payload`";
+    if !detect(&json) {
+        return Err(Fault::at("", expected));
+    }
+    let json = match json {
+        Json::Object(_) => json!([json]),
+        json => json,
+    };
+    let (lines, _) = listed::taken(json, &[], expected)?;
+    let mut model = Model::default();
+    let (mut items, mut entries) = (Vec::new(), Vec::new());
+    for mut line in lines {
+        let kind = line.get("type").and_then(Json::as_str).unwrap_or_default();
+        match kind {
+            "response_item" if line.get("payload").is_some_and(Json::is_object) => {
+                items.extend(line.shift_remove("payload"));
+            }
+            "session_meta" => {
+                if let Some(Json::Object(meta)) = line.get_mut("payload") {
+                    begin(meta, &mut model);
+                }
+            }
+            _ => {}
+        }
+        entries.push(Json::Object(line));
+    }
+    model
+        .messages
+        .extend(responses::read(Json::Array(items))?.messages);
+    model
+        .rest
+        .insert("entries".to_owned(), Json::Array(entries));
+    Ok(model)
+}
+
+/// Takes what a session begins with: the instructions that the model got, and the id.
+fn begin(meta: &mut Map<String, Json>, model: &mut Model) {
+    if model.rest.is_empty()
+        && let Some(id) = ["id", "session_id"]
+            .into_iter()
+            .find_map(|key| meta.get(key).filter(|id| id.is_string()))
+    {
+        model.rest.insert("id".to_owned(), id.clone());
+    }
+    if !model.messages.is_empty() {
+        return;
+    }
+    let inner = meta
+        .get_mut("base_instructions")
+        .and_then(Json::as_object_mut)
+        .and_then(|inner| inner.shift_remove("text"));
+    let text = inner.or_else(|| meta.shift_remove("instructions"));
+    match text {
+        Some(Json::String(text)) if !text.is_empty() => {
+            let mut draft = Draft::new("system");
+            draft.text(text);
+            model.messages.push(draft.into_json());
+        }
+        Some(odd) => {
+            meta.insert("instructions".to_owned(), odd);
+        }
+        None => {}
+    }
+}

@@ -1,0 +1,123 @@
+//! States and checkpoints of `LangGraph` as programs export them: alone, or all of a thread. Each
+//! holds the messages so far.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::fault::{Fault, Model};
+use super::langchain;
+use super::listed::{self, list};
+use super::merge::{Merge, Seen};
+
+/// The places of the channels in a state, a saved checkpoint and a checkpoint alone.
+const CHANNELS: [&str; 3] = ["/values", "/checkpoint/channel_values", "/channel_values"];
+/// Keys that one of these has beside its channels.
+const BESIDE: [&str; 5] = [
+    "next",
+    "config",
+    "parent_config",
+    "channel_versions",
+    "created_at",
+];
+
+/// Returns whether the document is of this format and of no other.
+pub(crate) fn detect(json: &Json) -> bool {
+    is_state(json) || list(json, &[]).is_some_and(|all| all.iter().all(is_state))
+}
+
+/// Returns whether this is a state with messages, or may be one of a thread before it had any.
+pub(crate) fn is_state(json: &Json) -> bool {
+    let channels = CHANNELS.iter().find_map(|at| json.pointer(at)?.as_object());
+    let beside = BESIDE.iter().any(|key| json.get(*key).is_some());
+    channels.is_some_and(|map| map.get("messages").is_none_or(Json::is_array)) && beside
+}
+
+/// Reads the states of one thread into one conversation.
+///
+/// # Errors
+/// When a state is of another thread, or no state has messages.
+pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+    let expected = "states with `values.messages`, or checkpoints with `channel_values.messages`";
+    if !detect(&json) {
+        return Err(Fault::at("", expected));
+    }
+    let is_list = json.is_array();
+    let json = if is_list { json } else { json!([json]) };
+    let (mut states, _) = listed::taken(json, &[], expected)?;
+    let id = states.iter().find_map(thread).cloned();
+    let other = states
+        .iter()
+        .position(|state| thread(state).is_some_and(|thread| Some(thread) != id.as_ref()));
+    if let Some(index) = other {
+        return Err(Fault::at(
+            format!("/{index}"),
+            "the states of one thread alone",
+        ));
+    }
+    // A history has the newest state first.
+    let mut order: Vec<usize> = (0..states.len()).rev().collect();
+    order.sort_by_key(|index| step(&states[*index]));
+    let mut merge = Merge::default();
+    for index in order {
+        let mut messages = Vec::new();
+        for json in messages_of(&mut states[index]) {
+            if json.is_object() {
+                langchain::message(json, &mut messages);
+            } else {
+                let pointer = if is_list {
+                    format!("/{index}")
+                } else {
+                    String::new()
+                };
+                return Err(Fault::at(pointer, "messages that are objects"));
+            }
+        }
+        merge.add(messages, &mut Seen::default());
+    }
+    if merge.messages.is_empty() {
+        return Err(Fault::at("", expected));
+    }
+    let mut rest = Map::new();
+    rest.extend(id.map(|id| ("id".to_owned(), id)));
+    let entries = states.into_iter().map(Json::Object);
+    rest.insert("entries".to_owned(), entries.collect());
+    if !merge.repeated.is_empty() {
+        rest.insert("repeated".to_owned(), Json::Array(merge.repeated));
+    }
+    Ok(Model {
+        messages: merge.messages,
+        rest,
+        answered: None,
+    })
+}
+
+fn thread(state: &Map<String, Json>) -> Option<&Json> {
+    let id = state.get("config")?.pointer("/configurable/thread_id")?;
+    Some(id).filter(|id| id.is_string())
+}
+
+/// Returns the number of the step, and the time: one of them orders the states.
+fn step(state: &Map<String, Json>) -> (i64, String) {
+    let step = state.get("metadata").and_then(|meta| meta["step"].as_i64());
+    let time = state
+        .get("created_at")
+        .or_else(|| state.get("checkpoint")?.get("ts"))
+        .or_else(|| state.get("ts"))
+        .and_then(Json::as_str);
+    (step.unwrap_or(0), time.unwrap_or_default().to_owned())
+}
+
+/// Takes the messages of a state.
+fn messages_of(state: &mut Map<String, Json>) -> Vec<Json> {
+    let mut json = Json::Object(std::mem::take(state));
+    let found = CHANNELS.iter().find_map(|at| {
+        let channels = json.pointer_mut(at)?.as_object_mut()?;
+        match channels.shift_remove("messages") {
+            Some(Json::Array(messages)) => Some(messages),
+            _ => None,
+        }
+    });
+    if let Json::Object(map) = json {
+        *state = map;
+    }
+    found.unwrap_or_default()
+}

@@ -1,0 +1,65 @@
+//! Trajectories of `OpenHands`: events with a source, of which the actions and the observations of an
+//! agent are its calls and their results.
+
+mod older;
+mod sdk;
+
+use serde_json::Value as Json;
+
+use super::fault::{Fault, Model};
+use super::fields::{Fields, merge};
+use super::listed::{self, has_text, list};
+
+/// The keys under which programs keep the events.
+const LISTS: [&str; 4] = ["trajectory", "history", "events", "items"];
+/// Who makes an event.
+const SOURCES: [&str; 4] = ["user", "agent", "environment", "hook"];
+
+/// Returns whether the document is of this format and of no other.
+pub(crate) fn detect(json: &Json) -> bool {
+    is_event(json) || list(json, &LISTS).is_some_and(|all| all.iter().all(is_event))
+}
+
+/// Returns whether this is an event.
+pub(crate) fn is_event(json: &Json) -> bool {
+    let source = json["source"].as_str();
+    let source = source.is_some_and(|source| SOURCES.contains(&source));
+    let older = has_text(json, "action") || has_text(json, "observation");
+    source && json.get("role").is_none() && (older || sdk::is_event(json))
+}
+
+/// Reads a trajectory.
+///
+/// # Errors
+/// When something in it is not an event.
+pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+    let expected = "events with `source`, and `action` or `observation`";
+    if !detect(&json) {
+        return Err(Fault::at("", expected));
+    }
+    let json = if is_event(&json) {
+        Json::Array(vec![json])
+    } else {
+        json
+    };
+    let (events, mut rest) = listed::taken(json, &LISTS, expected)?;
+    let mut model = Model::default();
+    let mut entries = Vec::new();
+    for event in events {
+        let fields = Fields::of(Json::Object(event)).unwrap_or_default();
+        let is_sdk = fields.get("kind").is_some_and(Json::is_string);
+        let read = if is_sdk {
+            sdk::message(fields, &mut model.messages)
+        } else {
+            older::message(fields, &mut model.messages)
+        };
+        // What no model saw.
+        entries.extend(read.err().map(|event| Json::Object(event.into_map())));
+    }
+    if !entries.is_empty() {
+        let entries = [("entries".to_owned(), Json::Array(entries))];
+        merge(&mut rest, entries.into_iter().collect());
+    }
+    model.rest = rest;
+    Ok(model)
+}
