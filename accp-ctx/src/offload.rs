@@ -1,5 +1,7 @@
 //! Tier 1: a large result goes to a file, and a reference stays (CTX-12 to CTX-16).
 
+mod preview;
+
 use accp_frame::TokenCounter;
 use serde_json::Value as Json;
 
@@ -8,15 +10,12 @@ use crate::form::Form;
 use crate::media::text_part;
 use crate::message::{Answer, Message};
 use crate::window::Window;
+use preview::{head, rest};
 
 /// The line that a reference begins with.
 pub(crate) const HEADING: &str = "## Offloaded Content Reference";
-/// The most lines of a preview.
-const LINES: usize = 10;
-/// The most tokens of a preview.
+/// The most tokens of the first lines.
 const TOKENS: u64 = 200;
-/// Stands at the end of a line that was cut.
-const CUT: &str = " [cut]";
 
 /// A result that leaves the list.
 pub(crate) struct Offloaded {
@@ -39,7 +38,8 @@ pub(crate) fn offload(
     let before = window.tokens(message, counter);
     // Of a short result a part is shown, so that moving it out saves something.
     let most = TOKENS.min(counter.count(&text) as u64 / 4);
-    let preview = preview(&text, most, counter);
+    let preview = head(&text, most, counter);
+    let more = rest(&text, most, counter);
     let lines = text.lines().count();
     let stays: Option<Vec<_>> = message
         .media_of(answer)
@@ -61,7 +61,7 @@ pub(crate) fn offload(
     // The number of saved tokens is a part of what is counted, so it settles in a few rounds.
     let mut best = None;
     for _ in 0..8 {
-        let reference = reference(path, saved, &preview, lines);
+        let reference = reference(path, saved, &preview, &more, lines);
         let new = message.with(form, &[(answer.content.clone(), content(&reference)?)])?;
         let now = before
             .checked_sub(window.tokens(&new, counter))
@@ -76,7 +76,7 @@ pub(crate) fn offload(
 }
 
 /// Returns the text that stays: the form of the specification.
-fn reference(path: &str, saved: u64, preview: &str, lines: usize) -> String {
+fn reference(path: &str, saved: u64, preview: &str, more: &str, lines: usize) -> String {
     let saved = Thousands(saved);
     format!(
         "{HEADING}\n\
@@ -85,35 +85,11 @@ fn reference(path: &str, saved: u64, preview: &str, lines: usize) -> String {
          **Preview:**\n\
          {preview}\n\
          \n\
+         {more}\
          **Read:** `accp context read {path} --lines 1-{lines}` gives lines; `accp context recover WORDS` \
          searches\n\
          *Full content available via file read*"
     )
-}
-
-/// Returns the first lines, quoted, in at most so many tokens.
-fn preview(text: &str, most: u64, counter: &dyn TokenCounter) -> String {
-    let count = |text: &str| counter.count(text) as u64;
-    let mut out = String::new();
-    for line in text.lines().take(LINES) {
-        let with = |line: &str| {
-            let gap = if out.is_empty() { "" } else { "\n" };
-            format!("{out}{gap}> {line}")
-        };
-        let whole = with(line);
-        if count(&whole) <= most {
-            out = whole;
-            continue;
-        }
-        let ends: Vec<_> = line.char_indices().map(|(at, _)| at).collect();
-        let fits = |&at: &usize| count(&with(&format!("{}{CUT}", &line[..at]))) <= most;
-        let fitting = ends.partition_point(fits);
-        if let Some(end) = fitting.checked_sub(1).and_then(|last| ends.get(last)) {
-            out = with(&format!("{}{CUT}", &line[..*end]));
-        }
-        break;
-    }
-    out
 }
 
 #[cfg(test)]
@@ -167,14 +143,5 @@ mod tests {
                 .raw()
                 .starts_with(r#"{ "role": "tool", "tool_call_id": "c1", "x": 1.50, "content": "#)
         );
-    }
-
-    #[test]
-    fn a_long_line_is_cut_where_a_character_ends() {
-        let counter = Bpe::o200k_base();
-        let text = "ä→🌾".repeat(500);
-        let cut = preview(&text, 50, &counter);
-        assert!(cut.ends_with(CUT) && counter.count(&cut) <= 50, "{cut}");
-        assert_eq!(preview("", 50, &counter), "");
     }
 }

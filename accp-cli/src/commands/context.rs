@@ -8,7 +8,7 @@ mod report;
 mod run;
 mod tools;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use accp_ctx::disk::{Context, ContextError};
@@ -22,6 +22,8 @@ use crate::choices::Format;
 use crate::input::Input;
 use crate::outcome::{Failure, Outcome};
 
+/// The folder that keeps sessions, unless another is given.
+const ROOT: &str = "Memory/Shared";
 /// The largest input with a list, in bytes.
 const MOST: u64 = 64 << 20;
 
@@ -101,7 +103,7 @@ struct Place {
     #[arg(long, value_name = "ID", default_value = "default", value_parser = SessionId::new)]
     session: SessionId,
     /// The folder that keeps sessions
-    #[arg(long, value_name = "DIR", default_value = "Memory/Shared")]
+    #[arg(long, value_name = "DIR", default_value = ROOT)]
     root: PathBuf,
     /// The zone of all times, such as +02:00
     #[arg(long, value_name = "ZONE", default_value = "+00:00", value_parser = zone)]
@@ -122,6 +124,16 @@ impl Place {
     /// Opens the session.
     fn open(&self) -> Result<Context, Failure> {
         Context::open(&self.root, self.session.clone()).map_err(failure)
+    }
+
+    /// Returns what to say of a folder that nobody has named and that is not there yet.
+    fn is_new(&self) -> Option<String> {
+        let is_new = self.root == Path::new(ROOT) && !self.root.exists();
+        is_new.then(|| {
+            format!(
+                "sessions are kept below ./{ROOT} from now on; `--root DIR` names another folder"
+            )
+        })
     }
 
     /// Opens the session, which has to be there already.

@@ -71,7 +71,7 @@ fn an_error_code_in_plain_words() {
 #[test]
 fn the_tokens_of_a_frame() {
     let run = accp(
-        &["explain", GOOD, "--tokens", "--model", "nobody-s-model"],
+        &["explain", GOOD, "--tokens", "--model", "claude-opus-4-5"],
         "",
     );
     let last = run.stdout.lines().last().unwrap();

@@ -11,6 +11,7 @@ mod collab;
 mod conduct;
 mod context;
 mod context_drift;
+mod context_media;
 mod context_tools;
 mod convert;
 mod credentials;

@@ -126,7 +126,7 @@ fn the_figures_are_those_of_the_encoding() {
             text.stderr
         );
     }
-    let run = primer(&["--model", "some-model", "--format", "json"]);
+    let run = primer(&["--model", "claude-opus-4-5", "--format", "json"]);
     assert_eq!(run.json()[0]["substitute"], true);
 }
 

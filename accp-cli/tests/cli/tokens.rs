@@ -44,12 +44,16 @@ fn the_encoding_is_the_one_of_the_model() {
     for (args, encoding, substitute) in [
         (&["--encoding", "cl100k_base"][..], "cl100k_base", false),
         (&["--model", "gpt-4"], "cl100k_base", false),
-        (&["--model", "some-model"], "o200k_base", true),
+        (&["--model", "claude-opus-4-5"], "o200k_base", true),
     ] {
         let run = accp(&[&["tokens", "--format", "json"], args].concat(), GOOD);
         let found = &run.json()[0];
         assert_eq!(found["encoding"], encoding);
         assert_eq!(found["substitute"], substitute);
+        let said = "counted with o200k_base as a substitute for the tokenizer of claude-opus-4-5, error of about 22 %";
+        let note = found["note"].as_str().unwrap_or_default();
+        assert_eq!(note.starts_with(said), substitute, "{found}");
+        assert_eq!(run.stderr.starts_with(said), substitute, "{}", run.stderr);
         let run = accp(&[&["tokens"], args].concat(), GOOD);
         assert_eq!(
             run.stdout.contains("(substitute)"),
@@ -57,6 +61,23 @@ fn the_encoding_is_the_one_of_the_model() {
             "{}",
             run.stdout
         );
+    }
+}
+
+#[test]
+fn a_model_that_nobody_knows_is_misuse_with_the_nearest_names() {
+    for (model, near) in [
+        ("gpt4o", "gpt-4o"),
+        ("claude-opsu-4-5", "claude-opus-4-5"),
+        ("no-such-model", "gpt-5"),
+    ] {
+        for command in [&["tokens"][..], &["primer"], &["explain", GOOD, "--tokens"]] {
+            let run = accp(&[command, &["--model", model]].concat(), GOOD);
+            assert_eq!((run.code, &*run.stdout), (Some(2), ""), "{command:?}");
+            let said =
+                format!("`{model}` is not the name of a known model; the nearest are {near}, ");
+            assert!(run.stderr.contains(&said), "{}", run.stderr);
+        }
     }
 }
 

@@ -58,6 +58,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let form = args.messages.map(Into::into);
     let read = |form| MessageList::read(&text, form).map_err(|fault| at_fault(&name, &fault));
     let counter = args.size.counter()?;
+    let is_new = args.place.is_new();
     let mut context = args.place.open()?;
     let known = context.session().map(Session::form);
     let list = read(form.or(known))?;
@@ -77,6 +78,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let done = context
         .compress(&list, &options, &mut ())
         .map_err(|error| refused(&name, error))?;
+    if let Some(said) = is_new.filter(|_| args.place.root.exists()) {
+        output::note(said);
+    }
     let said = report::report(args.place.session.as_str(), &window, &counter, &done);
     if let Some(path) = &args.report {
         let mut out = Output::to(Some(path), output::OWN)?;

@@ -1,0 +1,146 @@
+//! `accp context` with pictures, and with models whose tokenizer is not public.
+
+use serde_json::{Value as Json, json};
+
+use crate::{Folder, Run};
+
+/// The header of a GIF of 1,024 x 768, in base64.
+const GIF: &str = "R0lGODlhAAQAAwAAAA";
+
+/// Returns a conversation with so many screenshots, each with many bytes.
+fn messages(many: usize) -> Json {
+    let mut all = vec![json!({ "role": "user", "content": "Book the flight." })];
+    for at in 0..many {
+        let data = format!("{GIF}{}", "A".repeat(200_002 + at * 4));
+        let image = json!({ "type": "image", "source": { "type": "base64", "media_type": "image/gif", "data": data } });
+        let id = format!("c{at}");
+        all.push(json!({ "role": "assistant", "content": [
+            { "type": "tool_use", "id": id, "name": "screen", "input": {} }] }));
+        all.push(json!({ "role": "user", "content": [
+            { "type": "tool_result", "tool_use_id": id, "content": [image] }] }));
+    }
+    all.into()
+}
+
+fn compressed(folder: &Folder, window: &str, more: &[&str]) -> Run {
+    let args = [
+        "context",
+        "compress",
+        "--session",
+        "trip",
+        "--window",
+        window,
+        "messages.json",
+    ];
+    let run = folder.run(&[&args[..], more].concat(), "");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    run
+}
+
+#[test]
+fn a_list_with_a_picture_that_fits_leaves_as_it_is() {
+    let all = messages(1);
+    let folder = Folder::with(&[("messages.json", &all.to_string())]);
+    let checked = folder.run(
+        &["context", "check", "--window", "4000", "messages.json"],
+        "",
+    );
+    assert_eq!(checked.code, Some(0), "{}", checked.stderr);
+    let run = compressed(&folder, "128000", &["--report", "report.json"]);
+    assert_eq!(run.json(), [all]);
+    let report: Json = serde_json::from_str(&folder.read("report.json")).unwrap();
+    // 1,024 x 768 / 750 are 1,049 tokens.
+    let tokens = report["tokens_after"].as_u64().unwrap();
+    assert!((1_060..1_200).contains(&tokens), "{report}");
+    assert_eq!(
+        (&report["state"], &report["encoding"], &report["substitute"]),
+        (&json!("GREEN"), &json!("o200k_base"), &json!(false))
+    );
+    let status = folder.run(
+        &["context", "status", "--session", "trip", "--format", "json"],
+        "",
+    );
+    assert_eq!(status.json()[0]["tokens"], tokens);
+    let asked = folder.run(
+        &["context", "call", "--session", "trip", "context_status"],
+        "",
+    );
+    assert!(
+        asked
+            .stdout
+            .contains(&format!("{tokens} of 128000 tokens, 1 %, GREEN")),
+        "{}",
+        asked.stdout
+    );
+}
+
+#[test]
+fn a_screenshot_that_left_comes_back_whole() {
+    let all = messages(20);
+    let folder = Folder::with(&[("messages.json", &all.to_string())]);
+    let run = compressed(&folder, "26000", &[]);
+    let list = &run.json()[0];
+    let line = list[2]["content"][0]["content"][0]["text"]
+        .as_str()
+        .unwrap();
+    assert_eq!(
+        line,
+        "[image image/gif, 1024 x 768 pixels, 151 KB; left this list; `accp context restore --message 2` gives it]"
+    );
+    assert_eq!(list[40], all[40]);
+    let restore = ["context", "restore", "--session", "trip"];
+    let one = folder.run(&[&restore[..], &["--message", "2"]].concat(), "");
+    assert_eq!(one.json(), [all[2].clone()]);
+    assert_eq!(folder.run(&restore, "").json(), [all]);
+    let none = folder.run(&[&restore[..], &["--message", "41"]].concat(), "");
+    assert_eq!(none.code, Some(1), "{}", none.stderr);
+}
+
+#[test]
+fn a_substitute_is_named_in_the_report_and_in_the_status() {
+    let folder = Folder::with(&[("messages.json", &messages(1).to_string())]);
+    let run = compressed(
+        &folder,
+        "64000",
+        &["--model", "claude-opus-4-7", "--report", "report.json"],
+    );
+    let said = "counted with o200k_base as a substitute for the tokenizer of claude-opus-4-7, error of about 22 to 64 %";
+    assert!(run.stderr.contains(said), "{}", run.stderr);
+    let report: Json = serde_json::from_str(&folder.read("report.json")).unwrap();
+    assert_eq!(report["substitute"], true);
+    assert!(
+        report["note"].as_str().unwrap().starts_with(said),
+        "{report}"
+    );
+    let status = folder.run(&["context", "status", "--session", "trip"], "");
+    assert!(status.stdout.contains(said), "{}", status.stdout);
+    let args = [
+        "context",
+        "compress",
+        "--window",
+        "64000",
+        "--model",
+        "no-such-model",
+        "messages.json",
+    ];
+    let refused = folder.run(&args, "");
+    assert_eq!((refused.code, &*refused.stdout), (Some(2), ""));
+    assert!(
+        refused.stderr.contains("the nearest are"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn the_folder_that_nobody_named_is_said_once() {
+    let folder = Folder::with(&[("messages.json", &messages(1).to_string())]);
+    let said =
+        "sessions are kept below ./Memory/Shared from now on; `--root DIR` names another folder";
+    let named = compressed(&folder, "64000", &["--root", "R"]);
+    assert!(!named.stderr.contains(said), "{}", named.stderr);
+    let first = compressed(&folder, "64000", &[]);
+    assert_eq!(first.stderr.matches(said).count(), 1, "{}", first.stderr);
+    let second = compressed(&folder, "64000", &[]);
+    assert!(!second.stderr.contains(said), "{}", second.stderr);
+}
