@@ -289,19 +289,52 @@ impl Assembly {
                 break;
             }
         }
+        // Each circle is one mistake, told where the first of its schemas stands.
+        let mut told = BTreeSet::new();
         for schema in registry.schemas() {
-            let mut open = needs(schema).filter(|(_, code)| !finite.contains(code));
-            if let Some((field, _)) = open.next() {
-                let problem = Problem::new(
-                    format!("/schemas/{}/required", schema.name),
-                    format!(
-                        "a `{}` requires `{}`, and so holds a `{}` without end",
-                        schema.name, field.name, field.ty
-                    ),
-                );
-                let cure = format!("take `{}` out of `required`, or make it a list", field.name);
-                self.report_in(&schema.name, problem.cure(cure));
+            let (mut path, mut next) = (Vec::new(), Some(schema));
+            while let Some(schema) = next {
+                let endless = needs(schema).find(|(_, code)| !finite.contains(code));
+                let Some((field, code)) = endless else {
+                    break;
+                };
+                if path
+                    .iter()
+                    .any(|(known, _): &(&Schema, _)| known.code == schema.code)
+                {
+                    break;
+                }
+                path.push((schema, field));
+                next = registry.schema(code);
             }
+            // A schema that only leads to a circle is not in it.
+            let in_circle = next.is_some_and(|last| last.code == schema.code);
+            if !in_circle
+                || !path
+                    .iter()
+                    .all(|(schema, _)| told.insert(schema.code.clone()))
+            {
+                continue;
+            }
+            let Some((_, field)) = path.first() else {
+                continue;
+            };
+            let steps = path
+                .iter()
+                .map(|(schema, field)| format!("{}.{}", schema.name, field.name));
+            let steps: Vec<String> = steps.chain([schema.name.clone()]).collect();
+            let problem = Problem::new(
+                format!("/schemas/{}/required", schema.name),
+                format!(
+                    "a `{}` requires `{}`, and so holds a `{}` without end: {}",
+                    schema.name,
+                    field.name,
+                    schema.code,
+                    steps.join(" > ")
+                ),
+            );
+            let cure = format!("take `{}` out of `required`, or make it a list", field.name);
+            self.report_in(&schema.name, problem.cure(cure));
         }
     }
 

@@ -32,9 +32,9 @@ impl Registry {
         let mut problems = Vec::new();
         let mut texts: Vec<(String, String)> = Vec::new();
         for file in registry_files(path.as_ref())? {
-            match fs::read_to_string(&file) {
+            match read(&file) {
                 Ok(text) => texts.push((file.display().to_string(), text)),
-                Err(error) => problems.push(unreadable(&file, &error)),
+                Err(problem) => problems.push(problem),
             }
         }
         let mut sources = Vec::new();
@@ -107,6 +107,20 @@ pub fn registry_place(path: &Path, pointer: &str) -> Option<(PathBuf, Position)>
         let places = Places::of(text);
         let place = Position::of(text, places.find(pointer));
         places.has(&schema).then_some((file, place))
+    })
+}
+
+/// Reads the text of a file.
+fn read(file: &Path) -> Result<String, Problem> {
+    let bytes = fs::read(file).map_err(|error| unreadable(file, &error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let before = String::from_utf8_lossy(&error.as_bytes()[..at]).into_owned();
+        let mut problem = Problem::new("", format!("byte {at} is not UTF-8"))
+            .cure("save the file as UTF-8, in which JSON is written");
+        problem.file = Some(file.display().to_string());
+        problem.position = Some(Position::of(&before, at));
+        problem
     })
 }
 
@@ -188,6 +202,23 @@ mod tests {
         insta::assert_snapshot!(error(&directory), @"
         DIR/a.json:2:1: this is not JSON: EOF while parsing an object
             the text ends here; close what is still open
+        ");
+    }
+
+    #[test]
+    fn says_which_file_is_not_utf_8() {
+        let directory = directory(&[("b.json", r#"{ "schemas": {} }"#)]);
+        let path = directory.path().join("a.json");
+        fs::write(&path, b"{ \"schemas\": {\n  \"caf\xe9\": {} } }").unwrap();
+        insta::assert_snapshot!(error(&directory), @"
+        DIR/a.json:2:7: byte 21 is not UTF-8
+            save the file as UTF-8, in which JSON is written
+        ");
+        // UTF-16, as some editors write it.
+        fs::write(&path, b"\xff\xfe{\0}\0").unwrap();
+        insta::assert_snapshot!(error(&directory), @"
+        DIR/a.json:1:1: byte 0 is not UTF-8
+            save the file as UTF-8, in which JSON is written
         ");
     }
 

@@ -190,7 +190,13 @@ impl Reader<'_> {
                     }
                     field.ty = ty;
                 }
-                Some(Err(error)) => self.report(Problem::new(at, format!("{error}"))),
+                Some(Err(error)) => {
+                    let problem = Problem::new(at, format!("{error}"));
+                    self.report(match error.cure() {
+                        Some(cure) => problem.cure(cure),
+                        None => problem,
+                    });
+                }
                 None => {}
             }
         }

@@ -76,6 +76,14 @@ impl EnumValue {
 #[error("{message}")]
 pub struct TypeSyntax {
     message: String,
+    cure: Option<&'static str>,
+}
+
+impl TypeSyntax {
+    /// Returns the way to correct the mistake, if it is not in the message.
+    pub fn cure(&self) -> Option<&str> {
+        self.cure
+    }
 }
 
 impl Type {
@@ -170,7 +178,10 @@ impl Type {
 }
 
 fn syntax(message: String) -> TypeSyntax {
-    TypeSyntax { message }
+    TypeSyntax {
+        message,
+        cure: None,
+    }
 }
 
 /// Returns the text between `open` and `close`; `None` when the text does not begin with `open`.
@@ -187,6 +198,16 @@ fn enclosed<'a>(text: &'a str, open: &str, close: &str) -> Result<Option<&'a str
 }
 
 fn enum_values(list: &str) -> Result<Vec<EnumValue>, TypeSyntax> {
+    let wrong = |message: String, cure| {
+        let cure = Some(cure);
+        Err(TypeSyntax { message, cure })
+    };
+    if list.trim().is_empty() {
+        return wrong(
+            format!("`enum({list})` has no value"),
+            "name each value, as in enum(low,high), or take the type string",
+        );
+    }
     let mut values: Vec<EnumValue> = Vec::new();
     for entry in list.split(',').map(str::trim) {
         let (name, symbol) = match entry.split_once('=') {
@@ -195,22 +216,34 @@ fn enum_values(list: &str) -> Result<Vec<EnumValue>, TypeSyntax> {
         };
         for spelling in [Some(name), symbol].into_iter().flatten() {
             if spelling.is_empty() {
-                return Err(syntax(format!("`enum({list})` has an empty value")));
+                return wrong(
+                    format!("`enum({list})` has an empty value"),
+                    "name it, or remove its comma or `=`",
+                );
             }
             if !spelling.bytes().all(|b| b.is_ascii_graphic()) {
-                return Err(syntax(format!(
-                    "the enum value `{spelling}` holds more than printable ASCII without spaces",
-                )));
+                return wrong(
+                    format!(
+                        "the enum value `{spelling}` holds more than printable ASCII without spaces",
+                    ),
+                    "spell it otherwise, as in in_progress",
+                );
             }
             let taken = |other: &EnumValue| {
                 other.name == spelling || other.symbol.as_deref() == Some(spelling)
             };
             if values.iter().any(taken) {
-                return Err(syntax(format!("the enum value `{spelling}` stands twice")));
+                return wrong(
+                    format!("the enum value `{spelling}` stands twice"),
+                    "keep one of the two, or spell one otherwise: names and symbols are read alike",
+                );
             }
         }
         if symbol == Some(name) {
-            return Err(syntax(format!("the enum value `{name}` is its own symbol")));
+            return wrong(
+                format!("the enum value `{name}` is its own symbol"),
+                "write the name alone",
+            );
         }
         values.push(EnumValue {
             name: name.to_owned(),

@@ -280,14 +280,19 @@ fn types() {
     ");
     assert_snapshot!(with(r#""types": { "x": "enum(a,a)", "priority": "enum(a=+,b=+)" }"#), @"
     registry:2:12 at /schemas/a/types/x: the enum value `a` stands twice
+        keep one of the two, or spell one otherwise: names and symbols are read alike
     registry:2:30 at /schemas/a/types/priority: the enum value `+` stands twice
+        keep one of the two, or spell one otherwise: names and symbols are read alike
     ");
     assert_snapshot!(with(r#""types": { "x": "enum()", "priority": "enum(a=a)" }"#), @"
-    registry:2:12 at /schemas/a/types/x: `enum()` has an empty value
+    registry:2:12 at /schemas/a/types/x: `enum()` has no value
+        name each value, as in enum(low,high), or take the type string
     registry:2:27 at /schemas/a/types/priority: the enum value `a` is its own symbol
+        write the name alone
     ");
     assert_snapshot!(with(r#""types": { "x": "enum(up=↑)", "priority": "enum" }"#), @"
     registry:2:12 at /schemas/a/types/x: the enum value `↑` holds more than printable ASCII without spaces
+        spell it otherwise, as in in_progress
     registry:2:31 at /schemas/a/types/priority: `enum` is not a type; expected one of string, text, integer, decimal, number, boolean, agent, any, enum(a,b), [T], {T} or the code of a schema
     ");
     assert_snapshot!(with(&format!(r#""types": {{ "x": "{}" }}"#, "[".repeat(20) + "any" + &"]".repeat(20))), @"registry:2:12 at /schemas/a/types/x: a type nests at most 16 deep");
