@@ -29,10 +29,12 @@ mod readers;
 mod responses;
 mod said;
 mod sharegpt;
+mod signature;
 mod stream;
 mod swe_agent;
 mod tools;
 
+use accp_context::Recorded;
 use serde_json::{Map, Value as Json};
 
 use crate::format::Format;
@@ -42,6 +44,7 @@ pub(crate) use fault::{Cannot, Fault, Model};
 pub(crate) use readers::{claims, marks};
 pub(crate) use said::{Said, numbered_like};
 pub(crate) use stream::is_piece;
+pub(crate) use tools::{names as tool_names, renamed as renamed_tools};
 
 /// Finds out the format of a document by its content; `None` if it has none of them, or several.
 pub(crate) fn detect(json: &Json) -> Option<Format> {
@@ -67,6 +70,11 @@ pub(crate) fn is_entry(json: &Json) -> bool {
         || gemini_cli::is_begin(json)
         || openai_agents::is_row(json)
         || openhands::is_event(json)
+}
+
+/// Returns whether the document is of this format and is not wrapped.
+pub(crate) fn is_direct(json: &Json, format: Format) -> bool {
+    direct(json) == Some(format)
 }
 
 /// Returns whether an object is a document that is not wrapped.
@@ -145,43 +153,23 @@ pub fn message(json: Json, format: Format) -> Vec<Json> {
     model(&list, format).map_or_else(|_| Vec::new(), |model| model.messages)
 }
 
-/// The keys of documents that tell the formats apart.
-const SIGNS: [&str; 24] = [
-    "messages",
-    "system",
-    "contents",
-    "candidates",
-    "systemInstruction",
-    "system_instruction",
-    "instructions",
-    "input",
-    "output",
-    "conversations",
-    "runs",
-    "inputs",
-    "outputs",
-    "choices",
-    "spans",
-    "entries",
-    "resourceSpans",
-    "resourceLogs",
-    "resource_spans",
-    "resource_logs",
-    "request",
-    "response",
-    "repeated",
-    "config",
-];
+/// The key beside the messages of a written document that leads from new ids of calls to the recorded ones.
+pub(crate) const RECORDED_IDS: &str = "recorded_ids";
+/// The key that leads from new names of tools to the recorded ones.
+pub(crate) const RECORDED_NAMES: &str = "recorded_names";
+
+/// The keys that stand beside the messages in every format. What else a program keeps there could be taken for a
+/// sign of its own format.
+const BESIDE: [&str; 5] = ["id", "tools", Recorded::ABOUT, RECORDED_IDS, RECORDED_NAMES];
 
 /// Writes a conversation in this format. `None` if the format holds more than one conversation or
-/// belongs to one program. `rest` is what stands beside the messages of a recording in the format `from`.
+/// belongs to one program. `rest` is what stands beside the messages of a recording.
 ///
 /// # Errors
 /// When the format cannot say a message.
 pub(crate) fn write(
     said: &[Said],
     rest: Map<String, Json>,
-    from: Format,
     format: Format,
 ) -> Option<Result<Json, Cannot>> {
     let write: readers::Write = match format {
@@ -202,15 +190,17 @@ pub(crate) fn write(
             }
         }
     }
-    let (signs, mut rest): (Map<_, _>, Map<_, _>) = rest.into_iter().partition(|(key, _)| {
-        // What a trace or a log says beside its messages belongs to it.
-        let own = !["id", "tools"].contains(&key.as_str());
-        SIGNS.contains(&key.as_str()) || (from.repeats() || !from.is_written()) && own
-    });
-    if let Some(tools) = rest.get_mut("tools") {
-        *tools = tools::write(tools.take(), format);
+    let (mut rest, mut others): (Map<_, _>, Map<_, _>) = rest
+        .into_iter()
+        .partition(|(key, _)| BESIDE.contains(&key.as_str()));
+    if let Some(recorded) = rest.shift_remove("tools") {
+        // Tools that no other format has words for stay as they were recorded.
+        match tools::write(&recorded, format) {
+            Some(written) => rest.insert("tools".to_owned(), written),
+            None => others.insert("tools".to_owned(), recorded),
+        };
     }
-    let rest = match said::carried(Json::Object(rest), &signs) {
+    let rest = match said::carried(Json::Object(rest), &others) {
         Json::Object(rest) => rest,
         _ => Map::new(),
     };

@@ -1,4 +1,4 @@
-//! Ids of calls that a conversation reuses, for formats in which each call has an id of its own.
+//! Ids of calls and names of tools that a provider refuses, for the formats of providers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,17 +6,23 @@ use accp_context::Recorded;
 use serde_json::{Map, Value as Json};
 
 use crate::conversation::{Conversation, RECORDED};
+use crate::format::Format;
+use crate::formats::{self, renamed_tools, tool_names};
 
 /// The old name of an id and the new names that its open calls have, the first call first.
 type Open = BTreeMap<String, Vec<String>>;
 
 impl Conversation {
     /// The key beside the messages of a written document that leads from a new id of a call to the recorded one.
-    pub const RECORDED_IDS: &str = "recorded_ids";
+    pub const RECORDED_IDS: &str = formats::RECORDED_IDS;
+    /// The key beside the messages of a written document that leads from a new name of a tool to the recorded one.
+    pub const RECORDED_NAMES: &str = formats::RECORDED_NAMES;
 
-    /// Returns the conversation with the ids that were recorded in its messages. [`written`](Self::written) gives calls new
-    /// ids where a format needs an id of its own for each call and the recording reuses one; the
-    /// document has the map back under [`RECORDED_IDS`](Self::RECORDED_IDS), beside its messages.
+    /// Returns the conversation with the ids and the names of tools that were recorded in its messages.
+    /// [`written`](Self::written) gives calls new ids where a provider refuses the recorded ones: too long, of other
+    /// characters, or used before where each call needs an id of its own. It gives tools new names for the same reasons.
+    /// The document has the maps back under [`RECORDED_IDS`](Self::RECORDED_IDS) and
+    /// [`RECORDED_NAMES`](Self::RECORDED_NAMES), beside its messages.
     ///
     /// ```
     /// use accp_recordings::{Conversation, Format};
@@ -40,28 +46,135 @@ impl Conversation {
     /// ```
     #[must_use]
     pub fn with_recorded_ids(self) -> Self {
+        let restored = self.restored_from(Self::RECORDED_IDS, ids_of);
+        restored.restored_from(Self::RECORDED_NAMES, names_of)
+    }
+
+    /// Puts recorded values in the places of new ones. `key` has the map.
+    fn restored_from(self, key: &str, places: fn(&mut Json) -> Vec<&mut Json>) -> Self {
         // What stood beside the messages of a trace stands under a key of its own.
-        let beside = || self.get(RECORDED)?.get(Self::RECORDED_IDS);
-        let ids = self.get(Self::RECORDED_IDS).or_else(beside);
-        let Some(ids) = ids.and_then(Json::as_object) else {
+        let beside = || self.get(RECORDED)?.get(key);
+        let map = self.get(key).or_else(beside);
+        let Some(map) = map.and_then(Json::as_object) else {
             return self;
         };
         let mut messages: Vec<Json> = self.messages().map(|said| said.as_json().clone()).collect();
-        for id in messages.iter_mut().flat_map(ids_of) {
-            if let Some(recorded) = ids.get(id.as_str().unwrap_or_default()) {
-                *id = recorded.clone();
+        for place in messages.iter_mut().flat_map(places) {
+            if let Some(recorded) = map.get(place.as_str().unwrap_or_default()) {
+                *place = recorded.clone();
             }
         }
-        self.with_messages(messages, Self::RECORDED_IDS)
+        self.with_messages(messages, key)
     }
 }
 
-/// Gives a new id to each call whose id an earlier call has, and to the results that answer it. Returns the map
-/// from new to recorded ids. A result answers the latest message that calls its id; of several such calls in it,
-/// the first without a result.
-pub(crate) fn make_unique(messages: &mut [Json]) -> Map<String, Json> {
+/// What a provider takes as an id of a call or as the name of a tool.
+#[derive(Debug, Clone, Copy)]
+struct Rule {
+    /// The most characters.
+    most: usize,
+    /// Other characters than ASCII letters, digits, `_` and `-`; `None` if there may be any.
+    more: Option<&'static str>,
+    /// Whether the first character has to be a letter or `_`.
+    begins_as_word: bool,
+}
+
+/// Anything.
+const ANY: Rule = Rule {
+    most: usize::MAX,
+    more: None,
+    begins_as_word: false,
+};
+/// ASCII letters, digits, `_` and `-`, as Anthropic's ids and the names of most providers.
+const PLAIN: Rule = Rule {
+    most: 64,
+    more: Some(""),
+    begins_as_word: false,
+};
+
+/// Returns the rules of a format: for ids and for names. Only the formats of providers have any.
+fn rules(format: Format) -> (Rule, Rule) {
+    match format {
+        Format::OpenAi => (Rule { most: 40, ..ANY }, PLAIN),
+        Format::Responses => (Rule { most: 64, ..ANY }, PLAIN),
+        Format::Anthropic => (PLAIN, PLAIN),
+        Format::Gemini => {
+            let name = Rule {
+                more: Some(".:"),
+                begins_as_word: true,
+                ..PLAIN
+            };
+            (ANY, name)
+        }
+        _ => (ANY, ANY),
+    }
+}
+
+impl Rule {
+    /// Returns the text with `_` for what the rule forbids, cut where it is too long.
+    fn fit(&self, text: &str) -> String {
+        let fits = |c: char| {
+            let plain = c.is_ascii_alphanumeric() || ['_', '-'].contains(&c);
+            self.more.is_none_or(|more| plain || more.contains(c))
+        };
+        let mut fitted: String = text
+            .chars()
+            .map(|c| if fits(c) { c } else { '_' })
+            .collect();
+        let is_word = |c: char| c.is_ascii_alphabetic() || c == '_';
+        if self.more.is_some() && fitted.is_empty()
+            || self.begins_as_word && !fitted.starts_with(is_word)
+        {
+            fitted.insert(0, '_');
+        }
+        self.cut(&fitted, 0)
+    }
+
+    /// Returns the beginning of a text, with room for so many bytes.
+    fn cut(&self, text: &str, room: usize) -> String {
+        text.chars().take(self.most.saturating_sub(room)).collect()
+    }
+
+    /// Returns a text that nobody has: this one, or with a number behind it. Takes it.
+    fn claim(&self, text: &str, taken: &mut BTreeSet<String>) -> String {
+        let mut number = 2_usize;
+        let mut name = text.to_owned();
+        while !taken.insert(name.clone()) {
+            let end = format!("_{number}");
+            name = self.cut(text, end.len()) + &end;
+            number += 1;
+        }
+        name
+    }
+}
+
+/// Gives new ids to calls and new names to tools where the provider of a format refuses the recorded ones. The maps
+/// back go to `rest`.
+pub(crate) fn fit(messages: &mut [Json], rest: &mut Map<String, Json>, format: Format) {
+    let (id, name) = rules(format);
+    let ids = fit_ids(messages, id, format.has_unique_ids());
+    let names = fit_names(messages, rest.get_mut("tools"), name);
+    for (key, recorded) in [
+        (formats::RECORDED_IDS, ids),
+        (formats::RECORDED_NAMES, names),
+    ] {
+        if recorded.is_empty() {
+            continue;
+        }
+        // A document that was written before may have a map already.
+        let map = rest.entry(key).or_insert_with(|| Json::Object(Map::new()));
+        if let Some(map) = map.as_object_mut() {
+            map.extend(recorded);
+        }
+    }
+}
+
+/// Gives a new id to each call whose id the rule refuses or, if ids are `unique`, an earlier call has, and to the
+/// results that answer it. Returns the map from new to recorded ids. A result answers the latest message that calls
+/// its id; of several such calls in it, the first without a result.
+fn fit_ids(messages: &mut [Json], rule: Rule, unique: bool) -> Map<String, Json> {
     let mut taken: BTreeSet<String> = messages.iter_mut().flat_map(ids_of).map(owned).collect();
-    let mut seen = BTreeSet::new();
+    let mut first = BTreeMap::new();
     let mut open = Open::new();
     let mut recorded = Map::new();
     for message in messages {
@@ -69,24 +182,61 @@ pub(crate) fn make_unique(messages: &mut [Json]) -> Map<String, Json> {
         let mut asked = Open::new();
         for id in ids_of(message) {
             let old = owned(id);
-            let new = if is_result {
-                answered(&mut open, &old)
-            } else if seen.insert(old.clone()) {
-                asked.entry(old.clone()).or_default().push(old.clone());
-                None
-            } else {
-                let new = free(&old, &mut taken);
+            let fitted = rule.fit(&old);
+            let answered = is_result.then(|| answered(&mut open, &old)).flatten();
+            let known = || first.get(&old).filter(|_| !unique || is_result).cloned();
+            let new = answered.or_else(known).unwrap_or_else(|| {
+                let is_kept = fitted == old && !first.contains_key(&old);
+                let new = if is_kept {
+                    fitted
+                } else {
+                    rule.claim(&fitted, &mut taken)
+                };
+                first.entry(old.clone()).or_insert_with(|| new.clone());
+                new
+            });
+            if !is_result {
                 asked.entry(old.clone()).or_default().push(new.clone());
+            }
+            if new != old {
                 recorded.insert(new.clone(), old.into());
-                Some(new)
-            };
-            if let Some(new) = new {
                 *id = new.into();
             }
         }
         open.extend(asked);
     }
     recorded
+}
+
+/// Gives new names to the tools whose names the rule refuses, in messages and definitions. Returns the map from new to
+/// recorded names.
+fn fit_names(messages: &mut [Json], tools: Option<&mut Json>, rule: Rule) -> Map<String, Json> {
+    let mut all: BTreeSet<String> = messages.iter_mut().flat_map(names_of).map(owned).collect();
+    all.extend(tools.as_deref().map(tool_names).unwrap_or_default());
+    let mut taken = all.clone();
+    let mut new = BTreeMap::new();
+    for name in all {
+        let fitted = rule.fit(&name);
+        if fitted != name {
+            new.insert(name, rule.claim(&fitted, &mut taken));
+        }
+    }
+    if new.is_empty() {
+        return Map::new();
+    }
+    for name in messages.iter_mut().flat_map(names_of) {
+        if let Some(new) = new.get(name.as_str().unwrap_or_default()) {
+            *name = new.as_str().into();
+        }
+    }
+    if let Some(tools) = tools
+        && let Some(renamed) = renamed_tools(tools, |name| new.get(name).cloned())
+    {
+        *tools = renamed;
+    }
+    new.into_iter()
+        .map(|(old, new)| (new, old.into()))
+        .collect()
 }
 
 /// Returns the name of the call that a result with this id answers. The last call of an id stays, so that a
@@ -97,18 +247,6 @@ fn answered(open: &mut Open, id: &str) -> Option<String> {
         return Some(calls.remove(0));
     }
     calls.first().cloned()
-}
-
-/// Returns the first name of the form `id_2` that no call has, and takes it.
-fn free(id: &str, taken: &mut BTreeSet<String>) -> String {
-    let mut number = 2_usize;
-    loop {
-        let name = format!("{id}_{number}");
-        if taken.insert(name.clone()) {
-            return name;
-        }
-        number += 1;
-    }
 }
 
 /// Returns the ids of a message: those of its calls, and the one that a result answers.
@@ -126,6 +264,31 @@ fn ids_of(message: &mut Json) -> Vec<&mut Json> {
     }
     ids.retain(|id| id.is_string());
     ids
+}
+
+/// Returns the names of tools in a message: those of its calls, and the one whose result it is.
+fn names_of(message: &mut Json) -> Vec<&mut Json> {
+    let is_result = Recorded::of(message).is_result();
+    let mut names = Vec::new();
+    for (key, value) in message.as_object_mut().into_iter().flatten() {
+        match key.as_str() {
+            "name" if is_result => names.push(value),
+            "tool_calls" => {
+                for call in value.as_array_mut().into_iter().flatten() {
+                    let is_function = call.get("function").is_some_and(Json::is_object);
+                    let function = if is_function {
+                        call.get_mut("function")
+                    } else {
+                        Some(call)
+                    };
+                    names.extend(function.and_then(|function| function.get_mut("name")));
+                }
+            }
+            _ => {}
+        }
+    }
+    names.retain(|name| name.is_string());
+    names
 }
 
 fn owned(id: &mut Json) -> String {

@@ -1,12 +1,12 @@
 //! A conversation in another format.
 
 use accp_context::Recorded;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 use crate::conversation::Conversation;
 use crate::format::Format;
 use crate::formats::{self, Cannot, Said};
-use crate::ids::make_unique;
+use crate::ids;
 use crate::leaves::Leaves;
 
 /// The reason why a conversation cannot be written in a format.
@@ -52,8 +52,10 @@ fn names() -> String {
 
 impl Conversation {
     /// Returns the conversation as a document of this format. What a recording says and no model
-    /// saw stands under the key `_recorded` of a message, a part or a call. Calls without ids get
-    /// ids where the format needs them, and so do calls whose ids repeat
+    /// saw stands under the key `_recorded` of a message, a part or a call, and so does what stands
+    /// beside the messages, but for `id` and `tools`. A part that no reader understands is written as
+    /// its JSON, a text. Calls without ids get ids where the format needs them. Ids that repeat, and
+    /// ids and names of tools that the provider refuses, get new ones
     /// ([`with_recorded_ids`](Self::with_recorded_ids) is the way back).
     ///
     /// The document is read back before it is returned: what was said in each message is the same.
@@ -81,27 +83,15 @@ impl Conversation {
     /// # Errors
     /// When the format cannot say something. The message and the reason are named.
     pub fn written(&self, format: Format) -> Result<Json, CannotWrite> {
-        if format == self.format() {
+        if format == self.format() && formats::is_direct(self.as_json(), format) {
             return Ok(self.as_json().clone());
         }
         let rest = self.rest().map(|(key, value)| (key.clone(), value.clone()));
         let mut rest: Map<String, Json> = rest.collect();
-        let said = if format.has_unique_ids() {
-            let messages = self.messages().map(|message| message.as_json().clone());
-            let mut messages: Vec<Json> = messages.collect();
-            let recorded = make_unique(&mut messages);
-            if !recorded.is_empty() {
-                // A document that was written before may have a map already.
-                let map = rest.entry(Self::RECORDED_IDS).or_insert_with(|| json!({}));
-                if let Some(map) = map.as_object_mut() {
-                    map.extend(recorded);
-                }
-            }
-            Said::all(messages.iter().map(Recorded::of))
-        } else {
-            Said::all(self.messages())
-        };
-        let written = formats::write(&said, rest, self.format(), format);
+        let mut messages: Vec<Json> = self.messages().map(|said| said.as_json().clone()).collect();
+        ids::fit(&mut messages, &mut rest, format);
+        let said = Said::all(messages.iter().map(Recorded::of));
+        let written = formats::write(&said, rest, format);
         let json = written.ok_or(CannotWrite::Format(format))?;
         let json = json.map_err(|Cannot { message, why }| CannotWrite::Message {
             index: message,

@@ -11,6 +11,8 @@ mod ids;
 mod kept;
 #[path = "formats/loss.rs"]
 mod loss;
+#[path = "formats/provided.rs"]
+mod provided;
 #[path = "formats/written.rs"]
 mod written;
 

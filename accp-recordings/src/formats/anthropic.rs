@@ -6,7 +6,8 @@ use super::draft::Draft;
 use super::fault::{Cannot, Fault, Model};
 use super::fields::Fields;
 use super::media::{self, At, redacted};
-use super::said::{Said, What, carried, number};
+use super::said::{Part, Said, What, carried, number};
+use super::signature;
 
 /// Keys of a message that only say how it was recorded.
 pub(super) const ABOUT: [&str; 12] = [
@@ -274,17 +275,31 @@ fn content(said: &Said, calls: Vec<Json>) -> Result<Json, Cannot> {
     {
         return Ok(text.into());
     }
-    let mut blocks = said.write_parts(&said.parts, written)?;
+    let blocks = said.parts.iter().map(|part| block_of(said, part));
+    let mut blocks = blocks.collect::<Result<Vec<_>, _>>()?;
     blocks.extend(calls);
     Ok(Json::Array(blocks))
+}
+
+/// Writes a part as a block. A thought has its signature on the block: without one, the provider refuses it.
+fn block_of(said: &Said, part: &Part) -> Result<Json, Cannot> {
+    const UNSIGNED: &str = "has reasoning without a signature (take it out of the recording, or write openai or responses)";
+    let mut about = part.about.clone();
+    let block = match &part.what {
+        What::Thinking(text) => {
+            let signature = signature::anthropic(&mut about);
+            let signature = signature.ok_or_else(|| said.cannot(UNSIGNED))?;
+            json!({ "type": "thinking", "thinking": text, "signature": signature })
+        }
+        what => written(what).ok_or_else(|| said.cannot(what.described()))?,
+    };
+    Ok(carried(block, &about))
 }
 
 fn written(what: &What) -> Option<Json> {
     Some(match what {
         What::Text(text) => json!({ "type": "text", "text": text }),
-        What::Thinking(text) => json!({ "type": "thinking", "thinking": text }),
         What::Redacted(data) => json!({ "type": "redacted_thinking", "data": data }),
-        What::Opaque(json) => json.clone(),
         What::Media(media) if ["image", "file"].contains(&media.kind) => {
             let source = match &media.at {
                 At::Data(data) => {
@@ -301,6 +316,6 @@ fn written(what: &What) -> Option<Json> {
             }
             media.with_mime(block)
         }
-        What::Media(_) | What::Refusal(_) | What::Other(..) => return None,
+        What::Media(_) | What::Thinking(_) | What::Refusal(_) | What::Other(..) => return None,
     })
 }

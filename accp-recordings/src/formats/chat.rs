@@ -10,6 +10,7 @@ use super::fields::{Fields, is_void};
 use super::media::redacted;
 use super::parts;
 use super::said::{Part, Said, What, carried, number};
+use super::signature;
 
 /// Keys of a message that the model has, or that only say how the message was recorded.
 const KNOWN: [&str; 23] = [
@@ -282,7 +283,7 @@ pub(super) fn message(map: Map<String, Json>) -> Json {
     if let Some(Json::Object(about)) = fields.take("_recorded") {
         draft.about(about);
     }
-    draft.rest(fields, &[]);
+    draft.rest(fields, &signature::EXTRA);
     draft.into_json()
 }
 
@@ -372,9 +373,12 @@ fn written(said: &Said) -> Result<Json, Cannot> {
     map.insert("content".to_owned(), content);
     let calls = said.calls.iter().map(|call| {
         let id = said.id_of(call)?;
-        let (arguments, about) = call.spelt();
+        let (arguments, mut about) = call.spelt();
         let function = json!({ "name": call.tool, "arguments": arguments });
-        let call = json!({ "id": id, "type": "function", "function": function });
+        let mut call = json!({ "id": id, "type": "function", "function": function });
+        if let Some(signature) = signature::gemini(&mut about) {
+            call[signature::EXTRA[0]] = signature::extra(signature);
+        }
         Ok(carried(call, &about))
     });
     let calls = calls.collect::<Result<Vec<_>, _>>()?;

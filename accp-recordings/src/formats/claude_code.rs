@@ -1,5 +1,7 @@
 //! Session files of Claude Code: one entry a line, of which some hold a message of Anthropic's.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value as Json};
 
 use super::anthropic;
@@ -46,8 +48,10 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     };
     let mut model = Model::default();
     let mut others = Vec::new();
-    let mut pending: Option<(Fields, Map<String, Json>)> = None;
+    let main = main_chain(&entries);
+    let mut turns = Turns::default();
     for (index, entry) in entries.into_iter().enumerate() {
+        let is_aside = chain(&entry) != main.as_deref();
         let mut entry = Fields::of(entry).map_err(|_| {
             let pointer = if at {
                 format!("/{index}")
@@ -63,13 +67,17 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         {
             model.rest.insert("id".to_owned(), id.clone());
         }
+        // What a sub-agent was told and said is a conversation of its own.
+        if is_aside && entry.get("message").is_some() {
+            others.push(Json::Object(entry.into_map()));
+            continue;
+        }
         let Some(mut message) = entry.object("message") else {
             match attachment(&mut entry) {
                 // A model sees what the program attaches.
                 Some(mut draft) => {
                     draft.about(entry.into_map());
-                    flush(pending.take(), &mut model.messages);
-                    model.messages.push(draft.into_json());
+                    turns.add(Turn::Attached(draft.into_json()));
                 }
                 None => others.push(Json::Object(entry.into_map())),
             }
@@ -80,19 +88,30 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         {
             message.put("role", kind);
         }
-        let about = entry.into_map();
-        match &mut pending {
-            Some((before, beside)) if continues(before, &message) => {
-                join(before, beside, message, about);
-            }
-            _ => flush(pending.replace((message, about)), &mut model.messages),
-        }
+        turns.message(message, entry.into_map());
     }
-    flush(pending, &mut model.messages);
+    turns.end(&mut model.messages);
     if !others.is_empty() {
         model.rest.insert("entries".to_owned(), Json::Array(others));
     }
     Ok(model)
+}
+
+/// Returns whose conversation a file is: the agent's, or that of a sub-agent with a file of its own.
+fn main_chain(entries: &[Json]) -> Option<String> {
+    let mut chains = entries
+        .iter()
+        .filter(|entry| entry.get("message").is_some())
+        .map(chain);
+    let first = chains.next().flatten()?;
+    let has_main = chains.any(|chain| chain.is_none());
+    (!has_main).then(|| first.to_owned())
+}
+
+/// Returns who speaks in an entry: `None` for the agent of the session, else its sub-agent.
+fn chain(entry: &Json) -> Option<&str> {
+    let is_aside = entry.get("isSidechain") == Some(&Json::Bool(true));
+    is_aside.then(|| entry["agentId"].as_str().unwrap_or_default())
 }
 
 /// Takes what an entry of the program attaches to the conversation.
@@ -101,27 +120,88 @@ fn attachment(entry: &mut Fields) -> Option<Draft> {
     let attached = entry
         .get("attachment")
         .filter(|json| is_one && !is_void(json));
-    attached?;
+    // What a hook of the program did is not said to the model as words of the user.
+    let is_hook = |json: &Json| {
+        let kind = json["type"].as_str().unwrap_or_default();
+        kind.starts_with("hook_") || json.get("hookEvent").is_some()
+    };
+    attached.filter(|json| !is_hook(json))?;
     let mut draft = Draft::new("user");
     draft.opaque(&entry.take("attachment")?);
     Some(draft)
 }
 
-fn flush(pending: Option<(Fields, Map<String, Json>)>, out: &mut Vec<Json>) {
-    if let Some((message, about)) = pending {
-        anthropic::message(message, about, out);
-    }
+/// A message of the file, with what the entry says beside it, or what the program attached.
+enum Turn {
+    Message(Fields, Map<String, Json>),
+    Attached(Json),
 }
 
-/// Returns whether a message is the next piece of the one before: each block of an answer is
-/// logged as an entry of its own, under the id of the answer.
-fn continues(before: &Fields, message: &Fields) -> bool {
-    let blocks = |message: &Fields| message.get("content").is_some_and(Json::is_array);
-    message.str("id").is_some()
-        && message.str("id") == before.str("id")
-        && message.str("role") == before.str("role")
-        && blocks(before)
-        && blocks(message)
+/// The turns of a file in their order.
+#[derive(Default)]
+struct Turns {
+    /// Each turn, and the results of its calls. Entries of other turns may stand between them in the file.
+    all: Vec<(Turn, Vec<Turn>)>,
+    /// The place of the answer with this id.
+    answers: HashMap<String, usize>,
+    /// The place of the turn that has the call with this id.
+    calls: HashMap<String, usize>,
+}
+
+impl Turns {
+    fn add(&mut self, turn: Turn) {
+        self.all.push((turn, Vec::new()));
+    }
+
+    /// Adds a message. Each block of an answer is logged as an entry of its own, under the id of the answer, and the
+    /// result of a call may stand before the next block.
+    fn message(&mut self, message: Fields, about: Map<String, Json>) {
+        let ids = |kind: &str, key: &str| {
+            let blocks = message.get("content").and_then(Json::as_array);
+            let blocks = blocks
+                .into_iter()
+                .flatten()
+                .filter(|block| block["type"] == kind);
+            blocks
+                .filter_map(|block| block[key].as_str().map(str::to_owned))
+                .collect::<Vec<_>>()
+        };
+        let mut answered = ids("tool_result", "tool_use_id").into_iter();
+        if let Some(place) = answered.find_map(|id| self.calls.get(&id).copied()) {
+            self.all[place].1.push(Turn::Message(message, about));
+            return;
+        }
+        let asked = ids("tool_use", "id");
+        let is_list = message.get("content").is_some_and(Json::is_array);
+        let id = message.str("id").filter(|_| is_list).map(str::to_owned);
+        let place = id.as_ref().and_then(|id| self.answers.get(id).copied());
+        let known = place.map(|place| &mut self.all[place].0);
+        let place = match (known, place) {
+            (Some(Turn::Message(before, beside)), Some(place))
+                if before.str("role") == message.str("role") =>
+            {
+                join(before, beside, message, about);
+                place
+            }
+            _ => {
+                self.add(Turn::Message(message, about));
+                self.all.len() - 1
+            }
+        };
+        self.answers.extend(id.map(|id| (id, place)));
+        self.calls.extend(asked.into_iter().map(|id| (id, place)));
+    }
+
+    fn end(self, out: &mut Vec<Json>) {
+        for (turn, results) in self.all {
+            for turn in std::iter::once(turn).chain(results) {
+                match turn {
+                    Turn::Message(message, about) => anthropic::message(message, about, out),
+                    Turn::Attached(message) => out.push(message),
+                }
+            }
+        }
+    }
 }
 
 /// Adds the next piece of a message.

@@ -7,6 +7,7 @@ use super::fault::{Cannot, Fault, Model};
 use super::fields::Fields;
 use super::media::{self, At, kind_of};
 use super::said::{Said, What, carried, number};
+use super::signature;
 
 /// Keys of a part that only say how it was recorded.
 const ABOUT: [&str; 6] = [
@@ -17,6 +18,8 @@ const ABOUT: [&str; 6] = [
     "mediaResolution",
     "partMetadata",
 ];
+/// The key of the signature of a part that is written.
+const SIGNATURE: &str = signature::GEMINI[0];
 /// Keys of a part that hold a picture, a sound or a file.
 const MEDIA: [&str; 4] = ["inlineData", "inline_data", "fileData", "file_data"];
 /// Keys of a part that hold what was said, called or answered.
@@ -359,20 +362,35 @@ pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, 
             "assistant" => "model",
             _ => return Err(said.no_role()),
         };
-        let mut parts = said.write_parts(&said.parts, written)?;
+        let parts = said.parts.iter().map(|part| {
+            let json = written(&part.what).ok_or_else(|| said.cannot(part.what.described()))?;
+            Ok(signed(json, part.about.clone()))
+        });
+        let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
         for call in &said.calls {
             let mut function = json!({ "name": call.tool, "args": said.object(call)? });
             if let Some(id) = &call.id {
                 function["id"] = id.as_str().into();
             }
-            parts.push(carried(json!({ "functionCall": function }), &call.about));
+            parts.push(signed(
+                json!({ "functionCall": function }),
+                call.about.clone(),
+            ));
+        }
+        let mut about = said.about.clone();
+        // OpenAI's chat has the signature of words on the message; here it stands on the last part.
+        if let Some(last) = parts.last_mut()
+            && last.get(SIGNATURE).is_none()
+            && let Some(signature) = signature::gemini(&mut about)
+        {
+            last[SIGNATURE] = signature.into();
         }
         if role.is_empty() {
-            let system = carried(json!({ "parts": parts }), &said.about);
+            let system = carried(json!({ "parts": parts }), &about);
             rest.insert("systemInstruction".to_owned(), system);
         } else {
             let content = json!({ "role": role, "parts": parts });
-            contents.push(carried(content, &said.about));
+            contents.push(carried(content, &about));
         }
     }
     flush(&mut results, &mut contents);
@@ -414,11 +432,18 @@ fn written_result(said: &Said) -> Result<Json, Cannot> {
     Ok(carried(json!({ "functionResponse": function }), &about))
 }
 
+/// Puts the signature of a thought on its part, and what else was recorded under a key of our own.
+fn signed(mut part: Json, mut about: Map<String, Json>) -> Json {
+    if let Some(signature) = signature::gemini(&mut about) {
+        part[SIGNATURE] = signature.into();
+    }
+    carried(part, &about)
+}
+
 fn written(what: &What) -> Option<Json> {
     Some(match what {
         What::Text(text) => json!({ "text": text }),
         What::Thinking(text) => json!({ "text": text, "thought": true }),
-        What::Opaque(json) => json.clone(),
         What::Media(media) => {
             // Only the media type tells a picture from a file.
             if kind_of("", media.mime.as_deref()) != media.kind {

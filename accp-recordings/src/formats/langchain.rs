@@ -276,7 +276,6 @@ fn block(what: &What) -> Option<Json> {
         What::Thinking(text) => json!({ "type": "reasoning", "reasoning": text }),
         What::Redacted(data) => json!({ "type": "redacted_thinking", "data": data }),
         What::Refusal(text) => json!({ "type": "refusal", "refusal": text }),
-        What::Opaque(json) => json.clone(),
         What::Media(media) => {
             let (key, value) = match &media.at {
                 At::Data(data) => ("base64", data),

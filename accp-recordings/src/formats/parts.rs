@@ -7,6 +7,7 @@ use super::draft::Draft;
 use super::fields::{Fields, merge};
 use super::media::{self, At, Media};
 use super::said::What;
+use super::signature;
 
 /// Keys of a part that hold a picture, a sound or a file: of OpenAI's chat, and of `LangChain`.
 const MEDIA: [&str; 11] = [
@@ -62,7 +63,11 @@ fn openai(draft: &mut Draft, json: Json) {
                 "text",
                 text,
                 part,
-                &["annotations", "cache_control", "id", "index"],
+                &[
+                    &["annotations", "cache_control", "id", "index"],
+                    &signature::EXTRA[..],
+                ]
+                .concat(),
             );
         }
         "refusal" if part.str("refusal").is_some() => {
@@ -100,7 +105,13 @@ pub(super) fn call(draft: &mut Draft, json: Json) {
     let mut unknown = Map::new();
     let mut about = Map::new();
     for fields in [call, function] {
-        let (known, more) = fields.split(&["type", "index"]);
+        let form = [
+            &["type", "index"][..],
+            &signature::EXTRA,
+            &signature::GEMINI,
+        ]
+        .concat();
+        let (known, more) = fields.split(&form);
         let is_form =
             |key: &str, value: &Json| key == "type" && CALLS.iter().any(|kind| value == kind);
         let known = known
@@ -118,7 +129,6 @@ pub(super) fn write(what: &What) -> Option<Json> {
     Some(match what {
         What::Text(text) => json!({ "type": "text", "text": text }),
         What::Refusal(text) => json!({ "type": "refusal", "refusal": text }),
-        What::Opaque(json) => json.clone(),
         What::Media(media) => match (media.kind, &media.at, media.data_url()) {
             ("image", At::Url(url), _) => media.with_mime(image(url)),
             ("image", At::Data(_), Some(url)) => image(&url),

@@ -346,7 +346,6 @@ fn content(said: &Said, only: Option<&str>, parts: &[Part], text: &str) -> Resul
         Some(match what {
             What::Text(said) => json!({ "type": text, "text": said }),
             What::Refusal(text) => json!({ "type": "refusal", "refusal": text }),
-            What::Opaque(json) => json.clone(),
             What::Media(media) => {
                 let (kind, key) = match media.kind {
                     "image" => ("input_image", "image_url"),

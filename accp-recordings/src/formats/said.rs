@@ -59,8 +59,6 @@ pub(super) enum What {
     Redacted(String),
     Refusal(String),
     Media(Media),
-    /// A part that no reader understands.
-    Opaque(Json),
     /// A part of a type that no other format has, and its text.
     Other(String, String),
 }
@@ -286,10 +284,8 @@ impl Part {
                 Some(Json::String(data)) if redacted(&data) == text => What::Redacted(data),
                 _ => What::Other(kind.to_owned(), text),
             },
-            "opaque" => match serde_json::from_str::<Json>(&text) {
-                Ok(json) if json.is_object() && is_spelt(&json, &text) => What::Opaque(json),
-                _ => What::Other(kind.to_owned(), text),
-            },
+            // A part that no reader understands: a model reads its JSON.
+            "opaque" => What::Text(text),
             "image" | "audio" | "video" | "file" => {
                 let mut left = about.clone();
                 match Media::take(kind, &mut left).filter(|media| media.text() == text) {
@@ -312,17 +308,13 @@ impl Part {
 }
 
 impl What {
-    fn described(&self) -> String {
+    pub(super) fn described(&self) -> String {
         match self {
             Self::Text(_) => "has a text".to_owned(),
             Self::Thinking(_) => "has thinking".to_owned(),
             Self::Redacted(_) => "has redacted thinking".to_owned(),
             Self::Refusal(_) => "has a refusal".to_owned(),
             Self::Media(media) => format!("has {}", media.text()),
-            Self::Opaque(json) => match json["type"].as_str() {
-                Some(kind) => format!("has a part of type `{kind}`"),
-                None => "has a part without a type".to_owned(),
-            },
             Self::Other(kind, _) => format!("has a part of type `{kind}`"),
         }
     }

@@ -14,18 +14,34 @@ struct Tool {
     more: Map<String, Json>,
 }
 
-/// Returns definitions in the words of this format. Definitions of another kind stay as they are.
-pub(super) fn write(tools: Json, format: Format) -> Json {
-    let Some(all) = read(&tools) else {
-        return tools;
-    };
-    let tools = all.into_iter().map(|tool| tool.write(format));
+/// Returns definitions in the words of this format; `None` if one of them is not the definition of a function.
+pub(super) fn write(tools: &Json, format: Format) -> Option<Json> {
+    let tools = read(tools)?.into_iter().map(|tool| tool.write(format));
     let tools: Json = tools.collect();
-    match format {
+    Some(match format {
         Format::Gemini => json!([{ "functionDeclarations": tools }]),
         Format::ShareGpt => tools.to_string().into(),
         _ => tools,
-    }
+    })
+}
+
+/// Returns the names of defined functions.
+pub(crate) fn names(tools: &Json) -> Vec<String> {
+    let all = read(tools).unwrap_or_default().into_iter();
+    all.filter_map(|tool| tool.name.as_str().map(str::to_owned))
+        .collect()
+}
+
+/// Returns definitions with other names, in the words of OpenAI's chat; `None` if one of them is not the definition
+/// of a function.
+pub(crate) fn renamed(tools: &Json, new: impl Fn(&str) -> Option<String>) -> Option<Json> {
+    let all = read(tools)?.into_iter().map(|mut tool| {
+        if let Some(name) = tool.name.as_str().and_then(&new) {
+            tool.name = name.into();
+        }
+        tool.write(Format::OpenAi)
+    });
+    Some(all.collect())
 }
 
 /// Reads definitions, or `None` if one is not the definition of a function.

@@ -148,8 +148,6 @@ fn what_programs_write_is_read() {
       user: "How much rye is on shelf B/12 of the store?"
       assistant: "Look." toolu_1=Bash({"command":"ls"})
       tool: answers toolu_1 "a.txt\nb.txt"
-      user: "side task"
-      assistant: "side answer"
       user: "This session is being continued: rye summary"
       user: "{\"type\":\"file\",\"content\":\"file text\"}"
       assistant: "Done."

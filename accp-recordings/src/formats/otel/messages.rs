@@ -229,7 +229,6 @@ fn written_part(what: &What) -> Option<Json> {
     Some(match what {
         What::Text(text) => json!({ "type": "text", "content": text }),
         What::Thinking(text) => json!({ "type": "reasoning", "content": text }),
-        What::Opaque(json) => json.clone(),
         What::Media(media) => {
             let (kind, key, value) = match &media.at {
                 At::Data(data) => ("blob", "content", data),
