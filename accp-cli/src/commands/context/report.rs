@@ -1,7 +1,7 @@
 //! What the commands say of lists and windows.
 
 use accp_ctx::disk::Compressed;
-use accp_ctx::{Event, Finding, Intent, Window};
+use accp_ctx::{Event, Finding, Intent, Window, check};
 use serde_json::{Value as Json, json};
 
 use crate::outcome::Failure;
@@ -34,6 +34,7 @@ pub(super) fn report(session: &str, window: &Window, done: &Compressed) -> Json 
         "events": done.events,
         "drift": done.drift,
         "advice": done.advice,
+        "warnings": check(&done.list),
         "intent": intent(&done.events),
     })
 }
