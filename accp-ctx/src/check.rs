@@ -1,17 +1,30 @@
 //! The rules of the three forms.
 
 mod anthropic;
+mod blocks;
+mod cache;
 mod chat;
+pub(crate) mod details;
+pub(crate) mod flaw;
+mod items;
+mod media;
+mod names;
 pub(crate) mod pairs;
+mod parts;
 mod responses;
+pub(crate) mod rule;
 pub(crate) mod server;
+mod thinking;
 
 use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
 
 use crate::finding::{Code, Finding};
 use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::{Call, Message, Role};
+use crate::raw::{Place, compact};
 
 use self::pairs::{Pairs, Why};
 
@@ -43,6 +56,7 @@ pub fn check(list: &MessageList) -> Vec<Finding> {
     };
     pairs(list, &mut found);
     lone_surrogates(list, &mut found);
+    found.extend(details::flaws(list).into_iter().map(|flaw| flaw.finding));
     found.sort_by_key(|finding| finding.message);
     found
 }
@@ -62,6 +76,19 @@ fn lone_surrogates(list: &MessageList, found: &mut Vec<Finding>) {
             format!("the text at `{place}` beside the list has {WHAT}; write `\\ufffd` for it");
         found.push(Finding::of_list(Code::LoneSurrogate, text));
     }
+}
+
+/// Returns the faults for which a compression refuses a list.
+pub(crate) fn broken(list: &MessageList) -> Vec<Finding> {
+    let mut found = check(list);
+    found.retain(|finding| !finding.code.is_warning());
+    found
+}
+
+/// Returns the JSON of a value in a message as a text in JSON, compact, with its numbers as they were written.
+fn as_text(message: &Message, place: &Place) -> Option<String> {
+    let raw = message.raw().get(place.range(message.raw())?)?;
+    Some(Json::from(&*compact(raw)).to_string())
 }
 
 /// Reports the calls and results that do not pair.
@@ -176,6 +203,8 @@ fn role(at: usize, role: Option<&str>, expected: &str) -> Finding {
     Finding::at(
         Code::Role,
         at,
-        format!("expected one of the roles {expected}, found {found}"),
+        format!(
+            "expected one of the roles {expected}, found {found}; give the message one of them"
+        ),
     )
 }

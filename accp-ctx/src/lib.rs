@@ -6,6 +6,7 @@ mod brief;
 mod check;
 pub mod disk;
 mod drift;
+mod edit;
 mod event;
 mod finding;
 mod form;
@@ -33,6 +34,7 @@ mod writes;
 
 pub use archive::{Archive, ArchiveError, Archived, Section, Sections};
 pub use check::check;
+pub use check::rule::Rule;
 pub use drift::{Case, DriftEvent, Indicator, Judge, LEXICAL, Lexical, Severity, Sign};
 pub use event::{Event, Intent, Tier};
 pub use finding::{Code, Finding};

@@ -46,8 +46,8 @@ struct Body {
     list: Range<usize>,
     /// What a model reads beside the list, each as a line of compact JSON.
     beside: Vec<String>,
-    /// The tools with their schemas; null without.
-    tools: Json,
+    /// The request without its list.
+    request: Json,
     /// Whether the provider has items before these.
     goes_on: bool,
     /// The places of the lone surrogates beside the list.
@@ -112,7 +112,7 @@ impl MessageList {
         let body = is_body.then(|| Body {
             lone: lone_beside(&lone, place.key().unwrap_or_default()),
             beside: form.beside().iter().filter_map(beside).collect(),
-            tools: json.get("tools").cloned().unwrap_or_default(),
+            request: without(&json, keys),
             goes_on: ["previous_response_id", "conversation"]
                 .iter()
                 .any(|key| json.get(*key).is_some_and(|value| !value.is_null())),
@@ -145,7 +145,9 @@ impl MessageList {
         let body = Body {
             text: String::new(),
             list: 0..0,
-            tools: read_json(line.as_bytes()).map_or(Json::Null, |(tools, _)| tools),
+            request: serde_json::json!({
+                "tools": read_json(line.as_bytes()).map_or(Json::Null, |(tools, _)| tools),
+            }),
             beside: vec![line],
             goes_on: false,
             lone: Vec::new(),
@@ -181,7 +183,12 @@ impl MessageList {
 
     /// Returns the tools of the request with their schemas; null without.
     pub(crate) fn tools(&self) -> &Json {
-        self.body.as_ref().map_or(&Json::Null, |body| &body.tools)
+        &self.request()["tools"]
+    }
+
+    /// Returns the request without its list; null if the list stands alone.
+    pub(crate) fn request(&self) -> &Json {
+        self.body.as_ref().map_or(&Json::Null, |body| &body.request)
     }
 
     /// Returns whether the provider has earlier items, which the list does not show.
@@ -206,6 +213,17 @@ fn lone_beside(lone: &LoneSurrogates, key: &str) -> Vec<String> {
         !inside.is_some_and(|inside| inside.starts_with('/'))
     };
     lone.places().filter(is_beside).map(str::to_owned).collect()
+}
+
+/// Returns a request without its list.
+fn without(json: &Json, keys: &[&str]) -> Json {
+    let members = json.as_object().into_iter().flatten();
+    let members = members.filter(|(key, _)| !keys.contains(&key.as_str()));
+    Json::Object(
+        members
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect(),
+    )
 }
 
 /// Returns the fault of a document that is not a conversation.

@@ -10,7 +10,7 @@ mod watch;
 use accp_frame::TokenCounter;
 use time::OffsetDateTime;
 
-use crate::check::check;
+use crate::check::broken;
 use crate::drift::{DriftEvent, Judge, LEXICAL};
 use crate::event::Event;
 use crate::finding::Finding;
@@ -208,7 +208,7 @@ impl Session {
         world: &dyn World,
         hooks: &mut dyn Hooks,
     ) -> Result<Plan, PlanError> {
-        let faults = check(list);
+        let faults = broken(list);
         if !faults.is_empty() {
             return Err(PlanError::Invalid(faults));
         }

@@ -10,7 +10,7 @@ use accp_context::policy::{self, Agent, Kind as SegmentKind, Opening, Policy, Se
 use serde_json::{Map, Value as Json};
 use time::{Duration, OffsetDateTime};
 
-use crate::check::check;
+use crate::check::broken;
 use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::Role;
@@ -131,7 +131,7 @@ pub fn refuses<'t>(agent: &str, texts: impl IntoIterator<Item = &'t str>) -> Opt
         return None;
     }
     let list = MessageList::of(Form::OpenAi, said.iter().map(|text| &**text)).ok()?;
-    Some(!check(&list).is_empty())
+    Some(!broken(&list).is_empty())
 }
 
 /// Returns a message with a role of OpenAI chat; `None` for a text that is no message.

@@ -1,9 +1,11 @@
-//! Mends calls and results that do not pair.
+//! Mends what can be mended: calls and results that do not pair, and details that a provider refuses.
 
 mod answer;
 mod blocks;
+mod details;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use accp_recordings::replace_lone_surrogates;
 use serde::Serialize;
@@ -11,7 +13,7 @@ use serde::Serialize;
 use self::blocks::Blocks;
 use crate::check::pairs::{Missing, Pairs, Stray, turns};
 use crate::check::server::{self, ServerPairs};
-use crate::finding::Finding;
+use crate::finding::{Code, Finding};
 use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::{Message, Role};
@@ -21,11 +23,15 @@ use crate::message::{Message, Role};
 pub struct Repair {
     /// What was done.
     pub kind: RepairKind,
-    /// The index of the message in the list that was given: the one with the result that was moved or dropped, or
-    /// with the call that was answered.
+    /// The index of the message in the list that was given: the one with the result that was moved or dropped, with
+    /// the call that was answered, or with the fault that was mended. 0 for a fault of the request.
     pub message: usize,
-    /// The id of the call; empty where a result has none. For a lone surrogate the JSON pointer of its text.
+    /// The id of the call; empty where a result has none, or the fault is not about a call. For a lone surrogate the JSON
+    /// pointer of its text.
     pub id: String,
+    /// The rule that the message keeps now, if the kind is [`Mended`](RepairKind::Mended).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<Code>,
 }
 
 /// What a repair does.
@@ -41,11 +47,17 @@ pub enum RepairKind {
     Answered,
     /// U+FFFD was put in the place of half of a surrogate pair.
     Replaced,
+    /// A detail was changed, and nothing was lost: an id, a mark for the cache, the place of an image.
+    Mended,
 }
 
 /// Makes calls and results pair: moves a result that stands in the wrong place to its call, drops results that
 /// answer no call, and answers calls without a result. A call in flight stays as it is, and so does everything else,
 /// to the byte. A message that becomes empty goes.
+///
+/// Before that it mends the details that [`Rule::mended`](crate::Rule) names, where nothing is lost by it: it gives ids
+/// that do not fit another form, on calls and results alike, and removes marks for the cache beyond those that the
+/// provider takes, the oldest first.
 ///
 /// A result moves only if its call has no other result, and no other call has its id. Otherwise nobody can know
 /// what it answers, and it is dropped. So nothing calls this by itself.
@@ -79,10 +91,16 @@ pub enum RepairKind {
 /// # Errors
 /// `not-a-list`, when the text of a message cannot be changed.
 pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding> {
-    let mut plan = Plan::default();
+    let (list, mended) = details::mended(list)?;
+    let list = &list;
+    let mut plan = Plan {
+        repairs: mended,
+        ..Plan::default()
+    };
     plan.pairs(list)?;
     if list.form() == Form::Anthropic {
         plan.server_tools(list);
+        plan.results_first(list.messages());
         plan.keep_first(list.messages());
     }
     let mut raws = Vec::with_capacity(list.messages().len());
@@ -104,6 +122,7 @@ pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding>
                 kind: RepairKind::Replaced,
                 message: at,
                 id: place.to_owned(),
+                code: None,
             });
         }
     }
@@ -132,6 +151,7 @@ impl Plan {
             kind,
             message,
             id: id.to_owned(),
+            code: None,
         });
     }
 
@@ -229,6 +249,60 @@ impl Plan {
             );
             let added = (index + 1, answer::server_block(call));
             self.blocks.entry(at).or_default().added.push(added);
+        }
+    }
+
+    /// Moves the results of each turn of the user before everything else in it.
+    fn results_first(&mut self, messages: &[Message]) {
+        let user = |turn: &Range<usize>| messages[turn.start].role == Role::User;
+        for turn in turns(messages).into_iter().filter(user) {
+            let mut other = false;
+            let mut late = Vec::new();
+            let said = |at: &usize| messages[*at].role != Role::System;
+            for at in turn.clone().filter(said) {
+                // A content that is a text is a block that is not a result.
+                other |= messages[at].blocks().is_empty();
+                for (index, block) in messages[at].blocks().iter().enumerate() {
+                    let is_result = block["type"] == "tool_result";
+                    let stays = !self
+                        .blocks
+                        .get(&at)
+                        .is_some_and(|blocks| blocks.dropped.contains(&index));
+                    if other && is_result && stays {
+                        late.push((at, index));
+                    }
+                    other |= !is_result;
+                }
+            }
+            let first = turn.start;
+            let leading = blocks::leading(&messages[first]);
+            // A message that has to stay as it is gets the results before it: neighbours of one role are one turn.
+            let apart = leading == 0 && !late.iter().any(|(at, _)| *at == first);
+            let mut results = Vec::with_capacity(late.len());
+            for (at, index) in late {
+                let Some(text) = blocks::text(&messages[at], index) else {
+                    continue;
+                };
+                let id = messages[at].blocks()[index]["tool_use_id"].as_str();
+                self.repairs.push(Repair {
+                    kind: RepairKind::Mended,
+                    message: at,
+                    id: id.unwrap_or_default().to_owned(),
+                    code: Some(Code::ResultsNotFirst),
+                });
+                self.blocks.entry(at).or_default().dropped.insert(index);
+                results.push(text.to_owned());
+            }
+            if results.is_empty() {
+                continue;
+            }
+            if apart {
+                let message = answer::turn(&results);
+                self.before.entry(first).or_default().push(message);
+            } else {
+                let added = results.into_iter().map(|text| (leading, text));
+                self.blocks.entry(first).or_default().added.extend(added);
+            }
         }
     }
 

@@ -1,5 +1,8 @@
 //! Rules that a list at random seldom meets, and the words of each fault.
 
+#[path = "rules/details.rs"]
+mod details;
+
 use accp_ctx::{Form, MessageList, check, repair};
 use serde_json::{Value as Json, json};
 
@@ -296,7 +299,7 @@ fn each_fault_says_what_to_do() {
             "result-orphan: message 3: the result answers `c9`, which no call before it has as its id; drop the result, or run `accp context repair`",
             "result-repeated: message 6: `c2` has a result already; drop this one, or run `accp context repair`",
             "id-missing: message 7: the result has no id; give the id that joins call and result",
-            "role: message 8: expected one of the roles system, developer, user, assistant and tool, found `agent`",
+            "role: message 8: expected one of the roles system, developer, user, assistant and tool, found `agent`; give the message one of them",
             "calls-empty: message 9: `tool_calls` is empty; leave it out where there is no call",
             "text-blank: message 10: the content is null, and there are no calls; give a text, `\"\"` if there is none",
             "first-not-user: message 0: the list begins with the assistant; begin with a turn of the user",

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use serde_json::Value as Json;
-
 use super::pairs::{Why, turns};
 use super::server::{self, At, ServerPairs};
 use super::{caller, ids, missing, orphan, repeated, role};
@@ -15,7 +13,7 @@ pub(super) fn check(list: &MessageList) -> Vec<Finding> {
     let messages = list.messages();
     let mut found = Vec::new();
     for (at, message) in messages.iter().enumerate() {
-        shape(at, message, at + 1 == messages.len(), &mut found);
+        shape(at, message, &mut found);
         if message.role != Role::System {
             caller(at, message, &mut found);
         }
@@ -37,48 +35,18 @@ pub(super) fn check(list: &MessageList) -> Vec<Finding> {
 }
 
 /// Checks a message by itself.
-fn shape(at: usize, message: &Message, is_last: bool, found: &mut Vec<Finding>) {
-    let json = message.json();
+fn shape(at: usize, message: &Message, found: &mut Vec<Finding>) {
     match message.role {
         Role::System => {
             let text =
                 "a system message stands in the list; give its text as `system`, beside `messages`";
             found.push(Finding::at(Code::SystemInside, at, text));
-            return;
         }
         Role::User | Role::Assistant => {}
         Role::Tool | Role::Other => {
+            let json = message.json();
             found.push(role(at, json["role"].as_str(), "user and assistant"));
-            return;
         }
-    }
-    let may_be_empty = is_last && message.role == Role::Assistant;
-    let blank = |text: &str| text.trim().is_empty();
-    let blank = match &json["content"] {
-        Json::String(text) => blank(text) && !(may_be_empty && text.is_empty()),
-        Json::Array(blocks) => {
-            let text =
-                |block: &Json| block["type"] == "text" && block["text"].as_str().is_none_or(blank);
-            blocks.is_empty() && !may_be_empty || blocks.iter().any(text)
-        }
-        _ => true,
-    };
-    if blank {
-        let text = "a text is blank; leave the block out, or give a text that is not white space";
-        found.push(Finding::at(Code::TextBlank, at, text));
-    } else if may_be_empty
-        && last_text(json).is_some_and(|text| text.ends_with(char::is_whitespace))
-    {
-        let text = "the last text of the assistant ends in white space; cut the white space";
-        found.push(Finding::at(Code::TextBlank, at, text));
-    }
-}
-
-/// Returns the text that a message ends with.
-fn last_text(json: &Json) -> Option<&str> {
-    match &json["content"] {
-        Json::Array(blocks) => blocks.last()?["text"].as_str(),
-        content => content.as_str(),
     }
 }
 

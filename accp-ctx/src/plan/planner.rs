@@ -6,7 +6,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::{NewFile, Options, Plan, PlanError, World};
 use crate::archive::{Archive, Archived};
-use crate::check::check;
+use crate::check::broken;
 use crate::drift::DriftEvent;
 use crate::event::{Event, Intent, Tier};
 use crate::finding::{Code, Finding};
@@ -375,7 +375,7 @@ impl<'p> Planner<'p> {
         if total > room {
             return Err(PlanError::OverWindow(self.too_large(total, room)));
         }
-        let faults = check(&self.list());
+        let faults = broken(&self.list());
         if faults.is_empty() {
             Ok(())
         } else {

@@ -84,6 +84,10 @@ fn shapes(messages: &[Json], blocks: &[Block], found: &mut Faults) {
             found.push(("system-inside", at));
         } else if !is_known(message) {
             found.push(("role", at));
+        } else if message["content"] == serde_json::json!([]) {
+            if !is_end {
+                found.push(("content-empty", at));
+            }
         } else if is_blank(&message["content"], is_end) {
             found.push(("text-blank", at));
         }
@@ -114,7 +118,6 @@ fn is_blank(content: &Json, is_end: bool) -> bool {
     match content {
         Json::String(text) if text.is_empty() => !is_end,
         Json::String(text) => empty(text) || trailing(text),
-        Json::Array(parts) if parts.is_empty() => !is_end,
         Json::Array(parts) => {
             let texts = parts.iter().filter(|part| part["type"] == "text");
             let mut texts = texts.map(|part| part["text"].as_str().unwrap_or(""));

@@ -1,5 +1,7 @@
 //! Anthropic Messages: `system` beside `messages`, and content in blocks.
 
+mod blocks;
+
 use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
@@ -26,20 +28,6 @@ pub(super) const ABOUT: [&str; 12] = [
 ];
 /// Keys of a block that only say how it was recorded.
 const BLOCK: [&str; 3] = ["cache_control", "signature", "caller"];
-/// The types of blocks that no chat of OpenAI has.
-const MARKS: [&str; 10] = [
-    "tool_use",
-    "mcp_tool_use",
-    "mcp_tool_result",
-    "tool_result",
-    "thinking",
-    "redacted_thinking",
-    "document",
-    "server_tool_use",
-    "web_search_tool_result",
-    "search_result",
-];
-
 /// The keys of messages that only OpenAI's chat has.
 const OPENAI: [&str; 3] = ["tool_calls", "tool_call_id", "function_call"];
 
@@ -51,32 +39,32 @@ pub(crate) fn detect(json: &Json) -> bool {
     let system = json.get("system").is_some_and(|system| {
         system.is_string() || system.as_array().is_some_and(|all| all.iter().all(is_text))
     });
-    let blocks = messages
-        .iter()
-        .filter_map(|message| message.get("content")?.as_array());
-    let is_tools = |tools: &Json| tools.as_array().is_some_and(|all| all.iter().any(is_tool));
-    let marked = blocks.flatten().any(|block| {
-        let kind = block.get("type").and_then(Json::as_str);
-        kind.is_some_and(|kind| MARKS.contains(&kind))
-            || kind == Some("image") && block.get("source").is_some()
-    });
+    let blocks = || {
+        let contents = messages.iter().filter_map(|message| message.get("content"));
+        contents.filter_map(Json::as_array).flatten()
+    };
     let is_answer = |message: &Json| {
         message["type"] == "message"
             && message.get("stop_reason").is_some()
             && message["content"].is_array()
     };
-    let marked = marked || messages.iter().any(is_answer);
+    if blocks().any(blocks::is_block) || messages.iter().any(is_answer) {
+        return true;
+    }
     // A chat of OpenAI may have its system prompt beside the messages, too.
     let openai = |message: &Json| OPENAI.iter().any(|key| message.get(key).is_some());
-    marked || (system || json.get("tools").is_some_and(is_tools)) && !messages.iter().any(openai)
+    let tools = json.get("tools").and_then(Json::as_array);
+    let tools = tools.is_some_and(|all| all.iter().any(blocks::is_tool));
+    if (system || tools) && !messages.iter().any(openai) {
+        return true;
+    }
+    // Some servers of chat take these marks.
+    (blocks().any(blocks::is_marked) || blocks::is_request(json))
+        && !messages.iter().any(blocks::is_chat)
 }
 
 fn is_text(block: &Json) -> bool {
     block["type"] == "text"
-}
-
-fn is_tool(tool: &Json) -> bool {
-    tool.get("input_schema").is_some()
 }
 
 /// Reads a document.

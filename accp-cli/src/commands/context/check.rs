@@ -9,6 +9,9 @@ use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output;
 
 /// Say what is wrong with a list: calls without results, results without calls, and what else a provider refuses
+///
+/// Messages are counted from 0, as the index in the list. The rules are those of the providers' own servers; servers that
+/// people host themselves may take more, so `compress` only warns of what does not tear calls and results apart.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context check messages.json
@@ -60,11 +63,13 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
     Ok(Verdict::of(found.len() as u64))
 }
 
-/// Mend a list whose calls and results do not pair
+/// Mend a list that a provider refuses, where nothing is lost by it
 ///
 /// A result that stands in the wrong place is moved to its call, if it is clear which call that is. Other results
-/// without calls are dropped, and calls without results are answered with a text that says so. Nothing else changes,
-/// and nothing runs this by itself.
+/// without calls are dropped, and calls without results are answered with a text that says so. Ids that do not fit get
+/// others, on calls and results alike; marks for the cache beyond those that the provider takes go, the oldest first;
+/// other details are mended where nothing is lost. Nothing else changes, and nothing runs this by itself. Messages are
+/// counted from 0.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context repair broken.json > messages.json")]
@@ -82,9 +87,14 @@ pub(crate) fn run_repair(args: &RepairArgs) -> Outcome {
     let (list, repairs) = repair(&list).map_err(|fault| Failure::Input(fault.to_string()))?;
     for one in &repairs {
         let done = match one.kind {
-            RepairKind::Moved => "moved to its call the result of",
+            RepairKind::Moved => "moved to its place the result of",
             RepairKind::Dropped => "dropped the result of",
             RepairKind::Replaced => "put U+FFFD in the place of half of a surrogate pair at",
+            RepairKind::Mended => {
+                let code = one.code.map_or("", |code| code.as_str());
+                output::note(format!("message {}: mended {code}", one.message));
+                continue;
+            }
             _ => "answered",
         };
         output::note(format!("message {}: {done} `{}`", one.message, one.id));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use accp_ctx::disk::ContextError;
-use accp_ctx::{MessageList, Options, Session, Severity, Writes};
+use accp_ctx::{MessageList, Options, Session, Severity, Writes, check};
 
 use super::{Messages, Place, Size, Summary, at_fault, failure, report, text};
 use crate::choices::Format;
@@ -110,6 +110,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     if let Some(advice) = &done.advice {
         output::note(advice);
+    }
+    let warnings = check(&done.list);
+    if let Some(first) = warnings.first() {
+        let more = match warnings.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {more} more; `accp context check` has them all)"),
+        };
+        output::note(format!("a provider may refuse the list: {first}{more}"));
     }
     report::record(&done.list.to_string())?;
     Ok(Verdict::Fine)

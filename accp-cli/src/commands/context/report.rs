@@ -1,7 +1,7 @@
 //! What the commands say of lists and windows.
 
 use accp_ctx::disk::Compressed;
-use accp_ctx::{Event, Finding, Intent, Window};
+use accp_ctx::{Event, Finding, Intent, Window, check};
 use accp_tokens::{ModelCounter, TokenCounter as _};
 use serde_json::{Value as Json, json};
 
@@ -42,6 +42,7 @@ pub(super) fn report(
         "events": done.events,
         "drift": done.drift,
         "advice": done.advice,
+        "warnings": check(&done.list),
         "intent": intent(&done.events),
     });
     if let Some(said) = counter.substitute() {

@@ -256,7 +256,8 @@ fn anthropic_result((id, call): &(&String, &Call)) -> Json {
         let source = json!({ "type": "base64", "media_type": "image/png", "data": IMAGE });
         block["content"] = json!([{ "type": "image", "source": source }]);
     }
-    if call.failed {
+    // A result that is an error has nothing but texts.
+    if call.failed && !call.image {
         block["is_error"] = true.into();
     }
     block

@@ -1,0 +1,69 @@
+//! A fault that stands in single messages, and the edits that mend it.
+
+use crate::edit::Edit;
+use crate::finding::{Code, Finding};
+
+/// A finding, and what mends it without loss.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Flaw {
+    pub(crate) finding: Finding,
+    /// Edits of messages; of the request where there is no message. Empty if nothing mends the fault without loss.
+    pub(crate) cure: Vec<(Option<usize>, Edit)>,
+}
+
+/// Collects the flaws of one message, or of the request.
+#[derive(Debug, Default)]
+pub(crate) struct Flaws {
+    all: Vec<Flaw>,
+    at: Option<usize>,
+}
+
+impl Flaws {
+    /// The flaws that follow stand in this message, or in the request.
+    pub(crate) fn at(&mut self, message: Option<usize>) -> &mut Self {
+        self.at = message;
+        self
+    }
+
+    /// Returns where the flaws that follow stand.
+    pub(crate) fn place(&self) -> Option<usize> {
+        self.at
+    }
+
+    /// Adds a flaw without a cure that loses nothing.
+    pub(crate) fn add(&mut self, code: Code, text: impl Into<String>) {
+        self.cured(code, text, []);
+    }
+
+    /// Adds a flaw with the edits that mend it in its message.
+    pub(crate) fn cured(
+        &mut self,
+        code: Code,
+        text: impl Into<String>,
+        edits: impl IntoIterator<Item = Edit>,
+    ) {
+        let at = self.at;
+        let cure = edits.into_iter().map(|edit| (at, edit)).collect();
+        self.push(code, text, None, cure);
+    }
+
+    /// Adds a flaw with an id, and with edits anywhere.
+    pub(crate) fn push(
+        &mut self,
+        code: Code,
+        text: impl Into<String>,
+        id: Option<&str>,
+        cure: Vec<(Option<usize>, Edit)>,
+    ) {
+        let finding = Finding {
+            message: self.at,
+            id: id.map(str::to_owned),
+            ..Finding::of_list(code, text)
+        };
+        self.all.push(Flaw { finding, cure });
+    }
+
+    pub(crate) fn into_all(self) -> Vec<Flaw> {
+        self.all
+    }
+}

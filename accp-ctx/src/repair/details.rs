@@ -1,0 +1,56 @@
+//! Mends single messages and the request where nothing is lost by it.
+
+use std::collections::BTreeMap;
+
+use super::{Repair, RepairKind};
+use crate::check::details::flaws;
+use crate::edit::{Edit, edited};
+use crate::finding::Finding;
+use crate::list::MessageList;
+use crate::message::Message;
+
+/// One change may show another fault: an image that moves may have a wrong type. More rounds than this do not help.
+const ROUNDS: usize = 8;
+
+/// Returns the list with the details mended that have a cure, and what was done. Messages keep their places.
+pub(super) fn mended(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding> {
+    let mut list = list.clone();
+    let mut repairs = Vec::new();
+    for _ in 0..ROUNDS {
+        let mut edits: BTreeMap<Option<usize>, Vec<Edit>> = BTreeMap::new();
+        let mut done = Vec::new();
+        for flaw in flaws(&list)
+            .into_iter()
+            .filter(|flaw| !flaw.cure.is_empty())
+        {
+            done.push(Repair {
+                kind: RepairKind::Mended,
+                message: flaw.finding.message.unwrap_or_default(),
+                id: flaw.finding.id.unwrap_or_default(),
+                code: Some(flaw.finding.code),
+            });
+            for (at, edit) in flaw.cure {
+                edits.entry(at).or_default().push(edit);
+            }
+        }
+        let before = list.to_string();
+        let request = edits.remove(&None);
+        let mut messages = list.messages().to_vec();
+        for (at, edits) in edits {
+            if let Some(message) = at.and_then(|at| messages.get_mut(at)) {
+                let raw = edited(message.raw(), &edits);
+                *message = Message::read(list.form(), at.unwrap_or_default(), &raw)?;
+            }
+        }
+        list = list.with(messages);
+        if let Some(edits) = request {
+            let text = edited(&list.to_string(), &edits);
+            list = MessageList::read(&text, Some(list.form()))?;
+        }
+        if list.to_string() == before {
+            break;
+        }
+        repairs.append(&mut done);
+    }
+    Ok((list, repairs))
+}
