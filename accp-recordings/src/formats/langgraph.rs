@@ -91,7 +91,9 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
 }
 
 fn thread(state: &Map<String, Json>) -> Option<&Json> {
-    let id = state.get("config")?.pointer("/configurable/thread_id")?;
+    let config = state.get("config");
+    let id = config.and_then(|config| config.pointer("/configurable/thread_id"));
+    let id = id.or_else(|| state.get("checkpoint")?.get("thread_id"))?;
     Some(id).filter(|id| id.is_string())
 }
 

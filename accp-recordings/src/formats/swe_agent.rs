@@ -151,10 +151,8 @@ fn step(mut fields: Fields, model: &mut Model) {
     if model.messages.is_empty() {
         for json in fields.list("query").into_iter().flatten() {
             match Fields::of(json) {
-                Ok(message) => {
-                    let role = message.str("role").unwrap_or("user").to_owned();
-                    let mut message = message;
-                    message.take("role");
+                Ok(mut message) => {
+                    let role = message.text("role").unwrap_or_else(|| "user".to_owned());
                     model.messages.push(plain(&role, message));
                 }
                 Err(odd) => model.messages.push(opaque(&odd)),
