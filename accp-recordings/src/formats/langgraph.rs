@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::fault::{Fault, Model};
 use super::langchain;
-use super::listed::{self, list};
+use super::listed::{self, Listed, list};
 use super::merge::{Merge, Seen};
 
 /// The places of the channels in a state, a saved checkpoint and a checkpoint alone.
@@ -42,7 +42,10 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     }
     let is_list = json.is_array();
     let json = if is_list { json } else { json!([json]) };
-    let (mut states, _) = listed::taken(json, &[], expected)?;
+    let Listed {
+        objects: mut states,
+        ..
+    } = listed::taken(json, &[], expected)?;
     let id = states.iter().find_map(thread).cloned();
     let other = states
         .iter()
