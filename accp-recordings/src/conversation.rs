@@ -61,7 +61,8 @@ pub enum NotConversation {
     /// The JSON has none of the formats; holds what was found instead, and what can be done.
     #[error(
         "expected a conversation: an object whose `messages` is an array of objects with `role` \
-         and `content`, or that array, or another of the formats {formats}; found {0}",
+         and `content`, or that array, or another of the formats {formats} (`--format-in` forces \
+         one); found {0}",
         formats = names()
     )]
     Messages(String),

@@ -339,7 +339,7 @@ fn a_format_can_be_forced_and_tells_what_it_misses() {
     let wrong = Conversation::read(chat, Format::Gemini);
     insta::assert_snapshot!(wrong.unwrap_err(), @"expected an object with `contents` at the top (read as gemini)");
     let wrong = Conversation::new(serde_json::json!({ "notes": [] }));
-    insta::assert_snapshot!(wrong.unwrap_err(), @"expected a conversation: an object whose `messages` is an array of objects with `role` and `content`, or that array, or another of the formats openai, responses, anthropic, gemini, langchain, langsmith, otel, sharegpt, claude-code, pydantic-ai, ai-sdk, gemini-cli, codex, openai-agents, langgraph, swe-agent, mini-swe-agent, openhands, aider; found an object with `notes`");
+    insta::assert_snapshot!(wrong.unwrap_err(), @"expected a conversation: an object whose `messages` is an array of objects with `role` and `content`, or that array, or another of the formats openai, responses, anthropic, gemini, langchain, langsmith, otel, sharegpt, claude-code, pydantic-ai, ai-sdk, gemini-cli, codex, openai-agents, langgraph, swe-agent, mini-swe-agent, openhands, aider (`--format-in` forces one); found an object with `notes`");
 }
 
 /// An item of the assistant without words is still a message of its own: it has its role and id.

@@ -314,7 +314,7 @@ fn faults_have_their_place_and_their_cure() {
         format!("{}: {}", run.code.unwrap(), run.stderr)
     };
     insta::assert_snapshot!(fault(&["empty.jsonl"]), @"1: error: empty.jsonl: expected conversations to measure, found none; record each as one object a line with `messages`");
-    insta::assert_snapshot!(fault(&["notes.jsonl"]), @"1: error: notes.jsonl:1: expected a conversation: an object whose `messages` is an array of objects with `role` and `content`, or that array, or another of the formats openai, responses, anthropic, gemini, langchain, langsmith, otel, sharegpt, claude-code; found an object with `note`");
+    insta::assert_snapshot!(fault(&["notes.jsonl"]), @"1: error: notes.jsonl:1: expected a conversation: an object whose `messages` is an array of objects with `role` and `content`, or that array, or another of the formats openai, responses, anthropic, gemini, langchain, langsmith, otel, sharegpt, claude-code, pydantic-ai, ai-sdk, gemini-cli, codex, openai-agents, langgraph, swe-agent, mini-swe-agent, openhands, aider (`--format-in` forces one); found an object with `note`");
     insta::assert_snapshot!(fault(&["odd.jsonl"]), @"1: error: odd.jsonl:2: expected `messages[0]` to be an object with a `role`, found an object without it; give the message a role: system, user, assistant, agent or tool");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--split", "learn"]), @"1: error: shared.jsonl: expected conversations to measure, found none of its 1 in this half; measure without --split");
     let unknown = fault(&["shared.jsonl", "--policy", "last"]);

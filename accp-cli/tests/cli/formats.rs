@@ -354,7 +354,7 @@ fn a_log_of_a_framework_is_converted_with_its_roles() {
         ("Is there rye?", "user"),
         ("Thanks", "user"),
         ("rye 4", "tool"),
-        ("kilo", "tool"),
+        ("kilo\\\"", "tool"),
         ("Four kilos", "assistant"),
     ];
     for (_, file, sample) in FOREIGN {

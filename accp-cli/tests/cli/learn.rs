@@ -226,12 +226,12 @@ fn what_cannot_be_learnt_from_is_told_with_its_cure() {
         errors(&["traces.jsonl", "--tools", "cut.json"]),
         errors(&["traces.jsonl", "--tools", "none.json"]),
     ];
-    insta::assert_snapshot!(all.concat(), @"
+    insta::assert_snapshot!(all.concat(), @r#"
     error: empty.jsonl: there is no conversation; expected recorded conversations, one object a line with `messages`
-    error: chat.jsonl:1: expected a conversation: an object whose `messages` is an array of objects with `role` and `content`, or that array, or another of the formats openai, responses, anthropic, gemini, langchain, langsmith, otel, sharegpt, claude-code; found an object whose `messages` is a string
+    error: chat.jsonl:1: expected a conversation: an object whose `messages` is an array of objects with `role` and `content`, or that array, or another of the formats openai, responses, anthropic, gemini, langchain, langsmith, otel, sharegpt, claude-code, pydantic-ai, ai-sdk, gemini-cli, codex, openai-agents, langgraph, swe-agent, mini-swe-agent, openhands, aider (`--format-in` forces one); found an object whose `messages` is a string
     error: cut.json:2:15: not JSON: EOF while parsing a value; expected a list of tools, as MCP and OpenAI carry them
     error: none.json: the file has no tool; expected a list of objects with a `name` and `parameters` or `inputSchema`, each alone or under `function`
-    ");
+    "#);
     assert_eq!(
         folder.run(&["registry", "learn", "no.jsonl"], "").code,
         Some(2)

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::draft::Draft;
 use super::fault::{Fault, Model};
 use super::fields::Fields;
-use super::listed::{self, has_text, list};
+use super::listed::{self, Listed, has_text, list};
 use super::media;
 
 /// The key under which programs keep the messages.
@@ -68,7 +68,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     if !detect(&json) {
         return Err(Fault::at("", expected));
     }
-    let (all, rest) = listed::taken(json, &LISTS, expected)?;
+    let Listed { objects: all, rest } = listed::taken(json, &LISTS, expected)?;
     let mut model = Model {
         rest,
         ..Model::default()
@@ -121,12 +121,12 @@ fn shared(draft: &mut Draft, json: Json) -> Result<(), Json> {
 /// Adds a picture, a sound or a file, whose address and type have keys of their own here.
 fn media(draft: &mut Draft, kind: &str, part: Fields, whole: &Json) {
     let mut same = part.clone();
-    let at = ["data", "url", "image"].into_iter();
-    let at = at.filter_map(|key| same.text(key)).next();
-    let mime = ["mediaType", "mimeType", "contentType"].into_iter();
-    let mime = mime.filter_map(|key| same.text(key)).next();
-    let name = ["filename", "name"].into_iter();
-    let name = name.filter_map(|key| same.text(key)).next();
+    let mut at = ["data", "url", "image"].into_iter();
+    let at = at.find_map(|key| same.text(key));
+    let mut mime = ["mediaType", "mimeType", "contentType"].into_iter();
+    let mime = mime.find_map(|key| same.text(key));
+    let mut name = ["filename", "name"].into_iter();
+    let name = name.find_map(|key| same.text(key));
     let Some(at) = at else {
         draft.opaque(whole);
         return;

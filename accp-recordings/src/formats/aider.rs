@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 
 use super::draft::Draft;
 use super::fault::{Fault, Model};
-use super::listed;
+use super::listed::{self, Listed};
 
 /// The key of the blocks.
 pub(crate) const BLOCKS: &str = "aider_chat";
@@ -36,7 +36,10 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     if !detect(&json) {
         return Err(Fault::at("", expected));
     }
-    let (blocks, rest) = listed::taken(json, &[BLOCKS], expected)?;
+    let Listed {
+        objects: blocks,
+        rest,
+    } = listed::taken(json, &[BLOCKS], expected)?;
     let mut model = Model {
         rest,
         ..Model::default()

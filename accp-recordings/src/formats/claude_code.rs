@@ -21,7 +21,9 @@ pub(crate) fn detect(json: &Json) -> bool {
 pub(crate) fn is_entry(json: &Json) -> bool {
     let has = |key: &str| json.get(key).is_some_and(Json::is_string);
     let message = json.get("message").is_some_and(Json::is_object);
+    // Other programs log the words of a person as a text.
     has("type")
+        && !has("message")
         && json.get("messages").is_none()
         && (has("sessionId") || has("session_id") || has("leafUuid") || has("uuid") && message || {
             let snapshot = json

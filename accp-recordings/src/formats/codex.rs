@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
 use super::fault::{Fault, Model};
-use super::listed::{self, has_text, list};
+use super::listed::{self, Listed, has_text, list};
 use super::responses;
 
 /// The types of lines.
@@ -43,7 +43,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         Json::Object(_) => json!([json]),
         json => json,
     };
-    let (lines, _) = listed::taken(json, &[], expected)?;
+    let Listed { objects: lines, .. } = listed::taken(json, &[], expected)?;
     let mut model = Model::default();
     let (mut items, mut entries) = (Vec::new(), Vec::new());
     for mut line in lines {

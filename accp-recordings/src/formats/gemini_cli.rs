@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use super::fault::{Fault, Model};
 use super::fields::{Fields, is_void, merge};
 use super::gemini;
-use super::listed::{self, has_text};
+use super::listed::{self, Listed, has_text};
 
 /// Keys of a record that only say how it was recorded.
 const RECORD: [&str; 6] = [
@@ -66,7 +66,10 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         json => json,
     };
     let is_lines = json.is_array();
-    let (records, mut rest) = listed::taken(json, &["messages"], expected)?;
+    let Listed {
+        objects: records,
+        mut rest,
+    } = listed::taken(json, &["messages"], expected)?;
     let (records, entries) = if is_lines {
         replayed(records)
     } else {

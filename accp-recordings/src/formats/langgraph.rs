@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::fault::{Fault, Model};
 use super::langchain;
-use super::listed::{self, list};
+use super::listed::{self, Listed, list};
 use super::merge::{Merge, Seen};
 
 /// The places of the channels in a state, a saved checkpoint and a checkpoint alone.
@@ -42,7 +42,10 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     }
     let is_list = json.is_array();
     let json = if is_list { json } else { json!([json]) };
-    let (mut states, _) = listed::taken(json, &[], expected)?;
+    let Listed {
+        objects: mut states,
+        ..
+    } = listed::taken(json, &[], expected)?;
     let id = states.iter().find_map(thread).cloned();
     let other = states
         .iter()
@@ -91,7 +94,9 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
 }
 
 fn thread(state: &Map<String, Json>) -> Option<&Json> {
-    let id = state.get("config")?.pointer("/configurable/thread_id")?;
+    let config = state.get("config");
+    let id = config.and_then(|config| config.pointer("/configurable/thread_id"));
+    let id = id.or_else(|| state.get("checkpoint")?.get("thread_id"))?;
     Some(id).filter(|id| id.is_string())
 }
 

@@ -15,6 +15,12 @@ pub(super) fn list<'j>(json: &'j Json, keys: &[&str]) -> Option<&'j [Json]> {
     list.map(Vec::as_slice).filter(|all| !all.is_empty())
 }
 
+/// The objects of a list, and the keys beside it.
+pub(super) struct Listed {
+    pub(super) objects: Vec<Map<String, Json>>,
+    pub(super) rest: Map<String, Json>,
+}
+
 /// Takes the list of a document, and returns the other keys, too.
 ///
 /// # Errors
@@ -23,7 +29,7 @@ pub(super) fn taken(
     json: Json,
     keys: &[&'static str],
     expected: &'static str,
-) -> Result<(Vec<Map<String, Json>>, Map<String, Json>), Fault> {
+) -> Result<Listed, Fault> {
     let (list, rest, at) = match json {
         Json::Array(list) => (list, Map::new(), String::new()),
         Json::Object(mut map) => {
@@ -42,7 +48,8 @@ pub(super) fn taken(
         Json::Object(map) => Ok(map),
         _ => Err(Fault::at(format!("{at}/{index}"), "an object")),
     });
-    Ok((objects.collect::<Result<_, _>>()?, rest))
+    let objects = objects.collect::<Result<_, _>>()?;
+    Ok(Listed { objects, rest })
 }
 
 /// Returns whether an object has a string under this key.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use super::chat;
 use super::fault::{Fault, Model};
 use super::fields::Fields;
-use super::listed;
+use super::listed::{self, Listed};
 use super::responses;
 
 /// Returns whether the document is of this format and of no other.
@@ -28,7 +28,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     if !detect(&json) {
         return Err(Fault::at("", expected));
     }
-    let (all, rest) = listed::taken(json, &["messages"], expected)?;
+    let Listed { objects: all, rest } = listed::taken(json, &["messages"], expected)?;
     let mut reader = Reader::default();
     reader.model.rest = rest;
     let is_item = |map: &Map<String, Json>| {

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::fault::{Fault, Model};
 use super::fields::merge;
-use super::listed::{self, has_text, list};
+use super::listed::{self, Listed, has_text, list};
 use super::responses;
 
 /// The tables of an export.
@@ -39,7 +39,10 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         Json::Object(map) => (Json::Object(map), format!("/{}", LISTS[0])),
         json => (json, String::new()),
     };
-    let (rows, mut rest) = listed::taken(json, &LISTS, expected)?;
+    let Listed {
+        objects: rows,
+        mut rest,
+    } = listed::taken(json, &LISTS, expected)?;
     let id = rows.first().and_then(|row| row.get("session_id")).cloned();
     let (mut items, mut entries) = (Vec::new(), Vec::new());
     for (index, mut row) in rows.into_iter().enumerate() {

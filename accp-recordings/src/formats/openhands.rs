@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::fault::{Fault, Model};
 use super::fields::{Fields, merge};
-use super::listed::{self, has_text, list};
+use super::listed::{self, Listed, has_text, list};
 
 /// The keys under which programs keep the events.
 const LISTS: [&str; 4] = ["trajectory", "history", "events", "items"];
@@ -42,7 +42,10 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     } else {
         json
     };
-    let (events, mut rest) = listed::taken(json, &LISTS, expected)?;
+    let Listed {
+        objects: events,
+        mut rest,
+    } = listed::taken(json, &LISTS, expected)?;
     let mut model = Model::default();
     let mut entries = Vec::new();
     for event in events {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 use super::draft::Draft;
 use super::fault::{Fault, Model};
 use super::fields::Fields;
-use super::listed::{self, has_text, list};
+use super::listed::{self, Listed, has_text, list};
 use super::media;
 
 /// The keys under which programs keep a history.
@@ -80,7 +80,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     if !detect(&json) {
         return Err(Fault::at("", expected));
     }
-    let (all, rest) = listed::taken(json, &LISTS, expected)?;
+    let Listed { objects: all, rest } = listed::taken(json, &LISTS, expected)?;
     let mut model = Model {
         rest,
         ..Model::default()

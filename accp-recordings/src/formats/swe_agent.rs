@@ -6,7 +6,7 @@ use super::anthropic;
 use super::draft::Draft;
 use super::fault::{Fault, Model};
 use super::fields::{Fields, merge};
-use super::listed;
+use super::listed::{self, Listed};
 use super::parts;
 
 /// Keys of a message that only say how it was recorded, or repeat what it says.
@@ -55,7 +55,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         .as_array()
         .is_some_and(|all| !all.is_empty());
     let key = if has_history { "history" } else { "trajectory" };
-    let (all, rest) = listed::taken(json, &[key], expected)?;
+    let Listed { objects: all, rest } = listed::taken(json, &[key], expected)?;
     let mut model = Model {
         rest,
         ..Model::default()
@@ -98,8 +98,8 @@ impl Asked {
                 }
                 let action = fields.str("action").unwrap_or_default().trim();
                 if !has_calls && !action.is_empty() {
-                    let command = fields.take("action");
-                    command_of(&mut draft, command);
+                    let command = fields.take("action").unwrap_or_default();
+                    command_of(&mut draft, &command);
                 }
                 draft.rest(fields, &ABOUT);
                 out.push(draft.into_json());
@@ -141,7 +141,7 @@ fn result(mut fields: Fields) -> Json {
 }
 
 /// Adds a command as a call. The program runs it in a shell.
-fn command_of(draft: &mut Draft, command: Option<Json>) {
+fn command_of(draft: &mut Draft, command: &Json) {
     let arguments = json!({ "command": command });
     draft.call(None, Some("bash".into()), Some(arguments), Map::new());
 }
@@ -151,10 +151,8 @@ fn step(mut fields: Fields, model: &mut Model) {
     if model.messages.is_empty() {
         for json in fields.list("query").into_iter().flatten() {
             match Fields::of(json) {
-                Ok(message) => {
-                    let role = message.str("role").unwrap_or("user").to_owned();
-                    let mut message = message;
-                    message.take("role");
+                Ok(mut message) => {
+                    let role = message.text("role").unwrap_or_else(|| "user".to_owned());
                     model.messages.push(plain(&role, message));
                 }
                 Err(odd) => model.messages.push(opaque(&odd)),
@@ -164,14 +162,16 @@ fn step(mut fields: Fields, model: &mut Model) {
     let mut draft = Draft::new("assistant");
     let response = fields.text("response").filter(|text| !text.is_empty());
     let text = response.or_else(|| fields.text("thought"));
-    text.into_iter().for_each(|text| draft.text(text));
+    if let Some(text) = text {
+        draft.text(text);
+    }
     for json in fields.list("thinking_blocks").into_iter().flatten() {
         anthropic::block(&mut draft, json);
     }
     let action = fields.str("action").unwrap_or_default().trim();
     if !action.is_empty() {
-        let command = fields.take("action");
-        command_of(&mut draft, command);
+        let command = fields.take("action").unwrap_or_default();
+        command_of(&mut draft, &command);
     }
     let mut answer = Draft::new("tool");
     listed::value(&mut answer, fields.take("observation"));

@@ -365,6 +365,36 @@ fn the_table_of_formats_in_the_documents_is_right() {
     assert_eq!(rows, formats);
 }
 
+/// Shapes of older versions and of other doors.
+#[test]
+fn older_shapes_have_their_roles_too() {
+    let told = |json: Json| told(&Conversation::new(json).unwrap()).join("; ");
+    let invocation = json!({ "state": "result", "toolCallId": "c1", "toolName": "stock", "args": {}, "result": "4" });
+    let page = json!([{ "role": "user", "content": "Rye?" },
+        { "role": "assistant", "content": "Four.", "toolInvocations": [invocation] }]);
+    let trajectory = json!({ "trajectory_format": "mini-swe-agent-1", "info": {}, "messages": [
+        { "role": "system", "content": "Be brief." }, { "role": "user", "content": "Rye?" },
+        { "role": "assistant", "content": "Look.\n```bash\ncat stock.txt\n```" },
+        { "role": "user", "content": "<output>4</output>" }] });
+    let state = json!({ "values": { "messages": [{ "type": "human", "content": "Rye?" }] }, "next": [],
+        "checkpoint": { "thread_id": "t1" } });
+    let history = json!({ "all_messages": [
+        { "kind": "request", "parts": [
+            { "part_kind": "user-prompt", "content": "Rye?" },
+            { "part_kind": "retry-prompt", "content": "Say a number.", "tool_name": null }] }] });
+    insta::assert_snapshot!([page, trajectory, state, history].map(told).join("\n"), @r#"
+    user: "Rye?"; assistant: c1=stock({}); tool: answers c1 "4"; assistant: "Four."
+    system: "Be brief."; user: "Rye?"; assistant: "Look.\n```bash\ncat stock.txt\n```" -=bash({"command":"cat stock.txt"}); tool: "<output>4</output>"
+    user: "Rye?"
+    user: "Rye?"; system: "Say a number."
+    "#);
+    let log = json!([{ "sessionId": "s1", "messageId": 0, "type": "user", "message": "Rye?" }]);
+    assert!(
+        Conversation::new(log).is_err(),
+        "only the words of a person"
+    );
+}
+
 /// Rows of another session, and items that are no JSON, are refused with their place.
 #[test]
 fn what_a_log_must_not_mix_is_refused_with_its_place() {

@@ -82,6 +82,10 @@ pub(super) fn message(mut fields: Fields, out: &mut Vec<Json>) {
             step.draft
                 .about([(key.to_owned(), text.into())].into_iter().collect());
         } else if !text.is_empty() {
+            // What the model said about results is behind them.
+            if !step.results.is_empty() {
+                step.end(out);
+            }
             if kind == "text" {
                 step.draft.text(text);
             } else {

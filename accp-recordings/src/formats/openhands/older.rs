@@ -103,8 +103,8 @@ fn action(event: &mut Fields, kind: &str) -> Draft {
     let thought = args.text("thought").filter(|text| !text.is_empty());
     if kind == "think" {
         args.put("thought", thought.unwrap_or_default().into());
-    } else {
-        thought.into_iter().for_each(|text| draft.text(text));
+    } else if let Some(text) = thought {
+        draft.text(text);
     }
     let mut metadata = event.object("tool_call_metadata").unwrap_or_default();
     let (id, name) = (
