@@ -1,5 +1,6 @@
 //! `accp convert`: converts recorded conversations to frames, and back.
 
+mod checked;
 mod sinks;
 mod summary;
 
@@ -16,6 +17,7 @@ use crate::conversations::{FormatIn, at, each_conversation, each_restored, forma
 use crate::input::Input;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, OWN, Output, error, note};
+use checked::checked;
 use sinks::Sinks;
 use summary::table;
 
@@ -25,7 +27,7 @@ use summary::table;
 /// CH, tool calls as TC `req:tool`, results as TC `done:tool`. The format of the conversations is
 /// found out by their content (--format-in lists the formats). Values that do not fit into a frame
 /// go to a side file, and the frame has a reference in their place. A summary with exact token
-/// counts goes to stderr.
+/// counts goes to stderr. Messages count from 0, as in `accp context check`; lines count from 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp convert --verify examples/bakery.jsonl      convert, restore, compare, report
@@ -48,10 +50,15 @@ pub(crate) struct Args {
     externals: Option<PathBuf>,
 
     /// Write the conversations in this format, one a line, and refuse what it cannot say. What no
-    /// model saw, such as ids and times, stands under `_recorded`
+    /// model saw, such as ids and times, stands under `_recorded`. What is written for openai, anthropic
+    /// and responses passes `accp context check`; other conversations are refused
     #[arg(long, value_name = "FORMAT", value_parser = formats(|format| format.is_written()))]
     #[arg(conflicts_with_all = ["verify", "inline"])]
     format_out: Option<recordings::Format>,
+
+    /// Mend calls, results and cut texts that the format refuses, as `accp context repair` does
+    #[arg(long, requires = "format_out")]
+    repair: bool,
 
     /// Read frames and write the conversations
     #[arg(long, conflicts_with_all = ["verify", "inline"])]
@@ -161,10 +168,18 @@ fn write_conversations(args: &Args) -> Outcome {
     let side = args.externals.as_deref();
     for path in args.inputs() {
         let write = |name: &str, line, conversation: Conversation| match args.format_out {
-            Some(format) => match conversation.written(format) {
-                Ok(json) => out.record(json),
-                Err(why) => Err(at(name, line, why)),
-            },
+            Some(format) => {
+                let written = conversation.written(format);
+                let json = written.map_err(|why| at(name, line, why))?;
+                // A document that stays as it is keeps the spelling of cut texts.
+                let text = if json == *conversation.as_json() {
+                    conversation.to_string()
+                } else {
+                    json.to_string()
+                };
+                let text = checked(text, format, args.repair, &format!("{name}:{line}"));
+                out.record(text.map_err(|why| at(name, line, why))?)
+            }
             None => out.record(conversation),
         };
         if args.restore {

@@ -35,6 +35,7 @@ mod operations;
 mod primer;
 #[cfg(unix)]
 mod private;
+mod provided;
 mod registry;
 mod session;
 mod strangers;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
 use super::fault::{Cannot, Fault, Model};
-use super::fields::Fields;
+use super::fields::{Fields, is_void};
 use super::media::{self, At, redacted};
 use super::said::{Part, Said, What, carried, number};
 use super::signature;
@@ -235,7 +235,11 @@ pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, 
             }
             "tool" => {
                 let mut block = json!({ "type": "tool_result", "tool_use_id": said.answers()? });
-                block["content"] = content(said, Vec::new())?;
+                // A result may have no content; an empty one is refused.
+                let content = content(said, Vec::new())?;
+                if !is_void(&content) {
+                    block["content"] = content;
+                }
                 if said.is_error {
                     block["is_error"] = true.into();
                 }

@@ -310,12 +310,19 @@ pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, 
 fn turn(said: &Said, items: &mut Vec<Json>) -> Result<(), Cannot> {
     let first = items.len();
     let (thoughts, words) = said.thinking();
-    if !thoughts.is_empty() {
+    let mut about = said.about.clone();
+    let sealed = sealed(&mut about);
+    if !thoughts.is_empty() || sealed.is_some() {
         let summary = said.write_parts(thoughts, |what| match what {
             What::Thinking(text) => Some(json!({ "type": "summary_text", "text": text })),
             _ => None,
         })?;
-        items.push(json!({ "type": "reasoning", "summary": summary }));
+        let mut item = json!({ "type": "reasoning", "summary": summary });
+        if let Some((id, content)) = sealed {
+            item["id"] = id;
+            item["encrypted_content"] = content;
+        }
+        items.push(item);
     }
     if !words.is_empty() || said.calls.is_empty() && thoughts.is_empty() {
         let content = content(said, None, words, "output_text")?;
@@ -332,9 +339,18 @@ fn turn(said: &Said, items: &mut Vec<Json>) -> Result<(), Cannot> {
         items.push(carried(item, &about));
     }
     if let Some(item) = items.get_mut(first) {
-        *item = carried(item.take(), &said.about);
+        *item = carried(item.take(), &about);
     }
     Ok(())
+}
+
+/// Takes the id and the content of a reasoning item that only its provider can read.
+fn sealed(about: &mut Map<String, Json>) -> Option<(Json, Json)> {
+    const KEYS: [&str; 2] = ["id", "encrypted_content"];
+    let is_reasoning = |id: &str| id.starts_with("rs_");
+    about.get(KEYS[0])?.as_str().filter(|id| is_reasoning(id))?;
+    about.get(KEYS[1])?.as_str()?;
+    about.shift_remove(KEYS[0]).zip(about.shift_remove(KEYS[1]))
 }
 
 /// Writes a content: this text, or parts. `text` is the type of texts.

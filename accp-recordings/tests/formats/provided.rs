@@ -149,6 +149,31 @@ fn a_signature_of_gemini_has_its_place_on_both_ways() {
 }
 
 #[test]
+fn sealed_reasoning_of_a_log_stays_in_its_item() {
+    let sealed =
+        json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA" });
+    let call =
+        json!({ "type": "function_call", "call_id": "c1", "name": "stock", "arguments": "{}" });
+    let output = json!({ "type": "function_call_output", "call_id": "c1", "output": "" });
+    let input = json!([{ "role": "user", "content": "Rye?" }, sealed, call, output]);
+    let log = json!({ "request": { "input": input }, "response": { "output": [
+        { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "None." }] }] } });
+    let conversation = Conversation::new(log).unwrap();
+    let items = conversation.written(Format::Responses).unwrap();
+    assert_eq!(items["input"][1]["encrypted_content"], "gAAA");
+    assert_eq!(
+        (&items["input"][1]["id"], &items["input"][2]["call_id"]),
+        (&json!("rs_1"), &json!("c1"))
+    );
+    // An empty result has no content for Anthropic, which refuses an empty list of blocks.
+    let turns = conversation.written(Format::Anthropic).unwrap();
+    assert_eq!(
+        turns["messages"][2]["content"],
+        json!([{ "type": "tool_result", "tool_use_id": "c1" }])
+    );
+}
+
+#[test]
 fn what_a_program_keeps_beside_its_messages_is_no_sign_of_the_written_document() {
     let said = json!({ "id": "x", "model": "m", "contents": [], "trajectory": [1], "runs": [{ "a": 1 }],
         "messages": [{ "role": "user", "content": "a" }] });

@@ -44,7 +44,7 @@ pub(crate) fn status(args: &StatusArgs) -> Outcome {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context recover flight number
-  accp context recover --exact 'HAT170' --limit 1")]
+  accp context recover --exact HAT170 --limit 1")]
 pub(crate) struct RecoverArgs {
     #[command(flatten)]
     pub(super) place: Place,
@@ -66,8 +66,8 @@ pub(crate) struct RecoverArgs {
     /// Only what was said up to this time
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(super) to: Option<OffsetDateTime>,
-    /// What is looked for
-    #[arg(value_name = "TOPIC", required = true, trailing_var_arg = true)]
+    /// What is looked for. Options may follow; behind `--` every word is looked for
+    #[arg(value_name = "TOPIC", required = true)]
     pub(super) topic: Vec<String>,
 }
 
