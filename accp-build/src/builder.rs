@@ -297,6 +297,20 @@ mod tests {
     }
 
     #[test]
+    fn a_registry_that_is_not_utf_8_has_its_cure() {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = folder.path().join("latin.json");
+        fs::write(&registry, b"{ \"schemas\": { \"caf\xe9\": {} } }").unwrap();
+        let error = Builder::new().registry(&registry).generate().unwrap_err();
+        let said = error.to_string();
+        assert!(
+            said.contains("latin.json:1:20: byte 19 is not UTF-8"),
+            "{said}"
+        );
+        assert!(said.contains("save the file as UTF-8"), "{said}");
+    }
+
+    #[test]
     fn a_mistake_in_the_registry_leaves_the_file_as_it_was() {
         let folder = tempfile::tempdir().unwrap();
         let registry = folder.path().join("registry.json");

@@ -40,6 +40,30 @@ fn lint_shows_every_mistake_with_place_and_cure() {
     ");
 }
 
+/// Every command that reads a registry names the byte and the cure.
+#[test]
+fn a_registry_that_is_not_utf_8() {
+    let folder = Folder::with(&[]);
+    let text = b"{ \"schemas\": {\n  \"a\": { \"code\": \"A\", \"doc\": \"caf\xe9\", \"fields\": [\"x\"] } } }";
+    std::fs::write(folder.path("latin.json"), text).unwrap();
+    for command in [
+        &["registry", "lint", "latin.json"][..],
+        &["registry", "hash", "latin.json"],
+        &["generate", "latin.json"],
+        &["check", "--registry", "latin.json"],
+        &["primer", "--registry", "latin.json"],
+        &["grammar", "export", "--registry", "latin.json"],
+    ] {
+        let run = folder.run(command, "@a>req:a{x:1}\n");
+        assert_eq!(run.code, Some(1), "{command:?}: {}", run.stderr);
+        let said = run.stdout + &run.stderr;
+        assert!(
+            said.contains("latin.json:2:34: byte 49 is not UTF-8\n    save the file as UTF-8"),
+            "{command:?}: {said}"
+        );
+    }
+}
+
 #[test]
 fn lint_as_json() {
     let folder = Folder::with(&[("bad.json", &OLD.replace("\"decimal\"", "\"decimals\""))]);
