@@ -165,18 +165,21 @@ impl<'b> Fit<'b> {
     }
 
     /// Returns the tokens that the requests may have: all that their words need up to half of the window, as long as
-    /// the list has room for the next turns, and up to a quarter as long as the window has room at all.
+    /// the list has room for the next turns. Where what stays leaves less than a quarter of the window for them, they
+    /// take all that the window has.
     fn requests(&self) -> usize {
         let Room {
             words, good, most, ..
         } = self.room;
         let headings = self.asking.whole().saturating_sub(self.asking.words());
-        let half = words + headings;
-        let quarter = words / 2 + headings;
         let left = |room: usize| room.saturating_sub(self.beside());
         let first = self.asking.least(self.limits(0));
-        let wanted = left(good).max(left(most).min(quarter)).min(half);
-        wanted.max(first).min(left(most))
+        let room = if left(good) < words / 2 {
+            left(most)
+        } else {
+            left(good)
+        };
+        room.min(words + headings).max(first).min(left(most))
     }
 
     fn limits(&self, all: usize) -> Limits {

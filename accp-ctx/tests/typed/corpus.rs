@@ -11,6 +11,9 @@ use time::OffsetDateTime;
 
 use crate::shown::Shown;
 
+/// The tokens of the form of a summary, and of the heading of a request.
+const FORM: usize = 280;
+const HEADING: usize = 18;
 /// The windows, in percent of the whole list.
 const WINDOWS: [u64; 3] = [105, 70, 50];
 
@@ -20,11 +23,13 @@ struct Share {
     /// Lists whose system message and newest turn do not fit.
     refused: usize,
     typed: usize,
+    /// Messages of lists that are not refused.
+    came: usize,
     whole: usize,
     /// Messages of lists whose typed messages take at most half of the window,
     fit: usize,
     fit_whole: usize,
-    /// and that are not refused.
+    /// and that fit beside the system message, the newest turn and the form of a summary.
     room: usize,
     room_whole: usize,
     /// Lists in which whole messages do not stand in order.
@@ -83,6 +88,30 @@ fn measure(path: &Path, percent: u64, step: usize, counter: &Bpe) -> Share {
             let session = Session::new(SessionId::new("s").unwrap(), Form::OpenAi);
             let words: usize = typed.iter().map(|text| counter.count(text)).sum();
             let fits = 2 * words as u64 <= window.room();
+            let stays: usize = all[..end]
+                .iter()
+                .zip(said)
+                .map(|(text, one)| {
+                    if one["role"] == "system" {
+                        counter.count(text)
+                    } else {
+                        0
+                    }
+                })
+                .sum();
+            let mut newest = end - 1;
+            while newest > 0
+                && said[newest]["role"] == "tool"
+                && said[newest]["tool_call_id"].is_string()
+            {
+                newest -= 1;
+            }
+            let newest: usize = all[newest..end]
+                .iter()
+                .map(|text| counter.count(text))
+                .sum();
+            let needed = stays + newest + words + FORM + HEADING * typed.len();
+            let has_room = fits && needed as u64 <= window.room();
             share.lists += 1;
             share.typed += typed.len();
             share.fit += if fits { typed.len() } else { 0 };
@@ -90,16 +119,15 @@ fn measure(path: &Path, percent: u64, step: usize, counter: &Bpe) -> Share {
                 share.refused += 1;
                 continue;
             };
-            share.room += if fits { typed.len() } else { 0 };
+            share.room += if has_room { typed.len() } else { 0 };
             let shown = Shown::of(&plan.list(&list));
             let places: Vec<_> = typed.iter().filter_map(|text| shown.place(text)).collect();
             // The same words may be typed twice.
             share.disorder += usize::from(!places.is_sorted());
             share.whole += places.len();
-            if fits {
-                share.fit_whole += places.len();
-                share.room_whole += places.len();
-            }
+            share.came += typed.len();
+            share.fit_whole += if fits { places.len() } else { 0 };
+            share.room_whole += if has_room { places.len() } else { 0 };
         }
     }
     share
@@ -121,18 +149,22 @@ fn typed_messages_of_recordings_stand_whole() {
         for percent in WINDOWS {
             let share = measure(&path, percent, step, &counter);
             println!(
-                "{file}, window {}.{:02}: {} lists, {} refused; typed messages whole {:.3}; where they fit in half of the \
-                 window {:.3}, and the list has room {:.3}; {} lists not in order",
+                "{file}, window {}.{:02}: {} lists, {} refused; typed messages whole {:.3} of all, {:.3} of lists that came \
+                 out, {:.3} where they take at most half of the window, {:.3} where there is room beside what stays; {} \
+                 lists not in order",
                 percent / 100,
                 percent % 100,
                 share.lists,
                 share.refused,
                 part(share.whole, share.typed),
+                part(share.whole, share.came),
                 part(share.fit_whole, share.fit),
                 part(share.room_whole, share.room),
                 share.disorder,
             );
-            assert!(part(share.room_whole, share.room) > 0.9, "{share:?}");
+            // What is not counted as typed here are results, and those of the other program have no room.
+            let goal = if file == "tau_airline" { 1.0 } else { 0.9 };
+            assert!(part(share.room_whole, share.room) >= goal, "{share:?}");
         }
     }
 }
