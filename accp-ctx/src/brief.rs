@@ -9,7 +9,9 @@ mod form;
 mod intent;
 mod item;
 mod progress;
+mod request;
 mod spoken;
+mod typed;
 
 use std::collections::BTreeSet;
 
@@ -21,9 +23,10 @@ pub(crate) use artifact::Artifact;
 pub(crate) use constraint::{Constraint, Force, contradicts};
 pub(crate) use fact::Known;
 pub(crate) use fit::{NoRoom, Room};
-pub(crate) use form::Head;
+pub(crate) use form::{Head, quoted};
 pub(crate) use item::{Item, clipped};
 pub(crate) use progress::Progress;
+pub(crate) use request::Request;
 
 /// What a summary says of the messages that have left a list. Each item keeps the index of its message.
 ///
@@ -31,19 +34,25 @@ pub(crate) use progress::Progress;
 /// nothing however often a conversation is summed up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Brief {
-    /// The first message of the user, and each later one that is marked as a new objective.
+    /// The first message of the user, and each later one that is marked as a new objective: what judges of drift go by.
     pub(crate) intent: Vec<Item>,
-    /// The last message of the user.
+    /// The first message of the user, and each later one that a person typed and that has left.
+    pub(crate) requests: Vec<Request>,
+    /// The last message that a person typed.
     pub(crate) request: Option<Item>,
     /// Whether the last message of the user stays in the list.
     pub(crate) request_stays: bool,
     /// The messages that the caller has marked and that have left.
     pub(crate) marked: Vec<Item>,
+    /// What obliges and forbids, sentence by sentence. A summary shows those that no person typed; the words of a
+    /// person stand whole.
     pub(crate) constraints: Vec<Constraint>,
     pub(crate) decisions: Vec<Item>,
     pub(crate) artifacts: Vec<Artifact>,
     pub(crate) facts: Vec<Known>,
     pub(crate) progress: Progress,
+    /// The messages that persons typed: a summary shows them as requests, and picks nothing from them.
+    pub(crate) typed: BTreeSet<usize>,
 }
 
 impl Brief {
@@ -52,7 +61,15 @@ impl Brief {
     pub(crate) fn of(said: &[Said], stays: &BTreeSet<usize>, writes: &Writes) -> Self {
         let left = |index: usize| !stays.contains(&index);
         let gone = || said.iter().filter(|message| left(message.index));
-        let request = intent::request(said);
+        let typed = typed::typed(said);
+        let request = typed.last().cloned();
+        let intent = intent::intent(said, &typed);
+        // Among agents only, the first that speaks gives the task.
+        let typed = if typed.is_empty() {
+            intent.clone()
+        } else {
+            typed
+        };
         let spoken = spoken::spoken(said);
         let mut progress = progress::progress(said, &spoken, left);
         let mut decisions = decision::decisions(&spoken);
@@ -65,7 +82,8 @@ impl Brief {
         progress.next.retain(is_step);
         decisions.retain(|item| left(item.message));
         Self {
-            intent: intent::intent(said),
+            intent,
+            requests: request::requests(said, &typed, left),
             request_stays: request.as_ref().is_some_and(|item| !left(item.message)),
             request,
             marked: gone()
@@ -78,6 +96,7 @@ impl Brief {
             decisions,
             artifacts: artifact::artifacts(said, left, writes),
             facts: fact::facts(&spoken, left),
+            typed: typed.iter().map(|item| item.message).collect(),
             progress,
         }
     }
@@ -93,6 +112,11 @@ impl Brief {
         counter: &dyn TokenCounter,
     ) -> Result<String, NoRoom> {
         fit::write(self, head, room, counter)
+    }
+
+    /// Returns the tokens that the requests of the user take in such a summary.
+    pub(crate) fn asked(&self, head: &Head, room: Room, counter: &dyn TokenCounter) -> usize {
+        fit::requests(self, head, room, counter)
     }
 }
 

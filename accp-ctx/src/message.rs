@@ -196,6 +196,15 @@ impl Message {
         self.json["type"] == kind
     }
 
+    /// Returns the name of the speaker; `None` for a result, whose name is that of its tool.
+    pub(crate) fn name(&self) -> Option<&str> {
+        let speaks = matches!(self.role, Role::System | Role::User | Role::Assistant);
+        // A call of Responses has the name of its tool.
+        let speaks = speaks && self.json.get("role").is_some();
+        let name = self.json.get("name").and_then(Json::as_str);
+        name.filter(|name| speaks && !name.is_empty())
+    }
+
     /// Returns the blocks of the content.
     pub(crate) fn blocks(&self) -> &[Json] {
         self.json["content"].as_array().map_or(&[], Vec::as_slice)

@@ -14,6 +14,8 @@ pub(crate) struct Said {
     /// The index in the conversation, from 0.
     pub(crate) index: usize,
     pub(crate) role: Role,
+    /// The name of the speaker, where the message has one.
+    pub(crate) name: Option<String>,
     /// The words of the speaker, without calls and results.
     pub(crate) text: String,
     pub(crate) calls: Vec<SaidCall>,
@@ -107,6 +109,7 @@ pub(crate) fn said<'m>(form: Form, messages: impl IntoIterator<Item = &'m Messag
             Said {
                 index,
                 role: message.role,
+                name: message.name().map(str::to_owned),
                 text: numbered(message.words(form)),
                 results: results.collect(),
                 calls,

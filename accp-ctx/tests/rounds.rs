@@ -73,9 +73,8 @@ fn all_stand(list: &MessageList, talk: &Talk) {
     let (summary, there) = (summary(list), raws(list));
     for planted in &talk.planted {
         let stays = there.contains(&talk.messages[planted.message].to_string());
-        let counts = planted.kind == Kind::Intent || !stays;
         assert!(
-            !counts || summary.contains(&planted.text),
+            stays || summary.contains(&planted.text),
             "{planted:?} is lost:\n{summary}"
         );
     }
@@ -196,38 +195,40 @@ fn ten_summaries_in_a_row_lose_nothing() {
     }
 }
 
-/// Forgets the oldest constraint, as a summary of a summary does.
+/// Forgets the oldest decision, as a summary of a summary does. What the user said cannot be forgotten: a summary
+/// without it is not taken.
 struct Forgetful;
 
 impl Summarizer for Forgetful {
     fn summarize(&self, wanted: &Wanted<'_>) -> Option<String> {
-        const RULES: [&str; 6] = [
-            "Never",
-            "Always",
-            "Do not",
-            "The budget",
-            "Only",
-            "I prefer",
-        ];
-        let (before, facts) = wanted.rules.split_once("### Critical Facts\n")?;
-        let begins = |line: &&str, rule: &&str| {
-            line.strip_prefix("- ")
-                .is_some_and(|line| line.starts_with(*rule))
-        };
-        let is_constraint = |line: &&str| RULES.iter().any(|rule| begins(line, rule));
-        let oldest = facts
-            .lines()
-            .take_while(|line| !line.starts_with("###"))
-            .find(is_constraint)?;
-        let facts = facts.replacen(oldest, "- Crates.", 1);
-        Some(format!("{before}### Critical Facts\n{facts}"))
+        const SECTION: &str = "### Key Decisions\n";
+        let (before, decisions) = wanted.rules.split_once(SECTION)?;
+        let oldest = decisions.lines().next()?;
+        let decisions = decisions.replacen(oldest, "1. Crates.", 1);
+        Some(format!("{before}{SECTION}{decisions}"))
     }
 }
 
 #[test]
 #[should_panic(expected = "is lost")]
-fn a_summary_that_forgets_the_oldest_constraint_is_seen() {
+fn a_summary_that_forgets_the_oldest_decision_is_seen() {
     summed_up(Form::OpenAi, 1, 10, 1, &Forgetful);
+}
+
+/// Forgets what the user said last.
+struct Deaf;
+
+impl Summarizer for Deaf {
+    fn summarize(&self, wanted: &Wanted<'_>) -> Option<String> {
+        let (before, rest) = wanted.rules.split_once("\n\n### Artifacts Created")?;
+        let (before, _) = before.rsplit_once("\n\n")?;
+        Some(format!("{before}\n\n### Artifacts Created{rest}"))
+    }
+}
+
+#[test]
+fn a_summary_that_forgets_a_request_is_not_taken() {
+    summed_up(Form::OpenAi, 1, 3, 1, &Deaf);
 }
 
 /// All forms take a minute, so that only the first one is tested if `ACCP_ROUNDS` does not say how many.
@@ -245,7 +246,7 @@ fn fifty_summaries_in_a_row_lose_nothing() {
 fn a_long_intent_is_shortened_in_each_summary_and_never_lost() {
     let root = tempfile::tempdir().expect("a folder");
     let window = Window::of(8_000).expect("a window");
-    let intent = format!("Count the crates. {}", "Look at each lid. ".repeat(400));
+    let intent = format!("Count the crates. {}", "Look at each lid. ".repeat(1_000));
     let mut talk = Talk::begun(Form::OpenAi, 5, &intent, 1_000_000);
     let mut count = 0;
     while count < 10 {
@@ -296,7 +297,7 @@ fn marks_over_the_room_are_an_error_that_lists_them() {
         told((0..24).map(|n| format!("The seal of crate {n} is {}.", "vermilion ".repeat(12))));
     // Only what leaves has to stand in a summary, so the conversation goes on.
     let more = (0..60).map(|n| {
-        user(
+        assistant(
             Form::OpenAi,
             &format!("Crate {n} holds {}", "lamps and ropes ".repeat(20)),
         )
@@ -347,28 +348,23 @@ fn marks_over_the_room_are_an_error_that_lists_them() {
 }
 
 #[test]
-fn constraints_over_the_room_are_counted_and_found_in_the_archive() {
+fn requests_over_the_room_are_counted_and_found_in_the_archive() {
     let root = tempfile::tempdir().expect("a folder");
     let (messages, told) =
         told((0..90).map(|n| format!("Never open crate {n} of row {} alone.", n * 7 + 1_000)));
-    let window = Window::of(2_400).expect("a window");
+    let window = Window::of(2_000).expect("a window");
     let done = compress(root.path(), &list(&messages), &window).expect("a list");
     let (summary, there) = (summary(&done.list), raws(&done.list));
     let stands = |at: &usize| summary.contains(&told[*at]) || there.contains(&messages[2 + 2 * at]);
     let (stand, gone): (Vec<_>, Vec<_>) = (0..told.len()).partition(stands);
     assert!(stand.len() > 10 && gone.len() > 10, "{stand:?}");
-    let facts = summary
-        .split_once("### Critical Facts\n")
-        .expect("a section")
-        .1;
-    let facts = facts.split_once("\n### ").expect("one more").0;
     let count = format!(
-        "{} more in the archive, messages {} to {}; ",
+        "Not whole: {} left out (messages {} to {}). ",
         gone.len(),
         2 + 2 * gone[0],
         2 + 2 * gone[gone.len() - 1]
     );
-    assert!(facts.contains(&count), "{count}: {facts}");
+    assert!(summary.contains(&count), "{count}: {summary}");
     let mut index = Index::open(root.path()).expect("an index");
     index.update().expect("files");
     for at in gone {

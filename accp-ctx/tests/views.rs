@@ -108,7 +108,7 @@ fn without_room_the_rules_stand() {
     let list = talk(40);
     let views = Views::new(Arc::new(Quarters));
     let mut alike = [0, 0];
-    for size in (900..2_500).step_by(50) {
+    for size in (400..2_000).step_by(50) {
         let by_rules = compressed(&list, size, &()).map(|(list, _)| summary(&list));
         let by_views = compressed(&list, size, &views).map(|(list, _)| summary(&list));
         assert_eq!(by_rules.is_some(), by_views.is_some());

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::Folder;
 
-/// Returns the numbered rules of a user, more than a summary has room for.
+/// Returns the rules of another agent, more than a summary has room for.
 fn rules() -> Vec<String> {
     let parts = [
         "roof", "floor", "door", "window", "gutter", "frame", "hinge", "wall", "step", "shelf",
@@ -42,7 +42,7 @@ fn a_constraint_without_room_comes_back_and_is_reported() {
     messages.extend(
         rules()
             .iter()
-            .map(|rule| json!({ "role": "user", "content": rule })),
+            .map(|rule| json!({ "role": "user", "name": "manager", "content": rule })),
     );
     let talk = "We looked at sheds in the park. ".repeat(160);
     messages.push(json!({ "role": "assistant", "content": talk }));

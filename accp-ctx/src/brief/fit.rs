@@ -1,5 +1,6 @@
 //! What of a brief a summary shows: as much as its room holds, the most important first.
 
+mod asked;
 mod piece;
 mod shorten;
 
@@ -8,32 +9,32 @@ use std::fmt;
 use accp_frame::TokenCounter;
 
 use super::Brief;
-use super::form::{Head, More, Part, Shown, quoted, render};
+use super::form::{Head, More, Part, Shown, render};
 use super::item::{Item, clipped};
+use asked::{Asked, Asking, Limits};
 use piece::{Piece, pieces};
-use shorten::shortened;
 
 /// How often a summary is made smaller until it fits. Tokens of pieces do not add up exactly.
 const TRIES: usize = 12;
 /// The number of pieces in a row without room that ends the search.
 const MISSES: usize = 24;
-/// With fewer tokens a shortened text says nothing.
-const LEAST: usize = 40;
-/// The most tokens of an intent that only names its message.
-const REFERENCE: usize = 20;
-/// The most tokens of a request that only names its message.
-const REQUEST: usize = 8;
+/// The most tokens of the line that says where the last request stands.
+const REQUEST: usize = 14;
 
 /// How many tokens a summary may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Room {
-    /// For the whole summary: a fifth of the window.
+    /// For all but the requests of the user: a fifth of the window.
     pub(crate) total: usize,
-    /// For a summary with more than intents, what obliges, and decisions: a tenth of the window.
+    /// For all but requests, what obliges, and decisions: a tenth of the window.
     pub(crate) usual: usize,
-    /// For the intent verbatim: an eighth of the window.
+    /// For a first request that has to stand verbatim: an eighth of the window.
     pub(crate) intent: usize,
-    /// For a summary whose form leaves no room for such an intent: what the window has left.
+    /// For the words of all requests: half of the window.
+    pub(crate) words: usize,
+    /// For a summary beside which the list has room for the next turns.
+    pub(crate) good: usize,
+    /// For a summary at all: what the window has left.
     pub(crate) most: usize,
 }
 
@@ -79,22 +80,12 @@ pub(super) fn write(
     room: Room,
     counter: &dyn TokenCounter,
 ) -> Result<String, NoRoom> {
-    let mut fit = Fit {
-        brief,
-        head,
-        room,
-        counter,
-        base: 0,
-        terse: 0,
-    };
-    fit.base = fit.frame(false);
-    fit.terse = fit.frame(true);
-    fit.room.total = fit.widened();
-    let total = fit.room.total;
+    let fit = Fit::of(brief, head, room, counter);
+    let total = fit.total();
     let mut limit = total;
     let mut needed = total;
     for _ in 0..TRIES {
-        let shown = fit.shown(limit)?;
+        let shown = fit.shown(limit, total)?;
         let text = render(head, &brief.progress.phase, &shown);
         needed = counter.count(&text);
         if needed <= total {
@@ -102,7 +93,18 @@ pub(super) fn write(
         }
         limit = limit.saturating_sub((needed - total).max(1));
     }
-    Err(fit.refused(needed))
+    Err(fit.refused(needed, total))
+}
+
+/// Returns the tokens of the requests in a summary.
+pub(super) fn requests(
+    brief: &Brief,
+    head: &Head,
+    room: Room,
+    counter: &dyn TokenCounter,
+) -> usize {
+    let fit = Fit::of(brief, head, room, counter);
+    fit.asking.whole().min(fit.requests())
 }
 
 struct Fit<'b> {
@@ -110,20 +112,42 @@ struct Fit<'b> {
     head: &'b Head,
     room: Room,
     counter: &'b dyn TokenCounter,
+    asking: Asking<'b>,
+    /// The pieces that may not be dropped, and their tokens.
+    critical: (Vec<Piece>, usize),
     /// The tokens of the form when it only counts the pieces.
     base: usize,
     /// The tokens of the form when its parts only point to the archive.
     terse: usize,
 }
 
-impl Fit<'_> {
+impl<'b> Fit<'b> {
+    fn of(brief: &'b Brief, head: &'b Head, room: Room, counter: &'b dyn TokenCounter) -> Self {
+        let critical = piece::critical(brief);
+        // The mark of the line, and the line feed.
+        let cost = critical.iter().map(|piece| counter.count(&piece.text) + 3);
+        let mut fit = Self {
+            asking: Asking::of(brief, &head.archive, counter),
+            critical: (critical.clone(), cost.sum()),
+            brief,
+            head,
+            room,
+            counter,
+            base: 0,
+            terse: 0,
+        };
+        fit.base = fit.frame(false);
+        fit.terse = fit.frame(true);
+        fit
+    }
+
     /// Returns the tokens of the form when it only counts the pieces, or only points to the archive.
     fn frame(&self, is_terse: bool) -> usize {
         let mut shown = Shown {
             is_terse,
             ..Shown::default()
         };
-        for piece in pieces(self.brief, &[]) {
+        for piece in pieces(self.brief) {
             let more = More {
                 count: 99,
                 first: 100,
@@ -135,91 +159,87 @@ impl Fit<'_> {
             .count(&render(self.head, &self.brief.progress.phase, &shown))
     }
 
-    /// Returns the tokens that the first objective has to have: all of them if it is short enough to stand verbatim.
-    fn wanted(&self) -> usize {
-        let Some(first) = self.brief.intent.first() else {
-            return 0;
-        };
-        if self.is_short(first) {
-            // What is marked has its room already.
-            let cost = self.cost(&quoted(&first.text));
-            cost.saturating_sub(self.refund(first.message))
+    /// Returns the tokens of what stands beside the requests in any case.
+    fn beside(&self) -> usize {
+        self.terse + self.critical.1 + REQUEST
+    }
+
+    /// Returns the tokens that the requests may have: all that their words need up to half of the window, as long as
+    /// the list has room for the next turns. Where what stays leaves less than a quarter of the window for them, they
+    /// take all that the window has.
+    fn requests(&self) -> usize {
+        let Room {
+            words, good, most, ..
+        } = self.room;
+        let headings = self.asking.whole().saturating_sub(self.asking.words());
+        let left = |room: usize| room.saturating_sub(self.beside());
+        let first = self.asking.least(self.limits(0));
+        let room = if left(good) < words / 2 {
+            left(most)
         } else {
-            LEAST
+            left(good)
+        };
+        room.min(words + headings).max(first).min(left(most))
+    }
+
+    fn limits(&self, all: usize) -> Limits {
+        Limits {
+            all,
+            first: self.room.intent,
         }
     }
 
-    /// Returns whether the words of the user are within an eighth of the window.
-    fn is_short(&self, item: &Item) -> bool {
-        self.counter.count(&item.text) <= self.room.intent
+    /// Returns the tokens of the whole summary.
+    fn total(&self) -> usize {
+        let requests = self.asking.whole().min(self.requests());
+        let Room {
+            total, good, most, ..
+        } = self.room;
+        let good = good.max(self.beside() + requests);
+        let least = self.terse + REQUEST + requests;
+        (total + requests).min(good).max(least).min(most)
     }
 
-    /// Returns the tokens that the last request has to have, in the same way. What stays in the list is only named.
-    fn requested(&self) -> usize {
-        let Some(item) = &self.brief.request else {
-            return 0;
-        };
-        let is_intent = |one: &Item| one.message == item.message;
-        let stands = self.brief.request_stays || self.brief.intent.iter().any(is_intent);
-        let cost = self.cost(&quoted(&item.text));
-        if stands || cost > self.room.intent {
-            REQUEST
-        } else {
-            cost
-        }
-    }
-
-    /// Returns the room, with what a verbatim intent and request need more: in a small window the form alone takes most of a
-    /// fifth.
-    fn widened(&self) -> usize {
-        let needed = self.terse + self.wanted() + self.requested();
-        self.room.total.max(needed.min(self.room.most))
-    }
-
-    /// Returns the tokens of what may not be dropped.
-    fn critical(&self) -> usize {
-        let pieces = piece::critical(self.brief);
-        pieces.iter().map(|piece| self.cost(&piece.text)).sum()
-    }
-
-    fn refused(&self, needed: usize) -> NoRoom {
+    fn refused(&self, needed: usize, room: usize) -> NoRoom {
         NoRoom {
             needed,
-            room: self.room.total,
+            room,
             marked: self.brief.marked.clone(),
         }
     }
 
     /// Chooses what a summary of at most this many tokens shows.
-    fn shown(&self, limit: usize) -> Result<Shown, NoRoom> {
+    fn shown(&self, limit: usize, total: usize) -> Result<Shown, NoRoom> {
         let mut shown = Shown::default();
-        let critical = piece::critical(self.brief);
-        let cost = self.critical();
-        let wanted = self.wanted();
-        // What the user wants stands verbatim before anything is counted.
-        shown.is_terse = self.base + cost + wanted + self.requested() > limit;
+        let (critical, cost) = &self.critical;
+        // What is marked has the room of the other sections, and does not press upon the requests.
+        let form = self.terse + REQUEST;
+        if *cost > 0 && form + cost > self.room.total.max(form) {
+            return Err(self.refused(form + cost, self.room.total));
+        }
+        let least = self.beside() + self.asking.least(self.limits(0));
+        if least > limit {
+            return Err(self.refused(least, total));
+        }
+        // What the user wants stands before anything is counted.
+        let requests = self.requests().min(limit - self.beside());
+        let asked = self.asking.write(self.limits(requests));
+        let with = |frame: usize| frame + cost + REQUEST + asked.cost;
+        shown.is_terse = with(self.base) > limit;
         let frame = if shown.is_terse {
             self.terse
         } else {
             self.base
         };
-        // A short intent stands verbatim, or there is no summary.
-        let is_short = |first| self.is_short(first);
-        let least = if self.brief.intent.first().is_some_and(is_short) {
-            wanted
-        } else {
-            wanted.min(REFERENCE)
-        };
-        let left = limit.checked_sub(frame + cost + least);
-        let mut left = left.ok_or_else(|| self.refused(frame + cost + least))? + least;
-        let verbatim = self.intent(&mut shown, &mut left);
-        let verbatim = self.request(&mut shown, &mut left, verbatim);
-        let mut chosen = critical;
-        // A marked message that stands as the intent or the request is not repeated.
-        chosen
-            .retain(|piece| !(verbatim.contains(&piece.message) && self.refund(piece.message) > 0));
-        let usual = left.min(self.room.usual.saturating_sub(limit - left));
-        self.rest(&mut shown, (left, usual), &verbatim, &mut chosen);
+        let left = limit.saturating_sub(with(frame));
+        let usual = self.room.usual.saturating_sub(frame + cost + REQUEST);
+        let Asked { texts, .. } = asked;
+        shown.parts.insert(Part::Intent, texts);
+        shown
+            .parts
+            .insert(Part::Request, vec![self.request(shown.is_terse)]);
+        let mut chosen = critical.clone();
+        self.rest(&mut shown, (left, usual.min(left)), &mut chosen);
         chosen.sort_by_key(|piece| (piece.part, piece.message, piece.order));
         for piece in chosen {
             shown.parts.entry(piece.part).or_default().push(piece.text);
@@ -232,108 +252,25 @@ impl Fit<'_> {
         self.counter.count(text) + 3
     }
 
-    /// Returns the tokens that are reserved for a message because it is marked, if its words are all of it: where
-    /// they stand already, they need not stand again.
-    fn refund(&self, message: usize) -> usize {
-        let objectives = self.brief.intent.iter().chain(&self.brief.request);
-        let mut objectives = objectives.filter(|item| item.message == message);
-        let is_whole = |item: &Item| self.brief.marked.contains(item);
-        if !objectives.any(is_whole) {
-            return 0;
-        }
-        let mut pieces = piece::critical(self.brief).into_iter();
-        let piece = pieces.find(|piece| piece.message == message);
-        piece.map_or(0, |piece| self.cost(&piece.text))
-    }
-
-    /// Shows the objectives, and returns the messages that stand verbatim.
-    fn intent(&self, shown: &mut Shown, left: &mut usize) -> Vec<usize> {
-        let mut texts = Vec::new();
-        let mut verbatim = Vec::new();
-        let [first, later @ ..] = &*self.brief.intent else {
-            return verbatim;
-        };
-        // The first objective, and then the newest.
-        for (order, item) in std::iter::once(first).chain(later.iter().rev()).enumerate() {
-            let refund = self.refund(item.message);
-            *left += refund;
-            let share = if order == 0 { *left } else { *left / 2 };
-            // What is shortened anyway leaves room for the rest.
-            let limit = (share / 2).min(self.room.intent);
-            let heading = match order {
-                0 => String::new(),
-                _ => format!("New objective (message {}):\n", item.message),
-            };
-            let quotation = format!("{heading}{}", quoted(&item.text));
-            let cost = self.cost(&quotation);
-            // Only the words of the user count against an eighth of the window.
-            let is_short = self.counter.count(&item.text) <= self.room.intent && cost <= share;
-            if is_short || refund > 0 {
-                *left = left.saturating_sub(cost);
-                texts.push((item.message, quotation));
-                verbatim.push(item.message);
-            } else if order == 0 && share < LEAST {
-                let text = format!(
-                    "VERIFICATION_NEEDED: message {} of {}",
-                    item.message, self.head.archive
-                );
-                *left = left.saturating_sub(self.cost(&text));
-                texts.push((item.message, text));
-            } else if order == 0 || limit > 2 * LEAST {
-                let short = shortened(
-                    item,
-                    limit.saturating_sub(3),
-                    &self.head.archive,
-                    self.counter,
-                );
-                *left = left.saturating_sub(self.cost(&short));
-                texts.push((item.message, format!("{heading}{short}")));
-            } else {
-                count(shown, Part::Intent, item.message, 1);
-            }
-        }
-        texts.sort();
-        let texts = texts.into_iter().map(|(_, text)| text);
-        shown.parts.insert(Part::Intent, texts.collect());
-        verbatim
-    }
-
-    /// Shows the last message of the user.
-    fn request(&self, shown: &mut Shown, left: &mut usize, mut verbatim: Vec<usize>) -> Vec<usize> {
+    /// Says where the last request stands.
+    fn request(&self, is_terse: bool) -> String {
         let Some(item) = &self.brief.request else {
-            return verbatim;
+            return "None.".to_owned();
         };
-        let is_intent = self
-            .brief
-            .intent
-            .iter()
-            .any(|one| one.message == item.message);
-        let text = if is_intent {
-            "the session intent.".to_owned()
-        } else {
-            let quotation = quoted(&item.text);
-            let cost = self.cost(&quotation);
-            let refund = self.refund(item.message);
-            *left += refund;
-            if refund > 0 || cost <= self.room.intent.max(*left / 2).min(*left) {
-                verbatim.push(item.message);
-                quotation
-            } else {
-                let limit = self.room.intent.min(*left / 3);
-                if self.brief.request_stays && shown.is_terse {
-                    format!("message {}, below.", item.message)
-                } else if self.brief.request_stays {
-                    format!("message {}, in full after this summary.", item.message)
-                } else if limit > 2 * LEAST {
-                    shortened(item, limit, &self.head.archive, self.counter)
-                } else {
-                    format!("message {}, see the archive.", item.message)
-                }
+        let mut all = self.brief.requests.iter();
+        let found = all.find(|one| one.item.message == item.message);
+        match found {
+            _ if self.brief.request_stays && is_terse => {
+                format!("message {}, below.", item.message)
             }
-        };
-        *left = left.saturating_sub(self.cost(&text));
-        shown.parts.insert(Part::Request, vec![text]);
-        verbatim
+            _ if self.brief.request_stays => {
+                format!("message {}, in full after this summary.", item.message)
+            }
+            Some(one) if one.number > 1 => {
+                format!("number {} of the session intent.", one.number)
+            }
+            _ => "the session intent.".to_owned(),
+        }
     }
 
     /// Chooses from everything else, the most important first, and counts what has no room. What was decided, and
@@ -342,11 +279,10 @@ impl Fit<'_> {
         &self,
         shown: &mut Shown,
         (mut left, mut usual): (usize, usize),
-        verbatim: &[usize],
         chosen: &mut Vec<Piece>,
     ) {
         let mut misses = 0;
-        for piece in pieces(self.brief, verbatim) {
+        for piece in pieces(self.brief) {
             let cost = if misses < MISSES {
                 self.cost(&piece.text)
             } else {

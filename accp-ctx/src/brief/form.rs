@@ -168,14 +168,13 @@ fn nested(shown: &Shown, part: Part) -> String {
 
 fn request(shown: &Shown) -> String {
     match shown.of(Part::Request) {
-        [text] if text.starts_with('>') || text.contains("\n>") => format!("\n\n{text}"),
         [text] => format!(" {text}"),
         _ => " None.".to_owned(),
     }
 }
 
 /// Returns a text as a quotation: each line behind its mark, without blank lines around it.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let line = |line: &str| {
         if line.is_empty() {
             ">".to_owned()

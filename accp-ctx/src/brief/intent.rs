@@ -48,14 +48,14 @@ const GREETING: [&str; 14] = [
     "all",
 ];
 
-/// Returns the first message of the user, and each later one that is marked as a new objective.
-pub(super) fn intent(said: &[Said]) -> Vec<Item> {
+/// Returns the first message that a person typed, and each later one that is marked as a new objective.
+pub(super) fn intent(said: &[Said], typed: &[Item]) -> Vec<Item> {
     let mut found: Vec<Item> = Vec::new();
     let mut greeted = false;
-    for (order, message) in users(said).enumerate() {
-        if order == 0 || greeted || is_new(&message.text) {
-            found.push(Item::new(message.index, &*message.text));
-            greeted = (order == 0 || greeted) && greets(&message.text);
+    for (order, item) in typed.iter().enumerate() {
+        if order == 0 || greeted || is_new(&item.text) {
+            found.push(item.clone());
+            greeted = (order == 0 || greeted) && greets(&item.text);
         }
     }
     if found.is_empty() {
@@ -65,18 +65,6 @@ pub(super) fn intent(said: &[Said]) -> Vec<Item> {
         found.extend(first.map(|first| Item::new(first.index, &*first.text)));
     }
     found
-}
-
-/// Returns the last message of the user.
-pub(super) fn request(said: &[Said]) -> Option<Item> {
-    let last = users(said).last()?;
-    Some(Item::new(last.index, &*last.text))
-}
-
-/// Returns the messages in which the user says something.
-fn users(said: &[Said]) -> impl Iterator<Item = &Said> {
-    let is_user = |said: &&Said| said.role == Role::User && !said.text.trim().is_empty();
-    said.iter().filter(is_user)
 }
 
 fn is_new(text: &str) -> bool {

@@ -8,6 +8,7 @@ use crate::message::Role;
 use crate::said::{SaidCall, SaidResult};
 
 mod properties;
+mod requests;
 mod sections;
 
 const SECTIONS: [&str; 7] = [
@@ -29,6 +30,7 @@ impl Talk {
         self.0.push(Said {
             index: self.0.len(),
             role,
+            name: None,
             text: text.to_owned(),
             calls: Vec::new(),
             results: Vec::new(),
@@ -98,7 +100,9 @@ fn write(brief: &Brief, window: usize) -> Result<String, NoRoom> {
         total: window / 5,
         usual: window / 10,
         intent: window / 8,
-        most: window / 5,
+        words: window / 2,
+        good: window / 2,
+        most: window * 3 / 4,
     };
     brief.write(&head(), room, &Bpe::o200k_base())
 }

@@ -6,6 +6,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::{NewFile, Options, Plan, PlanError, World};
 use crate::archive::{Archive, Archived};
+use crate::brief::quoted;
 use crate::check::broken;
 use crate::drift::DriftEvent;
 use crate::event::{Event, Intent, Tier};
@@ -460,6 +461,5 @@ fn acted(event: &Event) -> bool {
 /// Returns whether a message shows a text, whole or quoted.
 fn shown(message: &Message, text: &str) -> bool {
     let content = message.json()["content"].as_str().unwrap_or_default();
-    let quoted: Vec<_> = text.lines().map(|line| format!("> {line}")).collect();
-    content.contains(text) || content.contains(&quoted.join("\n"))
+    content.contains(text) || content.contains(&quoted(text))
 }

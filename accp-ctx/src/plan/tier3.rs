@@ -14,16 +14,23 @@ use crate::session::{Covers, Kind, Slot};
 use crate::summary::{Sent, SummaryError, Wanted};
 use crate::unit::{Unit, last};
 
-/// The most of a window that a summary takes, in percent.
+/// The most of a window that a summary takes beside the requests of the user, in percent.
 const SUMMARY: u64 = 20;
 /// The most of a window that a summary takes when what obliges and what was decided need no more, in percent.
 const USUAL: u64 = 10;
-/// The share of a window that a list has after a summary, in percent, if that is below where the other tiers act. The
-/// lower it is, the more seldom the next summary breaks a provider's cache, and the fewer turns stand verbatim.
-const GOAL: u64 = 30;
+/// The share of a window that a list has after a summary at most, in percent, if that is below where the other tiers
+/// act and its requests need no more. The lower it is, the more seldom the next summary breaks a provider's cache, and
+/// the fewer turns stand verbatim.
+const GOAL: u64 = 50;
+/// The share of a window below which a list is after a summary with all requests whole, in percent.
+const WHOLE: u64 = 65;
+/// The most of a window that the requests of the user take, in percent.
+const REQUESTS: u64 = 50;
+/// A summary is written anew so often, for more or fewer turns beside it.
+const TRIES: usize = 4;
 /// Tokens do not add up exactly: so many more may stand where a summary meets its message.
 const SEAM: u64 = 2;
-/// The most of a window that an intent takes that is shown whole, in thousandths.
+/// The most of a window that a first request takes that is shown whole in any case, in thousandths.
 const INTENT: u64 = 125;
 
 /// How many tokens the message with a summary may have.
@@ -31,6 +38,8 @@ const INTENT: u64 = 125;
 struct Most {
     /// A fifth of the window, or what it has left.
     usual: u64,
+    /// As many as leave room for the next turns.
+    good: u64,
     /// What the window has left beside all that stays.
     left: u64,
 }
@@ -95,27 +104,33 @@ impl Planner<'_> {
         let window = self.options.window;
         let units = self.units();
         // At least the newest turn stays, so that a summary may have to be shorter than it could.
-        let left = window.room().saturating_sub(self.least(&units));
+        let least = self.least(&units);
+        let left = window.room().saturating_sub(least);
         let most = Most {
             usual: window.tokens_at(SUMMARY).min(left),
+            good: window.tokens_at(WHOLE).saturating_sub(least + 1),
             left,
         };
-        // Room is left for the largest summary first, and then for the one that was written.
-        let first = self.first_kept(&units, most.usual, goal);
-        let Some((slots, made)) = self.with_summary(&units, first, most)? else {
+        // Room is left for a large summary first, and then for the one that was written.
+        let mut first = self.first_kept(&units, most.usual, goal);
+        let Some((mut slots, mut made)) = self.with_summary(&units, first, most)? else {
             return Ok(false);
         };
-        let written = window.tokens(&made.message, self.options.counter);
-        let better = self.first_kept(&units, written + written / 8, goal);
-        let second = if better < first {
-            self.with_summary(&units, better, most)?
-        } else {
-            None
-        };
-        let (slots, made) = match second {
-            Some((slots, made)) if self.tokens_of(&slots) <= goal => (slots, made),
-            _ => (slots, made),
-        };
+        for _ in 0..TRIES {
+            let written = window.tokens(&made.message, self.options.counter);
+            let better = self.first_kept(&units, written + written / 16, goal);
+            let is_over = self.tokens_of(&slots) > goal;
+            if better == first || is_over && better < first {
+                break;
+            }
+            let Some((others, other)) = self.with_summary(&units, better, most)? else {
+                break;
+            };
+            if !is_over && self.tokens_of(&others) > goal {
+                break;
+            }
+            (slots, made, first) = (others, other, better);
+        }
         self.archive();
         self.rearrange(slots, &made);
         Ok(true)
@@ -249,9 +264,12 @@ impl Planner<'_> {
             total: tokens(most.usual.saturating_sub(around)),
             usual: tokens(window.tokens_at(USUAL).saturating_sub(around)),
             intent: tokens(window.room() * INTENT / 1_000),
+            words: tokens(window.room() * REQUESTS / 100),
+            good: tokens(most.good.saturating_sub(around)),
             most: tokens(most.left.saturating_sub(around)),
         };
         let counter = Sent(options.counter);
+        let asked = brief.asked(&head, room, &counter);
         let first = brief.write(&head, room, &counter)?;
         // What the summary itself takes is not saved.
         let head = Head {
@@ -266,8 +284,14 @@ impl Planner<'_> {
             Archive::text(&left)
         };
         let within = |most: u64| {
-            let total = tokens(most.min(room.total as u64));
-            brief.write(&head, Room { total, ..room }, &counter).ok()
+            let total = tokens(most).saturating_sub(asked).min(room.total);
+            let usual = room.usual.min(total);
+            let room = Room {
+                total,
+                usual,
+                ..room
+            };
+            brief.write(&head, room, &counter).ok()
         };
         let conversation = || {
             let all = self.all.iter().zip(leaves);
@@ -276,7 +300,7 @@ impl Planner<'_> {
         };
         let wanted = Wanted {
             rules: &rules,
-            room: (room.total as u64).max(counter.count(&rules) as u64),
+            room: ((room.total + asked).min(room.most) as u64).max(counter.count(&rules) as u64),
             within: &within,
             left: &left,
             conversation: &conversation,

@@ -51,6 +51,7 @@ fn said(role: Role, text: impl Into<String>) -> Said {
     Said {
         index: 0,
         role,
+        name: None,
         text: text.into(),
         calls: Vec::new(),
         results: Vec::new(),
@@ -187,7 +188,9 @@ impl<'s> Talk<'s> {
             total: 4000,
             usual: 2000,
             intent: 2000,
-            most: 4000,
+            words: 4000,
+            good: 8000,
+            most: 8000,
         };
         let mut summary = brief.write(&head, room, &Words).unwrap();
         if let Some(dropped) = self.dropped {

@@ -17,7 +17,7 @@ fn shed(desk: &Desk) -> Compressed {
 fn summed_up(desk: &Desk, summarizer: &dyn Summarizer) -> Compressed {
     let list = Talk::begun()
         .user("My customer number is K-118. The height of the shed is 2.4 metres.")
-        .user(CONSTRAINT)
+        .agent(CONSTRAINT)
         .assistant("I'll use larch for the walls because it lasts longer.")
         .up_to(7_600, &desk.window)
         .list();
@@ -81,7 +81,7 @@ fn ctx_37_refuses_to_pass_over_an_unrelated_subtask_among_the_steps() {
     assert_eq!((found.len(), found[0].indicator), (1, Indicator::Unrelated));
 }
 
-/// Drops a constraint from the summary.
+/// Drops a constraint from the summary; one of the user cannot be dropped.
 struct Forgetful;
 
 impl Summarizer for Forgetful {

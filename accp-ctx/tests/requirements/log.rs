@@ -80,7 +80,7 @@ fn ctx_51_accepts_yes_where_the_intent_stands_in_the_list() {
 #[test]
 fn ctx_51_refuses_yes_where_the_intent_was_shortened() {
     let desk = Desk::of(10_000);
-    let long = format!("Plan a shed. {}", "more words ".repeat(800));
+    let long = format!("Plan a shed. {}", "more words ".repeat(2_200));
     let list = Talk::default()
         .user(&long)
         .up_to(7_600, &desk.window)

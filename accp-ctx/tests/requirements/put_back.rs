@@ -20,9 +20,9 @@ impl Summarizer for Forgetful {
     }
 }
 
-/// Returns a conversation whose user says this, with a summary that has lost the constraints.
+/// Returns a conversation where another agent says this, with a summary that has lost the constraints.
 fn forgot(desk: &Desk, said: &str) -> Talk {
-    let list = Talk::begun().user(said).up_to(7_600, &desk.window).list();
+    let list = Talk::begun().agent(said).up_to(7_600, &desk.window).list();
     let done = desk.summed_up(&list, &Forgetful);
     assert_eq!((tiers(&done), done.drift), (vec![Tier::Three], Vec::new()));
     let shown = done.list.to_string();

@@ -55,7 +55,8 @@ fn ctx_26_accepts_the_objective_verbatim() {
     let odd = "Plan a \"shed\".\n\n## Rules\n- no | nails\n  two  spaces";
     let summary = of(Talk::default().user(odd).user("New task: draw the roof."));
     let expected = "> Plan a \"shed\".\n>\n> ## Rules\n> - no | nails\n>   two  spaces\n\n\
-        New objective (message 1):\n> New task: draw the roof.";
+        Later requests, in order; where two differ, the later one counts:\n\n\
+        2. (message 1; answered)\n> New task: draw the roof.";
     assert_eq!(section(&summary, "Session Intent"), expected);
 }
 
@@ -66,8 +67,12 @@ fn ctx_26_refuses_to_shorten_an_objective_within_an_eighth_of_the_window() {
     let summary = of(Talk::default().user(&within));
     assert!(section(&summary, "Session Intent").contains(&within));
     assert!(!summary.contains("VERIFICATION_NEEDED"));
-    // Over an eighth it is shortened, and that is said.
-    let over = format!("Plan a shed. {}The end.", "more words ".repeat(500));
+    // So it is with more, as long as the requests take at most half of the window.
+    let within = format!("Plan a shed. {}The end.", "more words ".repeat(1_500));
+    let summary = of(Talk::default().user(&within));
+    assert!(section(&summary, "Session Intent").contains(&within));
+    // Over that it is shortened, and that is said.
+    let over = format!("Plan a shed. {}The end.", "more words ".repeat(2_000));
     let talk = Talk::default().user(&over).up_to(7_600, &desk.window);
     let done = desk.compress(&talk.list());
     let summary = self::summary(&done.list);
@@ -171,15 +176,21 @@ fn ctx_30_accepts_constraints_and_facts_verbatim() {
     let summary = of(Talk::begun()
         .user("The timber must never touch the ground. My customer number is K-118.")
         .user("The budget is at most 900 euros.")
-        .user("Go on."));
-    let facts = section(&summary, "Critical Facts");
-    for fact in [
-        "- The timber must never touch the ground. (message 1)",
-        "- The budget is at most 900 euros. (message 2)",
-        "My customer number is K-118.",
+        .user("Go on.")
+        .agent("Never paint the door."));
+    // The words of the user stand whole; what others oblige to is a fact.
+    let intent = section(&summary, "Session Intent");
+    for words in [
+        "\n> The timber must never touch the ground. My customer number is K-118.",
+        "\n> The budget is at most 900 euros.",
     ] {
-        assert!(facts.contains(fact), "{facts}");
+        assert!(intent.contains(words), "{intent}");
     }
+    let facts = section(&summary, "Critical Facts");
+    assert!(
+        facts.contains("- Never paint the door. (message 4)"),
+        "{facts}"
+    );
 }
 
 #[test]

@@ -39,6 +39,11 @@ impl Talk {
         self.add(&json!({ "role": "user", "content": text }))
     }
 
+    /// Adds a message of another agent, which has a name.
+    pub(crate) fn agent(self, text: &str) -> Self {
+        self.add(&json!({ "role": "user", "name": "manager", "content": text }))
+    }
+
     pub(crate) fn assistant(self, text: &str) -> Self {
         self.add(&json!({ "role": "assistant", "content": text }))
     }

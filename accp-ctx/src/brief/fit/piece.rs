@@ -63,8 +63,9 @@ impl Rank {
     }
 }
 
-/// Returns the pieces that may not be dropped.
+/// Returns the pieces that may not be dropped. A marked message that is the first request stands verbatim as it.
 pub(super) fn critical(brief: &Brief) -> Vec<Piece> {
+    let first = brief.requests.first().map(|first| &first.item);
     let piece = |item: &Item| {
         let quotation = quoted(&item.text).replace('\n', "\n  ");
         Piece {
@@ -80,20 +81,21 @@ pub(super) fn critical(brief: &Brief) -> Vec<Piece> {
             class: Class::Other,
         }
     };
-    brief.marked.iter().map(piece).collect()
+    let marked = brief.marked.iter().filter(|item| Some(*item) != first);
+    marked.map(piece).collect()
 }
 
-/// Returns all other pieces, the most important first. What stands in a message that is shown verbatim is not
-/// repeated.
-pub(super) fn pieces(brief: &Brief, verbatim: &[usize]) -> Vec<Piece> {
+/// Returns all other pieces, the most important first. Nothing is picked from what persons typed, which stands as
+/// requests, nor repeated of what is marked.
+pub(super) fn pieces(brief: &Brief) -> Vec<Piece> {
     let mut out = Vec::new();
-    let marked = brief.marked.iter().map(|item| item.message);
-    let shown: BTreeSet<usize> = verbatim.iter().copied().chain(marked).collect();
-    let is_new = |message: usize| !shown.contains(&message);
+    let marked: BTreeSet<usize> = brief.marked.iter().map(|item| item.message).collect();
+    let is_new = |message: usize| !marked.contains(&message) && !brief.typed.contains(&message);
     let mut said = BTreeSet::new();
     for one in &brief.constraints {
+        let is_typed = brief.typed.contains(&one.item.message);
         let is_plain = one.replaced.is_none() && one.replaces.is_none();
-        if is_new(one.item.message) || !is_plain {
+        if !is_typed && (is_new(one.item.message) || !is_plain) {
             said.insert(plain(&one.item.text));
             out.push(of_constraint(one));
         }
@@ -114,13 +116,17 @@ pub(super) fn pieces(brief: &Brief, verbatim: &[usize]) -> Vec<Piece> {
         (Part::Remaining, Rank::Remaining, &progress.remaining),
         (Part::Completed, Rank::Completed, &progress.completed),
     ] {
-        let items = items.iter().filter(|item| said.insert(plain(&item.text)));
+        let items = items.iter().filter(|item| {
+            let is_picked = part == Part::Remaining && brief.typed.contains(&item.message);
+            !is_picked && said.insert(plain(&item.text))
+        });
         out.extend(items.map(|item| line(part, rank, item.message, item.text.clone())));
     }
     let facts: Vec<_> = brief
         .facts
         .iter()
-        .filter(|one| is_new(one.message))
+        .filter(|one| !marked.contains(&one.message))
+        .filter(|one| !(brief.typed.contains(&one.message) && is_told(one)))
         .collect();
     out.extend(of_facts(&facts, &mut said));
     for (order, piece) in out.iter_mut().enumerate() {
@@ -176,7 +182,7 @@ fn of_facts(facts: &[&Known], said: &mut BTreeSet<String>) -> Vec<Piece> {
     let mut out = Vec::new();
     let one_line = |a: &&Known, b: &&Known| {
         let same = a.message == b.message && a.about == b.about;
-        same && a.name.is_empty() == b.name.is_empty() && !(a.name.is_empty() && a.about == "user")
+        same && a.name.is_empty() == b.name.is_empty() && !is_told(a)
     };
     for group in facts.chunk_by(one_line) {
         for needed in [true, false] {
@@ -187,8 +193,7 @@ fn of_facts(facts: &[&Known], said: &mut BTreeSet<String>) -> Vec<Piece> {
                 let rank = if needed { Rank::Needed } else { Rank::Fact };
                 let text = told(facts.iter().map(|one| **one));
                 if said.insert(plain(&text)) {
-                    let is_told = first.name.is_empty() && first.about == "user";
-                    let text = if is_told {
+                    let text = if is_told(first) {
                         format!("{text} (message {})", first.message)
                     } else {
                         format!("{} (message {}): {text}", first.about, first.message)
@@ -204,6 +209,11 @@ fn of_facts(facts: &[&Known], said: &mut BTreeSet<String>) -> Vec<Piece> {
         }
     }
     out
+}
+
+/// Returns whether a fact is a sentence of a user.
+fn is_told(one: &Known) -> bool {
+    one.name.is_empty() && one.about == "user"
 }
 
 fn told<'k>(facts: impl Iterator<Item = &'k Known>) -> String {

@@ -33,42 +33,6 @@ fn an_empty_summary_has_its_form() {
 }
 
 #[test]
-fn the_intent_and_the_request_are_verbatim() {
-    let talk = Talk::default()
-        .user("Bake rye bread.\n\n## Rules\n- no | yeast")
-        .assistant("Which flour?")
-        .user("Dark rye, please.");
-    let summary = write(&talk.brief(), 8192).unwrap();
-    let intent = section(&summary, "Session Intent");
-    assert_eq!(intent, "> Bake rye bread.\n>\n> ## Rules\n> - no | yeast");
-    assert!(
-        section(&summary, "Current Progress")
-            .ends_with("- **Current request:**\n\n> Dark rye, please.")
-    );
-    // What leads to one message is said once.
-    let once = write(&Talk::default().user("Bake.").brief(), 8192).unwrap();
-    assert_eq!(once.matches("Bake.").count(), 1);
-}
-
-#[test]
-fn a_new_objective_joins_the_intent() {
-    let talk = Talk::default()
-        .user("Hello there!")
-        .user("Plan a week of dinners.")
-        .user("Add a soup on Monday.")
-        .user("New task: write the shopping list.");
-    let intent = talk.brief().intent;
-    let expected = [
-        "Hello there!",
-        "Plan a week of dinners.",
-        "New task: write the shopping list.",
-    ];
-    assert_eq!(texts(&intent), expected);
-    let summary = write(&talk.brief(), 8192).unwrap();
-    assert!(summary.contains("New objective (message 3):\n> New task: write the shopping list."));
-}
-
-#[test]
 fn a_long_intent_has_its_head_and_tail() {
     let long = format!(
         "Begin here. {} End here.",
@@ -104,10 +68,9 @@ fn constraints_are_what_users_oblige_and_forbid() {
     ];
     assert_eq!(constraints(&brief), expected);
     let summary = write(&brief, 8192).unwrap();
-    assert!(
-        section(&summary, "Critical Facts")
-            .starts_with("- It must have a lift. (message 1)\n- The budget")
-    );
+    // They stand once, with the whole message.
+    assert_eq!(summary.matches("It must have a lift.").count(), 1);
+    assert_eq!(section(&summary, "Critical Facts"), "None.");
 }
 
 #[test]
@@ -134,16 +97,23 @@ fn the_newest_of_contradicting_constraints_is_marked() {
         .user("Always book window seats.")
         .user("Actually the budget is 700 euros.")
         .user("Never book window seats.");
+    let marks: Vec<_> = talk.brief().constraints;
+    let marks: Vec<_> = marks
+        .iter()
+        .map(|one| (one.replaces, one.replaced))
+        .collect();
+    let expected = [
+        (None, Some(3)),
+        (None, Some(4)),
+        (Some(1), None),
+        (Some(2), None),
+    ];
+    assert_eq!(marks, expected);
+    // A summary shows them in their order.
     let summary = write(&talk.brief(), 8192).unwrap();
-    let facts = section(&summary, "Critical Facts");
-    for line in [
-        "- The budget is at most 500 euros. (message 1; replaced by message 3)",
-        "- Always book window seats. (message 2; replaced by message 4)",
-        "- Actually the budget is 700 euros. (message 3; newest, instead of message 1)",
-        "- Never book window seats. (message 4; newest, instead of message 2)",
-    ] {
-        assert!(facts.contains(line), "{line}\n{facts}");
-    }
+    let intent = section(&summary, "Session Intent");
+    let at = |text: &str| intent.find(text).unwrap();
+    assert!(at("at most 500") < at("700 euros") && at("Always book") < at("Never book"));
 }
 
 #[test]
@@ -238,16 +208,13 @@ fn facts_that_later_calls_needed_come_first() {
     let brief = talk.brief();
     let summary = write(&brief, 8192).unwrap();
     let facts = section(&summary, "Critical Facts");
-    assert!(
-        facts.contains("- My mail is ann_lee@example.com. (message 1)"),
-        "{facts}"
-    );
+    assert!(!facts.contains("ann_lee"), "{facts}");
     assert!(
         facts.contains("- W77 (message 4): total 31.5; note gift"),
         "{facts}"
     );
     let small = write(&brief, 3600).unwrap();
-    assert!(section(&small, "Critical Facts").contains("ann_lee@example.com"));
+    assert!(section(&small, "Session Intent").contains("> My mail is ann_lee@example.com."));
 }
 
 #[test]
@@ -323,15 +290,18 @@ fn a_marked_intent_stands_verbatim_and_once() {
 fn what_has_no_room_is_counted() {
     let mut talk = Talk::default().user("Sort the shelf.");
     for number in 0..60 {
-        talk = talk.user(&format!(
-            "Box {number} must stand on shelf {}.",
+        talk = talk.assistant(&format!(
+            "I'll use shelf {} for box {number} because it is dry.",
             number * 7 % 10
         ));
     }
     let summary = write(&talk.brief(), 2048).unwrap();
-    let facts = section(&summary, "Critical Facts");
-    assert!(facts.starts_with("- Box 0 must stand"), "{facts}");
-    let last = facts.lines().last().unwrap();
+    let decisions = section(&summary, "Key Decisions");
+    assert!(
+        decisions.starts_with("1. I'll use shelf 0 for box 0 "),
+        "{decisions}"
+    );
+    let last = decisions.lines().last().unwrap();
     assert!(
         last.contains(" more in the archive, messages ")
             && last.ends_with("`recover TOPIC` finds them."),
@@ -341,26 +311,38 @@ fn what_has_no_room_is_counted() {
 
 #[test]
 fn a_summary_without_room_for_counts_points_to_the_archive() {
-    let mut talk = Talk::default().user("Sort the shelf.");
+    let mut talk = Talk::default().say(Role::System, "Box 7 must stay dry, because the paper in it is old and nobody has a copy of the letters.").user("Sort the shelf.");
     for number in 0..60 {
         talk = talk
             .user(&format!("Box {number} must stand on shelf {number}."))
-            .assistant("Let's go with oak because it is hard. I will oil box {number}.");
+            .assistant("Let's go with oak because it is hard, and dry, and lasts for years in all the rooms of the house, \
+                 upstairs and downstairs. I will oil box {number}.");
     }
     let brief = talk.brief();
-    let summary = write(&brief, 1_100).unwrap();
-    assert_eq!(section(&summary, "Session Intent"), "> Sort the shelf.");
+    let room = Room {
+        total: 200,
+        usual: 100,
+        intent: 130,
+        words: 500,
+        good: 400,
+        most: 400,
+    };
+    let summary = brief.write(&head(), room, &Bpe::o200k_base()).unwrap();
+    let intent = section(&summary, "Session Intent");
+    assert!(
+        intent.starts_with("> Sort the shelf.\n")
+            && intent.contains("> Box 59 must stand on shelf 59."),
+        "{intent}"
+    );
+    assert!(intent.contains("left out (messages 2 to "), "{intent}");
     let progress = section(&summary, "Current Progress");
     assert!(
-        progress.contains("> Box 59 must stand on shelf 59."),
+        progress.ends_with("- **Current request:** number 61 of the session intent."),
         "{progress}"
     );
     // Nobody may take what has no room for none.
     let facts = section(&summary, "Critical Facts");
-    assert!(
-        facts.ends_with("- VERIFICATION_NEEDED: see the archive."),
-        "{facts}"
-    );
+    assert_eq!(facts, "- VERIFICATION_NEEDED: see the archive.");
     assert!(section(&summary, "Key Decisions").ends_with("See the archive."));
     assert!(section(&summary, "Next Steps").ends_with("See the archive."));
     assert_eq!(section(&summary, "Artifacts Created"), "None.");
@@ -377,6 +359,8 @@ fn an_intent_within_its_eighth_stands_verbatim_where_the_form_takes_most_of_a_fi
         total: 300,
         usual: 150,
         intent: 250,
+        words: 1_000,
+        good: 500,
         most: 600,
     };
     let summary = brief.write(&head(), room, &counter).unwrap();
@@ -405,11 +389,13 @@ fn a_shortened_intent_has_whole_words() {
 }
 
 #[test]
-fn what_obliges_may_take_a_fifth_and_the_rest_a_tenth() {
+fn what_was_decided_may_take_a_fifth_and_the_rest_a_tenth() {
     let mut talk = Talk::default().user("Sort the boxes.");
     for at in 0..60 {
         talk = talk
-            .user(&format!("Box {at} must stand on shelf {at}."))
+            .assistant(&format!(
+                "I'll use shelf {at} for box {at} because it is dry."
+            ))
             .call(
                 "get_box",
                 json!({ "box_id": format!("B{at}") }),
@@ -418,20 +404,20 @@ fn what_obliges_may_take_a_fifth_and_the_rest_a_tenth() {
     }
     let brief = talk.user("Go on.").brief();
     let counter = Bpe::o200k_base();
-    // The rules alone are over a tenth here: no fact stands beside them.
+    // The decisions alone are over a tenth here: no fact stands beside them.
     let summary = write(&brief, 8_192).unwrap();
     let tokens = counter.count(&summary);
-    assert!(tokens > 8_192 / 10 && tokens <= 8_192 / 5, "{tokens}");
+    assert!(tokens > 8_192 / 10 && tokens <= 8_192 / 4, "{tokens}");
     assert!(
-        (0..40).all(|at| summary.contains(&format!("Box {at} must"))),
+        (0..40).all(|at| summary.contains(&format!("for box {at} because"))),
         "{summary}"
     );
     assert!(!summary.contains("weight 1"), "{summary}");
     // In a larger window, facts fill a tenth, and what has no room is counted.
     let summary = write(&brief, 32_768).unwrap();
-    assert!(counter.count(&summary) <= 32_768 / 10 + 40);
+    assert!(counter.count(&summary) <= 32_768 / 10 + 80);
     assert!(
-        summary.contains("weight 159") && summary.contains("Box 59 must"),
+        summary.contains("weight 159") && summary.contains("for box 59 because"),
         "{summary}"
     );
 }

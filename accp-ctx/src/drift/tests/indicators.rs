@@ -14,6 +14,7 @@ fn said(index: usize, role: Role, text: &str) -> Said {
     Said {
         index,
         role,
+        name: None,
         text: text.to_owned(),
         calls: Vec::new(),
         results: Vec::new(),

@@ -1,0 +1,92 @@
+//! What a person typed, among the messages with the role of the user.
+//!
+//! A program writes in the user's place, too: results of actions, words of other agents, blocks beside a request.
+//! These are told by structure, and by no word of a language. What is in doubt counts as typed, because the words of a
+//! person are the cheapest and the dearest of a conversation.
+
+mod block;
+mod opening;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::item::Item;
+use crate::message::Role;
+use crate::said::Said;
+use block::Added;
+use opening::{Actions, ends_in_block, opening};
+
+/// So many messages that open alike are results.
+const RESULTS: usize = 3;
+
+/// Returns what persons typed, in order: each message without the blocks that a program has added to it. The first
+/// message of the user is whole.
+pub(super) fn typed(said: &[Said]) -> Vec<Item> {
+    let speaks = |said: &&Said| said.role == Role::User && !said.text.trim().is_empty();
+    let users: Vec<&Said> = said.iter().filter(speaks).collect();
+    let Some((first, later)) = users.split_first() else {
+        return Vec::new();
+    };
+    let persons = Persons::of(said, first, later);
+    let results = results(said, later);
+    let is_typed = |said: &&Said| persons.has(said) && !results.contains(&said.index);
+    let later: Vec<_> = later.iter().copied().filter(is_typed).collect();
+    let added = Added::of(std::iter::once(*first).chain(later.iter().copied()));
+    let later = later.iter().filter_map(|said| {
+        let text = added.without(said);
+        (!text.trim().is_empty()).then(|| Item::new(said.index, text))
+    });
+    let first = Item::new(first.index, &*first.text);
+    std::iter::once(first).chain(later).collect()
+}
+
+/// Who is a person among the named speakers.
+struct Persons<'s> {
+    /// Whether a person has no name here.
+    unnamed: bool,
+    first: Option<&'s str>,
+    /// Names of agents.
+    agents: BTreeSet<&'s str>,
+}
+
+impl<'s> Persons<'s> {
+    fn of(said: &'s [Said], first: &'s Said, later: &[&'s Said]) -> Self {
+        let acts = |said: &&Said| said.role != Role::User || ends_in_block(&said.text);
+        let agents = said.iter().filter(acts);
+        Self {
+            unnamed: first.name.is_none() || later.iter().any(|said| said.name.is_none()),
+            first: first.name.as_deref(),
+            agents: agents.filter_map(|said| said.name.as_deref()).collect(),
+        }
+    }
+
+    /// Returns whether a person speaks. Where some messages have names, those without are the person's; where all
+    /// have, each speaker is a person who does not act as an agent.
+    fn has(&self, said: &Said) -> bool {
+        match said.name.as_deref() {
+            None => true,
+            Some(name) if Some(name) == self.first => true,
+            Some(name) => !self.unnamed && !self.agents.contains(name),
+        }
+    }
+}
+
+/// Returns the messages that are results of actions: they open alike, and each stands right behind an action that the
+/// assistant wrote as text.
+fn results(said: &[Said], later: &[&Said]) -> BTreeSet<usize> {
+    let actions = Actions::of(said);
+    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for message in later {
+        let at = said.partition_point(|one| one.index < message.index);
+        let before = said.get(..at).unwrap_or_default().iter();
+        let before = before.rev().find(|one| one.role != Role::System);
+        let answers = before.is_some_and(|before| actions.has(before));
+        if let Some(opening) = opening(&message.text).filter(|_| answers) {
+            groups.entry(opening).or_default().push(message.index);
+        }
+    }
+    let groups = groups.into_values();
+    groups
+        .filter(|group| group.len() >= RESULTS)
+        .flatten()
+        .collect()
+}
