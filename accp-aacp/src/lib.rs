@@ -38,6 +38,7 @@ mod writer;
 #[cfg(feature = "derive")]
 #[doc(hidden)]
 pub mod __private {
+    pub use crate as root;
     pub use crate::private::*;
 }
 

@@ -67,8 +67,12 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     let catalog = Catalog::new(&all, any, options.owned).map_err(Error::Names)?;
     let attributes = Attributes::new(options, &catalog);
     let mut file = File::new(all.protocol(), &catalog, options, runtime, attributes);
-    let mut items: Vec<TokenStream> = catalog.items.iter().map(|item| file.item(item)).collect();
-    items.extend(file.any());
+    let mut items: Vec<TokenStream> = catalog
+        .items
+        .iter()
+        .map(|item| markdown::allowed(file.item(item)))
+        .collect();
+    items.extend(file.any().map(markdown::allowed));
 
     let mut sections = file.finish()?;
     // The derive and the command know the standard profiles too, and so should a peer.

@@ -14,6 +14,7 @@ mod error;
 mod file;
 mod generate;
 mod items;
+mod markdown;
 mod names;
 mod options;
 #[cfg(test)]

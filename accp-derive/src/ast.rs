@@ -4,9 +4,9 @@
 use proc_macro2::Ident;
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
-use syn::{DeriveInput, Fields, GenericParam, Lifetime, Member, Type};
+use syn::{DeriveInput, Fields, GenericParam, Lifetime, LitStr, Member, Type};
 
-use crate::attr::{Attrs, Place};
+use crate::attr::{Attrs, Case, Place};
 use crate::ctxt::Ctxt;
 
 /// A struct or an enum.
@@ -44,6 +44,8 @@ pub(crate) struct Field<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) ty: &'a Type,
     pub(crate) attrs: Attrs,
+    /// The case of the names of the struct or variant.
+    case: Option<Case>,
 }
 
 impl<'a> Input<'a> {
@@ -53,7 +55,7 @@ impl<'a> Input<'a> {
         let lifetime = lifetime(cx, original);
         let body = match &original.data {
             syn::Data::Struct(data) if attrs.transparent.is_some() => newtype(cx, original, data)?,
-            syn::Data::Struct(data) => Body::Struct(fields(cx, &data.fields)?),
+            syn::Data::Struct(data) => Body::Struct(fields(cx, &data.fields, &attrs)?),
             syn::Data::Enum(data) => Body::Enum(
                 data.variants
                     .iter()
@@ -94,12 +96,14 @@ impl<'a> Input<'a> {
         types.into_iter().any(|ty| refers(ty.to_token_stream()))
     }
 
-    /// Returns whether a type names a type parameter of the item.
+    /// Returns whether a type names a parameter of the item that is no lifetime.
     pub(crate) fn is_generic(&self, ty: &Type) -> bool {
-        self.original
-            .generics
-            .type_params()
-            .any(|param| mentions(ty.to_token_stream(), &param.ident))
+        let types = self.original.generics.type_params();
+        let constants = self.original.generics.const_params();
+        let mut names = types
+            .map(|param| &param.ident)
+            .chain(constants.map(|param| &param.ident));
+        names.any(|name| mentions(ty.to_token_stream(), name))
     }
 }
 
@@ -139,7 +143,7 @@ impl<'a> Variant<'a> {
                 }
                 _ => Content::Tuple,
             },
-            Fields::Named(named) => Content::Struct(named_fields(cx, named)),
+            Fields::Named(named) => Content::Struct(named_fields(cx, named, attrs.rename_all)),
         };
         Self {
             original,
@@ -152,10 +156,11 @@ impl<'a> Variant<'a> {
 impl Field<'_> {
     /// Returns the name in the registry.
     pub(crate) fn name(&self) -> String {
-        self.attrs
-            .rename
-            .as_ref()
-            .map_or_else(|| self.ident.unraw().to_string(), syn::LitStr::value)
+        let own = || {
+            let own = self.ident.unraw().to_string();
+            self.case.map_or(own.clone(), |case| case.apply(&own))
+        };
+        self.attrs.rename.as_ref().map_or_else(own, LitStr::value)
     }
 
     /// Returns whether the field holds a value of the wire, and so a type that the runtime knows, or
@@ -199,30 +204,40 @@ fn newtype<'a>(cx: &Ctxt, input: &DeriveInput, data: &'a syn::DataStruct) -> Opt
     }
 }
 
-fn fields<'a>(cx: &Ctxt, fields: &'a Fields) -> Option<Vec<Field<'a>>> {
+fn fields<'a>(cx: &Ctxt, fields: &'a Fields, attrs: &Attrs) -> Option<Vec<Field<'a>>> {
     match fields {
-        Fields::Named(named) => Some(named_fields(cx, named)),
+        Fields::Named(named) => Some(named_fields(cx, named, attrs.rename_all)),
         Fields::Unit => Some(Vec::new()),
+        // A wrong attribute may have meant `transparent`.
+        Fields::Unnamed(_) if attrs.is_faulty => None,
         Fields::Unnamed(unnamed) => {
             let place = if cx.protocol.is_text() {
                 ""
             } else {
                 " in the registry"
             };
-            let message = format!("expected named fields: a field's name is its key{place}");
+            let cure = match unnamed.unnamed.len() {
+                1 => format!(
+                    "; a struct that is the value of its only field has `#[{}(transparent)]`",
+                    cx.protocol.rust.attribute
+                ),
+                _ => String::new(),
+            };
+            let message = format!("expected named fields: a field's name is its key{place}{cure}");
             cx.error(unnamed, message);
             None
         }
     }
 }
 
-fn named_fields<'a>(cx: &Ctxt, fields: &'a syn::FieldsNamed) -> Vec<Field<'a>> {
+fn named_fields<'a>(cx: &Ctxt, fields: &'a syn::FieldsNamed, case: Option<Case>) -> Vec<Field<'a>> {
     let read = |field: &'a syn::Field| {
         let attrs = Attrs::read(cx, &field.attrs, Place::Field);
         Some(Field {
             ident: field.ident.as_ref()?,
             ty: &field.ty,
             attrs,
+            case,
         })
     };
     fields.named.iter().filter_map(read).collect()

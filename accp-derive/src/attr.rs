@@ -1,11 +1,16 @@
 //! The attributes: `#[accp(..)]`, or the name that the protocol gives.
 
+mod bound;
+mod case;
+mod item;
+
 use accp_registry::{Protocol, nearest};
-use proc_macro2::{Ident, TokenStream, TokenTree};
-use syn::ext::IdentExt as _;
-use syn::parse::{Parse, ParseStream};
-use syn::punctuated::Punctuated;
-use syn::{Attribute, LitStr, Meta, Path, Token};
+use proc_macro2::Ident;
+use syn::{Attribute, LitStr, Meta, Path};
+
+pub(crate) use bound::{Bound, Predicates};
+pub(crate) use case::Case;
+use item::{Item, Items};
 
 use crate::ctxt::Ctxt;
 
@@ -31,6 +36,12 @@ pub(crate) struct Attrs {
     pub(crate) ignore: Vec<LitStr>,
     /// Whether one of the ignored fields has no name, so that it may be any field.
     pub(crate) ignores_any: bool,
+    /// The case of the names inside.
+    pub(crate) rename_all: Option<Case>,
+    /// Bounds in place of those of the derive.
+    pub(crate) bound: Bound,
+    /// Whether an attribute is wrong. What seems to be missing may be what it meant.
+    pub(crate) is_faulty: bool,
 }
 
 /// The place of an attribute.
@@ -82,6 +93,8 @@ fn known(protocol: &Protocol) -> Vec<Known> {
         ("ignore", &[Container, Variant]),
         ("new", &[Container]),
         ("transparent", &[Container]),
+        ("rename_all", &[Container, Variant]),
+        ("bound", &[Container]),
         ("default", &[Field]),
         ("rename", &[Field, Variant]),
         ("skip", &[Field]),
@@ -117,7 +130,7 @@ impl Attrs {
             head: cx.protocol.head.iter().map(|_| None).collect(),
             ..Self::default()
         };
-        let ours = cx.protocol.rust.attribute;
+        let (ours, before) = (cx.protocol.rust.attribute, cx.count());
         for attribute in attributes
             .iter()
             .filter(|attribute| attribute.path().is_ident(ours))
@@ -126,11 +139,15 @@ impl Attrs {
                 cx.error(&attribute.meta, format!("expected a list: `#[{ours}(..)]`"));
                 continue;
             };
-            match list.parse_args_with(Punctuated::<Item, Token![,]>::parse_terminated) {
-                Ok(items) => items.iter().for_each(|item| attrs.take(cx, item, place)),
+            match list.parse_args::<Items>() {
+                Ok(Items { items, faults }) => {
+                    items.iter().for_each(|item| attrs.take(cx, item, place));
+                    faults.into_iter().for_each(|fault| cx.push(fault));
+                }
                 Err(error) => cx.push(error),
             }
         }
+        attrs.is_faulty = cx.count() > before;
         attrs
     }
 
@@ -164,6 +181,8 @@ impl Attrs {
             "new" => item.flag(cx, &mut self.new),
             "transparent" => item.flag(cx, &mut self.transparent),
             "with" => item.path(cx, &mut self.with),
+            "rename_all" => item.case(cx, &mut self.rename_all),
+            "bound" => item.bound(cx, &mut self.bound),
             "ignore" => {
                 let mut name = None;
                 item.text(cx, &mut name);
@@ -194,99 +213,4 @@ fn unknown(name: &str, place: Place, known: &[Known]) -> String {
         }
         None => format!("unknown attribute `{name}`; on {here} there are {known}"),
     }
-}
-
-/// `name` or `name = value`
-struct Item {
-    name: Ident,
-    has_equals: bool,
-    value: TokenStream,
-}
-
-impl Parse for Item {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let name = input.call(Ident::parse_any)?;
-        let has_equals = input.parse::<Option<Token![=]>>()?.is_some();
-        let mut value = TokenStream::new();
-        while !input.is_empty() && !input.peek(Token![,]) {
-            value.extend([input.parse::<TokenTree>()?]);
-        }
-        Ok(Self {
-            name,
-            has_equals,
-            value,
-        })
-    }
-}
-
-impl Item {
-    /// Puts a text in its slot; returns false when the slot is taken.
-    fn text(&self, cx: &Ctxt, slot: &mut Option<LitStr>) -> bool {
-        let text = syn::parse2::<LitStr>(self.value.clone());
-        self.put(
-            cx,
-            slot,
-            text.ok().filter(|_| self.has_equals),
-            "a string",
-            "\"..\"",
-        )
-    }
-
-    fn path(&self, cx: &Ctxt, slot: &mut Option<Path>) -> bool {
-        let path = match syn::parse2::<LitStr>(self.value.clone()) {
-            Ok(text) => text.parse_with(Path::parse_mod_style),
-            Err(_) => syn::parse::Parser::parse2(Path::parse_mod_style, self.value.clone()),
-        };
-        self.put(
-            cx,
-            slot,
-            path.ok().filter(|_| self.has_equals),
-            "a path",
-            "my::path",
-        )
-    }
-
-    fn flag(&self, cx: &Ctxt, slot: &mut Option<Ident>) -> bool {
-        if self.has_equals || !self.value.is_empty() {
-            let message = format!("`{}` stands alone, without a value", self.name);
-            cx.error(self.fault(), message);
-        }
-        fill(slot, self.name.clone())
-    }
-
-    fn put<T>(
-        &self,
-        cx: &Ctxt,
-        slot: &mut Option<T>,
-        value: Option<T>,
-        what: &str,
-        example: &str,
-    ) -> bool {
-        let name = &self.name;
-        match value {
-            Some(value) => return fill(slot, value),
-            None => cx.error(
-                self.fault(),
-                format!("expected {what}: `{name} = {example}`"),
-            ),
-        }
-        true
-    }
-
-    /// Returns the value, if there is one, or the name.
-    fn fault(&self) -> TokenStream {
-        let name = &self.name;
-        if self.value.is_empty() {
-            quote::quote!(#name)
-        } else {
-            self.value.clone()
-        }
-    }
-}
-
-/// Keeps the first value; returns false when there already is one.
-fn fill<T>(slot: &mut Option<T>, value: T) -> bool {
-    let is_free = slot.is_none();
-    slot.get_or_insert(value);
-    is_free
 }

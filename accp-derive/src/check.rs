@@ -29,11 +29,20 @@ pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Op
     let is_runtime = krate.is_some_and(|path| path.is_ident("crate"));
     let loaded = if let Some(names) = registry_names(cx.protocol, input) {
         let path = input.attrs.registry.as_ref();
-        Some(registry::load(cx, names.variable, path, is_runtime)?)
+        Some(registry::load(
+            cx,
+            names.variable,
+            path,
+            is_runtime,
+            input.ident(),
+        )?)
     } else {
         registry_without_schema(cx, &input.attrs);
         None
     };
+    if matches!(input.body, Body::Struct(_)) && input.attrs.is_faulty && !is_frame(&input.attrs) {
+        return None;
+    }
     let empty = Registry::empty_of(cx.protocol);
     let registry = loaded.as_ref().map_or(&empty, |loaded| &loaded.registry);
     let plan = match &input.body {
@@ -53,6 +62,7 @@ pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Op
         }
         Body::Newtype(member, ty) => {
             alone(cx, &input.attrs);
+            types::travels(cx, ty);
             Plan::Newtype(member, ty)
         }
         Body::Enum(variants) => {
@@ -108,7 +118,7 @@ fn registry_names(protocol: &Protocol, input: &Input<'_>) -> Option<RegistryName
 
 /// Refuses a registry without a schema: it would have no effect.
 fn registry_without_schema(cx: &Ctxt, attrs: &Attrs) {
-    if let Some(registry) = &attrs.registry {
+    if let Some(registry) = attrs.registry.as_ref().filter(|_| !attrs.is_faulty) {
         cx.error(
             registry,
             "a registry is of use only with a schema: add `schema = \"..\"`",
@@ -197,7 +207,8 @@ fn nested<'a>(
     list: &'a [Field<'a>],
     registry: &Registry,
 ) -> Option<crate::plan::Fields<'a>> {
-    for flag in list.iter().filter_map(|field| field.attrs.flatten.as_ref()) {
+    let alone = list.iter().filter(|field| field.attrs.skip.is_none());
+    for flag in alone.filter_map(|field| field.attrs.flatten.as_ref()) {
         let (noun, rest) = (cx.protocol.noun, cx.protocol.rust.rest);
         let message =
             format!("only a {noun} has unknown params to {rest}: a nested struct is a plain map");
@@ -220,6 +231,9 @@ fn schema<'r>(
     registry: &'r Registry,
 ) -> Result<Option<&'r Schema>, Noted> {
     let Some(code) = &attrs.schema else {
+        if attrs.is_faulty {
+            return Err(Noted);
+        }
         let is_only = registry.protocol().schema_key.is_none();
         return Ok(registry.schemas().next().filter(|_| is_only));
     };
@@ -245,6 +259,10 @@ fn schema<'r>(
 fn word(cx: &Ctxt, owner: Owner<'_>, part: &HeadPart, text: Option<&LitStr>) -> Option<String> {
     let name = part.name;
     let Some(text) = text else {
+        // What is missing may be what a wrong attribute meant.
+        if owner.attrs.is_faulty {
+            return None;
+        }
         cx.error(frame_tokens(owner), incomplete(cx.protocol, part));
         return None;
     };

@@ -40,6 +40,11 @@ impl Ctxt {
         self.errors.borrow_mut().push(error);
     }
 
+    /// Returns how many mistakes are noted.
+    pub(crate) fn count(&self) -> usize {
+        self.errors.borrow().len()
+    }
+
     /// Returns all mistakes as one error; `None` when there are none.
     pub(crate) fn finish(self) -> Option<syn::Error> {
         self.errors

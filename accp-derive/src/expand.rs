@@ -20,9 +20,10 @@ use accp_registry::{Protocol, Type};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Path;
+use syn::spanned::Spanned as _;
 
 pub(crate) use generics::{family, with_lifetime};
-pub(crate) use into_owned::of_trait as into_owned;
+pub(crate) use into_owned::stub as into_owned;
 
 use crate::ast::Input;
 use crate::plan::Plan;
@@ -35,7 +36,7 @@ pub(crate) fn expand(
     plan: &Plan<'_>,
     loaded: Option<&Loaded>,
 ) -> TokenStream {
-    let runtime = runtime(protocol, input.attrs.krate.as_ref());
+    let imports = imports(protocol, input.attrs.krate.as_ref());
     let allow = allow();
     let tracked = loaded.map(tracked);
     let family = || generics::family(input.ident(), &input.original.generics);
@@ -62,8 +63,7 @@ pub(crate) fn expand(
     quote! {
         #allow
         const _: () = {
-            use #runtime as _accp;
-            use _accp::__private as _p;
+            #imports
             #tracked
             #impls
             #family
@@ -73,8 +73,21 @@ pub(crate) fn expand(
     }
 }
 
+/// Returns the imports of the runtime. All other code goes through the first of them, so that a wrong
+/// path gives one error, on the path.
+pub(crate) fn imports(protocol: &Protocol, krate: Option<&Path>) -> TokenStream {
+    let span = krate.map_or_else(Span::call_site, |path| {
+        path.span().resolved_at(Span::call_site())
+    });
+    let runtime = runtime(protocol, krate);
+    quote_spanned! {span=>
+        use #runtime::__private as _p;
+        use _p::root as _accp;
+    }
+}
+
 /// Returns the path of the runtime.
-pub(crate) fn runtime(protocol: &Protocol, krate: Option<&Path>) -> TokenStream {
+fn runtime(protocol: &Protocol, krate: Option<&Path>) -> TokenStream {
     let named = || {
         let name = Ident::new(protocol.rust.runtime, Span::call_site());
         quote!(::#name)
@@ -100,12 +113,12 @@ fn tracked(loaded: &Loaded) -> TokenStream {
     let files = loaded.files.iter().map(|file| {
         let path = file.to_string_lossy();
         quote!(
-            const _: &[u8] = ::core::include_bytes!(#path);
+            const _: &[::core::primitive::u8] = ::core::include_bytes!(#path);
         )
     });
     let variable = loaded.asked.map(|variable| {
         quote!(
-            const _: _p::Option<&str> = ::core::option_env!(#variable);
+            const _: _p::Option<&::core::primitive::str> = ::core::option_env!(#variable);
         )
     });
     quote!(#(#files)* #variable)

@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DeriveInput, Path};
 
-use crate::expand::{allow, family, into_owned, runtime, with_lifetime};
+use crate::expand::{allow, family, imports, into_owned, with_lifetime};
 
 /// Returns the mistakes, and an impl of every trait that a derive may implement.
 pub(crate) fn expand(
@@ -16,21 +16,20 @@ pub(crate) fn expand(
     error: Option<syn::Error>,
 ) -> TokenStream {
     let errors = error.map(|error| error.to_compile_error());
-    let runtime = runtime(protocol, krate);
+    let imports = imports(protocol, krate);
     let allow = allow();
     let impls = if protocol.is_text() {
         of_text(protocol, input)
     } else {
         of_frame(input)
     };
-    let into_owned = into_owned(input, &[], &quote!(::core::unreachable!()));
+    let into_owned = into_owned(input);
     quote! {
         #errors
 
         #allow
         const _: () = {
-            use #runtime as _accp;
-            use _accp::__private as _p;
+            #imports
 
             #impls
             #into_owned
@@ -63,13 +62,13 @@ fn of_frame(input: &DeriveInput) -> TokenStream {
         }
 
         impl #decode _accp::DecodeFrame<'accp> for #ident #ty #bounds {
-            fn accepts(_: &_p::Header<'_>, _: ::core::option::Option<&str>) -> bool {
+            fn accepts(_: &_p::Header<'_>, _: ::core::option::Option<&::core::primitive::str>) -> ::core::primitive::bool {
                 ::core::unreachable!()
             }
             fn decode_fields(
                 _: &_p::Header<'accp>,
                 _: &mut _p::Reader<'accp>,
-            ) -> ::core::result::Result<(Self, &'static [&'static str]), _accp::DecodeError> {
+            ) -> ::core::result::Result<(Self, &'static [&'static ::core::primitive::str]), _accp::DecodeError> {
                 ::core::unreachable!()
             }
         }
@@ -104,7 +103,7 @@ fn of_text(protocol: &Protocol, input: &DeriveInput) -> TokenStream {
     let head = protocol.head.iter().map(|part| {
         let name = part.name.to_ascii_uppercase();
         let constant = syn::Ident::new(&name, proc_macro2::Span::call_site());
-        quote!(const #constant: &'static str = "";)
+        quote!(const #constant: &'static ::core::primitive::str = "";)
     });
     quote! {
         impl #generics _accp::AacpPacket for #ident #ty #bounds {
@@ -129,7 +128,7 @@ fn of_text(protocol: &Protocol, input: &DeriveInput) -> TokenStream {
         }
 
         impl #decode _accp::PacketValue<'accp> for #ident #ty #bounds {
-            fn read(_: &'accp str) -> ::core::result::Result<Self, _accp::ValueError> {
+            fn read(_: &'accp ::core::primitive::str) -> ::core::result::Result<Self, _accp::ValueError> {
                 ::core::unreachable!()
             }
             fn write(

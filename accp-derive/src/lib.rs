@@ -52,6 +52,12 @@ use syn::{DeriveInput, parse_macro_input};
 ///   would hide another method (`new`, `default`, `clone`, `into`, `into_owned`) begins with `with_`.
 /// - `transparent`: the struct has one field and is the value of this field, in every field that the
 ///   inner type fits. It has no other attribute but `crate`.
+/// - `rename_all = "camelCase"`: the names of all fields, or of all variants of an enumeration, are in
+///   this case: `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case`,
+///   `SCREAMING_SNAKE_CASE`, `kebab-case` or `SCREAMING-KEBAB-CASE`. `rename` goes before it.
+/// - `bound = "T: Trait"`: these bounds stand in the where clauses of the codec, in place of those
+///   that the derive writes for the types of fields. `bound(encode = "..", decode = "..")` gives them
+///   for each direction. A decoding impl reads a text of the item's own lifetime, or of `'accp`.
 /// - `crate = path`: the path of `accp_runtime` if the crate has it under another name.
 ///
 /// # On a field
@@ -93,8 +99,9 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// # On a variant
 ///
-/// - `schema`, `intent`, `operation`, `deny_unknown_fields`: for a variant with fields of its own.
-///   A variant that holds a type has none of them: they stand on the type.
+/// - `schema`, `intent`, `operation`, `deny_unknown_fields`, `rename_all`: for a variant with fields of
+///   its own. A variant that holds a type has none of them: they stand on the type. Two variants
+///   never have the same intent, operation and schema.
 /// - `rename = "name"`: the name of a value; without it, the variant's name in `snake_case`.
 /// - `symbol = "+"`: travels instead of the name (draft section 3.3, item 3). Both are read.
 #[proc_macro_derive(AccpFrame, attributes(accp))]
@@ -136,6 +143,7 @@ pub fn derive_accp_frame(input: TokenStream) -> TokenStream {
 /// - `task = "FETCH"`, `dom = "HR"`: the head of the packet.
 /// - `new`: a constructor and setters, as of `AccpFrame`.
 /// - `transparent`: the struct has one field and is the value of this field.
+/// - `rename_all`, `bound`: as of `AccpFrame`.
 /// - `crate = path`: the path of `accp_aacp` if the crate has it under another name.
 ///
 /// # On a field

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::SystemTime;
 
 use accp_registry::{Protocol, Registry, registry_files};
-use proc_macro2::Span;
+use proc_macro2::{Ident, Span};
 use syn::LitStr;
 
 use crate::ctxt::{Ctxt, Noted};
@@ -29,6 +29,7 @@ pub(crate) fn load(
     variable: &'static str,
     named: Option<&LitStr>,
     is_runtime: bool,
+    item: &Ident,
 ) -> Option<Loaded> {
     let (path, span) = match named {
         Some(path) => (Some(path.value()), path.span()),
@@ -58,13 +59,25 @@ pub(crate) fn load(
                 Some(variable) => format!(" (from the variable {variable})"),
                 None => String::new(),
             };
-            cx.error_at(
-                span,
-                format!("the registry{origin} cannot be used:\n{problems}"),
-            );
+            let message = format!("the registry{origin} cannot be used:\n{problems}");
+            if !is_said_elsewhere(&message, item) {
+                cx.error_at(span, message);
+            }
             None
         }
     }
+}
+
+/// Returns whether another item of the crate has this mistake and says so. A crate has one registry
+/// and many items, and a wrong registry is one mistake. The first item says it, and says it again
+/// when a language server expands it once more.
+fn is_said_elsewhere(message: &str, item: &Ident) -> bool {
+    let crate_name = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
+    let first = SAID.with_borrow_mut(|said| {
+        let key = (crate_name, message.to_owned());
+        said.entry(key).or_insert_with(|| item.to_string()).clone()
+    });
+    *item != first
 }
 
 /// Returns the value of the variable, if it is set.
@@ -98,6 +111,7 @@ type Key = (&'static str, PathBuf);
 
 thread_local! {
     static STANDARD: RefCell<BTreeMap<&'static str, Rc<Registry>>> = const { RefCell::new(BTreeMap::new()) };
+    static SAID: RefCell<BTreeMap<(String, String), String>> = const { RefCell::new(BTreeMap::new()) };
     static READ: RefCell<BTreeMap<Key, (Stamp, Rc<Registry>)>> = const { RefCell::new(BTreeMap::new()) };
 }
 

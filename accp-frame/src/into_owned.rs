@@ -7,6 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 #[cfg(feature = "std")]
 use core::hash::{BuildHasher, Hash};
+use core::marker::PhantomData;
 #[cfg(feature = "std")]
 use std::collections::HashMap;
 
@@ -108,6 +109,14 @@ impl<S: IntoOwned, T: IntoOwned> IntoOwned for (S, T) {
 
     fn into_owned(self) -> Self::Owned {
         (self.0.into_owned(), self.1.into_owned())
+    }
+}
+
+impl<T: IntoOwned + ?Sized> IntoOwned for PhantomData<T> {
+    type Owned = PhantomData<T::Owned>;
+
+    fn into_owned(self) -> Self::Owned {
+        PhantomData
     }
 }
 

@@ -53,6 +53,7 @@ mod writer;
 /// Only for the code that `#[derive(AccpFrame)]` generates.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate as root;
     pub use crate::private::*;
 }
 

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::private::FrameTypes;
 use crate::writer::{EncodeOptions, FrameType, Writer};
 use crate::{
     AgentId, DecodeError, DecodeOptions, EncodeError, Envelope, ErrorCode, Header, IntoOwned,
@@ -51,11 +52,11 @@ pub trait DecodeFrame<'a>: Sized {
         r: &mut Reader<'a>,
     ) -> Result<(Self, &'static [&'static str]), DecodeError>;
 
-    /// Calls `each` with every type of frame that is accepted, in their order. An error for a frame
-    /// that no variant of an enum accepts names them. An impl by hand may leave this out.
-    fn frame_types(each: &mut dyn FnMut(&FrameType<'static>)) {
-        let _ = each;
-    }
+    /// Every type of frame that is accepted. An error for a frame that no variant of an enum accepts
+    /// names them, and two variants with the same type do not compile. An impl by hand leaves this
+    /// out.
+    #[doc(hidden)]
+    const TYPES: FrameTypes = FrameTypes::Unknown;
 }
 
 /// A frame type for every text that it can borrow from, so that a handler can be registered for it.

@@ -1,5 +1,7 @@
 //! The rules for enums: an enumeration, or a choice of frames.
 
+use std::collections::BTreeMap;
+
 use accp_registry::{Registry, words};
 use proc_macro2::TokenStream;
 use quote::ToTokens as _;
@@ -33,7 +35,11 @@ pub(super) fn enumeration<'a>(
         }
         let name = match &attrs.rename {
             Some(rename) => rename.value(),
-            None => snake_case(&variant.original.ident.unraw().to_string()),
+            None => {
+                let own = variant.original.ident.unraw().to_string();
+                let case = input.attrs.rename_all;
+                case.map_or_else(|| snake_case(&own), |case| case.apply(&own))
+            }
         };
         let symbol = attrs.symbol.as_ref().map(syn::LitStr::value);
         let name_tokens = match &attrs.rename {
@@ -118,7 +124,37 @@ pub(super) fn frames<'a>(
         .iter()
         .map(|variant| arm(cx, input, variant, registry))
         .collect();
-    arms.into_iter().collect()
+    let arms: Vec<Arm<'a>> = arms.into_iter().collect::<Option<_>>()?;
+    each_head_once(cx, &arms);
+    Some(arms)
+}
+
+/// Refuses a variant with the head and the schema of another: its frames would be read as the other.
+fn each_head_once(cx: &Ctxt, arms: &[Arm<'_>]) {
+    let mut taken = BTreeMap::new();
+    for arm in arms {
+        let ArmContent::Fields(frame) = &arm.content else {
+            continue;
+        };
+        let ident = &arm.variant.original.ident;
+        let Some(other) = taken.insert((&frame.head, &frame.fields.schema), ident) else {
+            continue;
+        };
+        let title = cx.protocol.title(&frame.head);
+        let of = match &frame.fields.schema {
+            Some(code) => format!(" of schema {code}"),
+            None => String::new(),
+        };
+        let last = cx.protocol.head.last().map_or("head", |part| part.name);
+        let message = format!(
+            "`{title}`{of} is the variant `{other}` already, so `{ident}` would never be read: \
+             give it another {last}, or put its fields into `{other}`"
+        );
+        // The last word tells frames apart.
+        let word = arm.variant.attrs.head.iter().flatten().next_back();
+        cx.error(word, message);
+        taken.insert((&frame.head, &frame.fields.schema), other);
+    }
 }
 
 fn arm<'a>(
@@ -173,6 +209,9 @@ fn arm<'a>(
             ArmContent::Newtype(ty)
         }
         Content::Struct(fields) => {
+            if !is_frame(attrs) && attrs.is_faulty {
+                return None;
+            }
             if !is_frame(attrs) {
                 let ours = cx.protocol.rust.attribute;
                 let names: Vec<_> = identity(cx.protocol)

@@ -19,8 +19,14 @@ pub(super) fn fields<'a>(
 ) -> Fields<'a> {
     let mut members: Vec<Member<'a>> = Vec::new();
     let mut meant = Vec::new();
+    let is_faulty = owner.attrs.is_faulty || list.iter().any(|field| field.attrs.is_faulty);
     for field in list {
-        conflicts(cx, field);
+        if field.attrs.is_faulty && field.attrs.rename.is_none() {
+            continue;
+        }
+        if !field.attrs.is_faulty {
+            conflicts(cx, field);
+        }
         match role(cx, field, place) {
             Ok(role) => {
                 holds(cx, field, &role, place);
@@ -31,13 +37,18 @@ pub(super) fn fields<'a>(
             Err(near) => meant.extend(near),
         }
     }
-    required(cx, owner, &members, &meant, place);
-    common(cx, owner, &members);
+    // A field with a wrong attribute may be the one that is missing.
+    if !is_faulty {
+        required(cx, owner, &members, &meant, place);
+        common(cx, owner, &members);
+    }
     flatten_or_deny(cx, owner, &members);
     let order = order(cx.protocol, &members, place);
     let loose = loose(owner, &members, &order, place);
     meant.extend(ignored(cx, owner, &loose, place));
-    nothing_is_lost(cx, owner, &members, &loose, &meant, place);
+    if !is_faulty {
+        nothing_is_lost(cx, owner, &members, &loose, &meant, place);
+    }
     holds_loose(cx, &members, &loose, place);
     Fields {
         schema: place.schema.map(|schema| schema.code.clone()),

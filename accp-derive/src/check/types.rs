@@ -5,6 +5,8 @@ use accp_registry::{Protocol, Type};
 use quote::ToTokens as _;
 use syn::{GenericArgument, PathArguments, Type as RustType};
 
+use crate::ctxt::Ctxt;
+
 /// Returns the part of the type that cannot hold its part of the registry type.
 pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType, &'t Type)> {
     let path = match ty {
@@ -42,6 +44,26 @@ pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType
         _ => true,
     };
     (!fits).then_some((ty, of))
+}
+
+/// Refuses a well-known type that no field can hold, inside a transparent struct.
+pub(super) fn travels(cx: &Ctxt, ty: &RustType) {
+    if cx.protocol.is_text() {
+        return;
+    }
+    let is_str = |ty: &RustType| matches!(ty, RustType::Path(path) if path.path.is_ident("str"));
+    let cure = match ty {
+        RustType::Reference(reference) if is_str(&reference.elem) => {
+            let lifetime = &reference.lifetime;
+            format!("`Cow<{}, str>` or `String`", lifetime.to_token_stream())
+        }
+        RustType::Reference(_) | RustType::Tuple(_) | RustType::Array(_) => {
+            "a type that owns its value, such as `Vec` or `String`".to_owned()
+        }
+        _ if is_one_of(ty, &["f32", "char", "i128", "u128"]) => holders(cx.protocol, &Type::Any),
+        _ => return,
+    };
+    cx.error(ty, format!("`{}` cannot travel; use {cure}", shown(ty)));
 }
 
 /// The words for Rust types that hold a text.

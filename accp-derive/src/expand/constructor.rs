@@ -16,19 +16,23 @@ pub(super) fn expand(input: &Input<'_>, plan: &Plan<'_>) -> TokenStream {
     let (Plan::Frame(crate::plan::Frame { fields, .. }) | Plan::Nested(fields)) = plan else {
         return TokenStream::new();
     };
-    if input.attrs.new.is_none() {
+    // A second `new` of the user is an error at the attribute.
+    let Some(new) = &input.attrs.new else {
         return TokenStream::new();
-    }
+    };
     let (ident, vis) = (input.ident(), &input.original.vis);
     let arguments: Vec<_> = members(fields)
         .filter(|member| is_argument(member))
         .collect();
     let parameters = arguments.iter().map(|member| parameter(member));
+    let head = quote_spanned!(new.span()=> #vis fn #new(#(#parameters),*) -> Self);
     let values = members(fields).map(|member| value(input, member));
     let setters = members(fields)
         .filter(|member| !is_argument(member) && !matches!(member.role, Role::Skip))
         .map(|member| set(input, member));
-    let default = arguments.is_empty().then(|| default(input, fields));
+    let default = arguments
+        .is_empty()
+        .then(|| default(input, fields, new.span()));
     let doc = doc(&arguments);
     let (generics, clause) = generics(input, fields);
     let (params, ..) = generics.split_for_impl();
@@ -43,7 +47,7 @@ pub(super) fn expand(input: &Input<'_>, plan: &Plan<'_>) -> TokenStream {
         impl #params #ident #ty #clause {
             #[doc = #doc]
             #[must_use]
-            #vis fn new(#(#parameters),*) -> Self {
+            #head {
                 Self { #(#values)* }
             }
 
@@ -169,12 +173,13 @@ fn set(input: &Input<'_>, member: &Member<'_>) -> TokenStream {
 }
 
 /// Returns the `Default` of an item that requires nothing.
-fn default(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
+fn default(input: &Input<'_>, fields: &Fields<'_>, at: Span) -> TokenStream {
     let ident = input.ident().to_token_stream();
     let (generics, clause) = generics(input, fields);
     let (params, ..) = generics.split_for_impl();
     let (_, ty, _) = input.original.generics.split_for_impl();
-    quote! {
+    let at = at.resolved_at(Span::call_site());
+    quote_spanned! {at=>
         #[automatically_derived]
         impl #params _p::Default for #ident #ty #clause {
             fn default() -> Self {

@@ -24,12 +24,12 @@ pub(super) fn expand(input: &Input<'_>, choices: &[Choice<'_>]) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl _p::Enumeration for #ident {
-            const NAMES: &'static [(&'static str, &'static str)] = &[#(#names),*];
-            const EXPECTED: &'static str = #expected;
-            fn index(&self) -> usize {
+            const NAMES: &'static [(&'static ::core::primitive::str, &'static ::core::primitive::str)] = &[#(#names),*];
+            const EXPECTED: &'static ::core::primitive::str = #expected;
+            fn index(&self) -> ::core::primitive::usize {
                 match self { #(Self::#variants => #index,)* }
             }
-            fn at(index: usize) -> _p::Option<Self> {
+            fn at(index: ::core::primitive::usize) -> _p::Option<Self> {
                 match index {
                     #(#index => _p::Some(Self::#variants),)*
                     _ => _p::None,

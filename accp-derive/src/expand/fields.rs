@@ -7,7 +7,7 @@ use syn::{LitByteStr, Type as RustType};
 use super::generics::span_of;
 use super::judged::{judged, judged_at};
 use super::kind;
-use super::owned::kind_to_read;
+use super::owned::{kind_to_read, type_to_read};
 use super::with::With;
 use crate::ast::{Field, Input};
 use crate::plan::{Fields, Loose, Member, Role, Wire};
@@ -142,6 +142,7 @@ pub(super) fn slots(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
             }
             Role::Flatten => {
                 let span = span_of(ty);
+                let ty = extras_type(input, ty);
                 Some(quote_spanned!(span=> let mut #slot: #ty = <#ty as _p::Default>::default();))
             }
             Role::Skip => None,
@@ -183,7 +184,7 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
     let others = match flatten {
         Some(at) => {
             let (ty, known) = (fields.members[at].field.ty, &fields.known);
-            let span = span_of(ty);
+            let (span, ty) = (span_of(ty), extras_type(input, ty));
             let slot = Ident::new(&slot(at).to_string(), span);
             quote_spanned!(span=> _ => _p::extra::<#ty>(r, &mut #slot, key, &[#(#known),*])?,)
         }
@@ -203,6 +204,7 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
                 Some(at) if !is_ignored => {
                     let of = fields.members[at].field.ty;
                     let span = span_of(of);
+                    let of = extras_type(input, of);
                     let (kind, slot) = (kind(span, ty), Ident::new(&slot(at).to_string(), span));
                     quote_spanned!(span=> _p::extra_field::<#kind, #of>(r, &mut #slot, #name)?)
                 }
@@ -227,6 +229,9 @@ pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> 
         let slot = Ident::new(&slot(at).to_string(), span);
         let value = match &member.role {
             Role::Skip => quote_spanned!(span=> <#ty as _p::Default>::default()),
+            Role::Flatten if type_to_read(input, ty).is_some() => {
+                quote_spanned!(span=> _accp::IntoOwned::into_owned(#slot))
+            }
             Role::Flatten => quote!(#slot),
             Role::Wire(wire) => {
                 if let Some(with) = With::of(member.field, wire) {
@@ -255,6 +260,11 @@ pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> 
         quote!(#ident: #value,)
     });
     quote!(#(#values)*)
+}
+
+/// Returns the type that takes the params without a field.
+fn extras_type(input: &Input<'_>, ty: &RustType) -> TokenStream {
+    type_to_read(input, ty).unwrap_or_else(|| ty.to_token_stream())
 }
 
 /// Returns the type of a value that is read. The compiler infers a type that it has to judge, from

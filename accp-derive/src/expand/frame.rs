@@ -23,7 +23,7 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, frame: &Frame<'_>) 
         input,
         frame,
         &quote!(#ident),
-        &quote!(FRAME),
+        &quote!(__ACCP_FRAME),
         &name,
     );
 
@@ -34,13 +34,13 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, frame: &Frame<'_>) 
     let encode_where = where_clause(input, &bounds(input, &frame.fields, Way::Encode));
     let decode_where = where_clause(input, &bounds(input, &frame.fields, Way::Decode));
     quote! {
-        const FRAME: _p::FrameType<'static> = #constant;
+        const __ACCP_FRAME: _p::FrameType<'static> = #constant;
         #shapes
 
         #[automatically_derived]
         impl #encode_impl _accp::EncodeFrame for #ident #ty #encode_where {
             fn frame_type(&self) -> _p::FrameType<'static> {
-                FRAME
+                __ACCP_FRAME
             }
             fn encode_fields(
                 &self,
@@ -52,18 +52,16 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, frame: &Frame<'_>) 
 
         #[automatically_derived]
         impl #decode_impl _accp::DecodeFrame<#lifetime> for #ident #ty #decode_where {
-            fn accepts(header: &_p::Header<'_>, schema: _p::Option<&str>) -> bool {
-                _p::accepts(header, schema, &FRAME)
+            fn accepts(header: &_p::Header<'_>, schema: _p::Option<&::core::primitive::str>) -> ::core::primitive::bool {
+                _p::accepts(header, schema, &__ACCP_FRAME)
             }
             fn decode_fields(
                 header: &_p::Header<#lifetime>,
                 r: &mut _p::Reader<#lifetime>,
-            ) -> _p::Result<(Self, &'static [&'static str]), _accp::DecodeError> {
+            ) -> _p::Result<(Self, &'static [&'static ::core::primitive::str]), _accp::DecodeError> {
                 #decode
             }
-            fn frame_types(each: &mut dyn ::core::ops::FnMut(&_p::FrameType<'static>)) {
-                each(&FRAME);
-            }
+            const TYPES: _p::FrameTypes = _p::FrameTypes::One(__ACCP_FRAME);
         }
     }
 }

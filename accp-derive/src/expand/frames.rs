@@ -2,12 +2,12 @@
 
 use accp_registry::Protocol;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 
 use super::fields::{Access, encode_params, slot};
 use super::frame::{constant, decode};
-use super::generics::{Way, bounds, decode_generics, span_of, text_lifetime, where_clause};
-use super::shapes;
+use super::generics::{Way, bounds, decode_generics, given, span_of, text_lifetime, where_clause};
+use super::shapes::{self, without_lifetimes};
 use crate::ast::Input;
 use crate::plan::{Arm, ArmContent, Frame, Role};
 
@@ -29,7 +29,13 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, arms: &[Arm<'_>]) -
     };
     let constants = each(&|at, arm| constants(protocol, input, at, arm));
     let frame_types = each(&frame_type);
-    let types = each(&|at, arm| types(input, at, arm));
+    let types: Vec<_> = arms
+        .iter()
+        .enumerate()
+        .map(|(at, arm)| types(input, at, arm))
+        .collect();
+    let alone = alone(input, arms);
+    let alone_here = alone_here(input, arms, &types);
     let encodes = each(&|_, arm| encode(input, arm));
     let accepts: Vec<_> = arms
         .iter()
@@ -42,6 +48,7 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, arms: &[Arm<'_>]) -
     });
     quote! {
         #constants
+        #alone
 
         #[automatically_derived]
         impl #encode_impl _accp::EncodeFrame for #ident #ty #encode_where {
@@ -58,27 +65,26 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, arms: &[Arm<'_>]) -
 
         #[automatically_derived]
         impl #decode_impl _accp::DecodeFrame<#lifetime> for #ident #ty #decode_where {
-            fn accepts(header: &_p::Header<'_>, schema: _p::Option<&str>) -> bool {
+            fn accepts(header: &_p::Header<'_>, schema: _p::Option<&::core::primitive::str>) -> ::core::primitive::bool {
                 #(#accepts)||*
             }
             fn decode_fields(
                 header: &_p::Header<#lifetime>,
                 r: &mut _p::Reader<#lifetime>,
-            ) -> _p::Result<(Self, &'static [&'static str]), _accp::DecodeError> {
+            ) -> _p::Result<(Self, &'static [&'static ::core::primitive::str]), _accp::DecodeError> {
+                #alone_here
                 let schema = r.schema_ahead()?;
                 #(#decodes)*
-                _p::no_variant(header, schema, r, #name, Self::frame_types)
+                _p::no_variant(header, schema, r, #name, &<Self as _accp::DecodeFrame<#lifetime>>::TYPES)
             }
-            fn frame_types(each: &mut dyn ::core::ops::FnMut(&_p::FrameType<'static>)) {
-                #types
-            }
+            const TYPES: _p::FrameTypes = _p::FrameTypes::Several(&[#(#types),*]);
         }
     }
 }
 
-/// Returns the name of a variant's constant.
+/// Returns the name of a variant's constant. A field or an argument of the user never has it.
 fn frame_constant(at: usize) -> Ident {
-    format_ident!("FRAME{at}", span = Span::call_site())
+    format_ident!("__ACCP_FRAME{at}", span = Span::call_site())
 }
 
 /// Returns the name of a variant in error paths.
@@ -163,12 +169,80 @@ fn types(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
     match &arm.content {
         ArmContent::Newtype(ty) => {
             let (span, lifetime) = (span_of(ty), text_lifetime(input));
-            let each = Ident::new("each", Span::call_site());
-            quote_spanned!(span=> <#ty as _accp::DecodeFrame<#lifetime>>::frame_types(#each);)
+            quote_spanned!(span=> <#ty as _accp::DecodeFrame<#lifetime>>::TYPES)
         }
         ArmContent::Fields(_) => {
             let constant = frame_constant(at);
-            quote!(each(&#constant);)
+            quote!(_p::FrameTypes::One(#constant))
+        }
+    }
+}
+
+/// Returns an assertion for each variant: none before it accepts a frame of its type. The check knows
+/// this for two variants with fields.
+fn alone(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
+    let is_held = |arm: &Arm<'_>| matches!(&arm.content, ArmContent::Newtype(_));
+    if arms.len() < 2 || !arms.iter().any(is_held) {
+        return TokenStream::new();
+    }
+    let of = &input.original.generics;
+    let types = arms.iter().enumerate().map(|(at, arm)| {
+        let name = arm.variant.original.ident.to_string();
+        let types = match &arm.content {
+            // The compiler judges a type with parameters where they are known.
+            ArmContent::Newtype(ty) if input.is_generic(ty) => quote!(_p::FrameTypes::Unknown),
+            ArmContent::Newtype(ty) => {
+                let (span, ty) = (span_of(ty), without_lifetimes(of, ty.to_token_stream()));
+                quote_spanned!(span=> _p::Probe::<#ty>::TYPES)
+            }
+            ArmContent::Fields(_) => {
+                let constant = frame_constant(at);
+                quote!(_p::FrameTypes::One(#constant))
+            }
+        };
+        quote!((#name, #types))
+    });
+    let assertions = arms.iter().enumerate().skip(1).map(|(at, arm)| {
+        let span = match &arm.content {
+            ArmContent::Newtype(ty) => span_of(ty),
+            ArmContent::Fields(_) => arm.variant.original.ident.span(),
+        };
+        let span = span.resolved_at(Span::call_site());
+        quote_spanned!(span=>
+            const _: () = if let _p::Some(said) = _p::taken(VARIANTS, #at) {
+                ::core::panic!("{}", said.as_str())
+            };
+        )
+    });
+    quote! {
+        const _: () = {
+            use _p::Untyped as _;
+            const VARIANTS: &[(&::core::primitive::str, _p::FrameTypes)] = &[#(#types),*];
+            #(#assertions)*
+        };
+    }
+}
+
+/// Returns the same assertion for variants whose types have parameters: the compiler judges it where
+/// the item is used.
+fn alone_here(input: &Input<'_>, arms: &[Arm<'_>], types: &[TokenStream]) -> TokenStream {
+    let is_generic = |arm: &Arm<'_>| match &arm.content {
+        ArmContent::Newtype(ty) => input.is_generic(ty),
+        ArmContent::Fields(_) => false,
+    };
+    if arms.len() < 2 || !arms.iter().any(is_generic) {
+        return TokenStream::new();
+    }
+    let names = arms
+        .iter()
+        .map(|arm| arm.variant.original.ident.to_string());
+    let indices = 1..arms.len();
+    quote! {
+        const {
+            let variants = &[#((#names, #types)),*];
+            #(if let _p::Some(said) = _p::taken(variants, #indices) {
+                ::core::panic!("{}", said.as_str())
+            })*
         }
     }
 }
@@ -198,6 +272,9 @@ fn decode_arm(protocol: &Protocol, input: &Input<'_>, at: usize, arm: &Arm<'_>) 
 }
 
 fn arm_bounds(input: &Input<'_>, arms: &[Arm<'_>], way: Way) -> Vec<TokenStream> {
+    if let Some(given) = given(input, way) {
+        return given.clone();
+    }
     let mut all = Vec::new();
     for arm in arms {
         match &arm.content {

@@ -11,6 +11,7 @@ use syn::{
 
 use super::kind;
 use crate::ast::{Input, mentions};
+use crate::attr::Predicates;
 use crate::plan::{Fields, Role};
 
 /// The direction of an impl.
@@ -79,8 +80,20 @@ pub(super) fn where_clause(input: &Input<'_>, bounds: &[TokenStream]) -> TokenSt
     quote!(where #(#own,)* #(#bounds,)*)
 }
 
-/// Returns the bounds on type parameters, for the fields that use them.
+/// Returns the bounds that the user writes in place of those of the derive.
+pub(super) fn given<'i>(input: &'i Input<'_>, way: Way) -> Option<&'i Predicates> {
+    let bound = &input.attrs.bound;
+    match way {
+        Way::Encode => bound.encode.as_ref(),
+        Way::Decode => bound.decode.as_ref(),
+    }
+}
+
+/// Returns the bounds on the types of fields that name a parameter of the item.
 pub(super) fn bounds(input: &Input<'_>, fields: &Fields<'_>, way: Way) -> Vec<TokenStream> {
+    if let Some(given) = given(input, way) {
+        return given.clone();
+    }
     let mut bounds = Vec::new();
     for member in fields
         .members

@@ -1,18 +1,25 @@
 //! The same value without borrowed parts.
 
-use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens as _, quote, quote_spanned};
-use syn::{DeriveInput, Generics, TypeParam, parse_quote};
+use proc_macro2::{Group, Ident, Spacing, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{Data, DeriveInput, Generics, TypeParam, TypeParamBound, WherePredicate};
 
 use super::fields::slot;
 use super::generics::span_of;
-use super::shapes::without_lifetimes;
-use crate::ast::{Body, Content, Field, Input};
+use super::shapes::with_lifetimes;
+use crate::ast::{Body, Content, Field, Input, mentions};
 
 pub(super) fn expand(input: &Input<'_>) -> TokenStream {
     let of = &input.original.generics;
     if of.lifetimes().next().is_none() && of.type_params().next().is_none() {
         return of_trait(input.original, &[], &quote!(self));
+    }
+    if projects(input.original) {
+        // What `T::Item` borrows is not known.
+        return match input.lifetime {
+            Some(_) => TokenStream::new(),
+            None => of_trait(input.original, &[], &quote!(self)),
+        };
     }
     let mut bounds = Vec::new();
     let mut arm = |path: TokenStream, fields: &[Field<'_>]| {
@@ -81,15 +88,19 @@ fn owned(of: &Generics, ty: &syn::Type, value: &Ident) -> TokenStream {
     quote_spanned!(span=> <#ty as _accp::IntoOwned>::into_owned(#value))
 }
 
+/// Returns the impl of the trait for an item with a mistake.
+pub(crate) fn stub(original: &DeriveInput) -> TokenStream {
+    if original.generics.lifetimes().next().is_some() && projects(original) {
+        return TokenStream::new();
+    }
+    of_trait(original, &[], &quote!(::core::unreachable!()))
+}
+
 /// Returns the impl of the trait with the given body.
-pub(crate) fn of_trait(
-    original: &DeriveInput,
-    bounds: &[TokenStream],
-    body: &TokenStream,
-) -> TokenStream {
+fn of_trait(original: &DeriveInput, bounds: &[TokenStream], body: &TokenStream) -> TokenStream {
     let ident = &original.ident;
-    let (generics, owned, clause) = signature(original, bounds);
-    let (params, ty, _) = generics.split_for_impl();
+    let (owned, clause) = signature(original, bounds);
+    let (params, ty, _) = original.generics.split_for_impl();
     quote! {
         #[automatically_derived]
         impl #params _accp::IntoOwned for #ident #ty #clause {
@@ -104,8 +115,8 @@ pub(crate) fn of_trait(
 /// Returns a method of the item itself, which needs no import.
 fn of_type(original: &DeriveInput, bounds: &[TokenStream]) -> TokenStream {
     let (ident, vis) = (&original.ident, &original.vis);
-    let (generics, owned, clause) = signature(original, bounds);
-    let (params, ty, _) = generics.split_for_impl();
+    let (owned, clause) = signature(original, bounds);
+    let (params, ty, _) = original.generics.split_for_impl();
     quote! {
         #[automatically_derived]
         #[allow(dead_code)]
@@ -120,29 +131,110 @@ fn of_type(original: &DeriveInput, bounds: &[TokenStream]) -> TokenStream {
 
 /// Returns the parameters of the impls, the owned type, and the where clause. The owned form of a
 /// type parameter has the same bounds as the parameter.
-fn signature(
-    original: &DeriveInput,
-    bounds: &[TokenStream],
-) -> (Generics, TokenStream, TokenStream) {
-    let mut generics = original.generics.clone();
-    for TypeParam { bounds, .. } in generics.type_params_mut() {
-        let own = without_borrows(&original.generics, bounds.to_token_stream());
-        let own = (!own.is_empty()).then(|| quote!(<Owned: #own>));
-        bounds.push(parse_quote!(_accp::IntoOwned #own));
-    }
-    let (_, ty, _) = original.generics.split_for_impl();
+fn signature(original: &DeriveInput, bounds: &[TokenStream]) -> (TokenStream, TokenStream) {
+    let of = &original.generics;
+    let own = of.where_clause.iter().flat_map(|clause| &clause.predicates);
+    let own: Vec<_> = own.collect();
+    let (_, ty, _) = of.split_for_impl();
     let ident = &original.ident;
-    let ty = without_borrows(&original.generics, ty.to_token_stream());
-    let clauses = original.generics.where_clause.iter();
-    let own = clauses
-        .flat_map(|clause| &clause.predicates)
-        .flat_map(|own| {
-            let own = own.to_token_stream();
-            [own.clone(), without_borrows(&original.generics, own)]
-        });
-    let all: Vec<_> = own.chain(bounds.iter().cloned()).collect();
+    if projects(original) {
+        let owned = of
+            .type_params()
+            .map(|TypeParam { ident, .. }| quote!(#ident: 'static));
+        return (quote!(#ident #ty), quote!(where #(#own,)* #(#owned,)*));
+    }
+    let ty = without_borrows(of, ty.to_token_stream());
+    let params = of.type_params().map(|param| {
+        let param_bounds = param.bounds.iter().filter(|bound| !is_relaxed(bound));
+        let param_bounds = param_bounds.map(|bound| without_borrows(of, bound.to_token_stream()));
+        let (ident, own): (_, Vec<_>) = (&param.ident, param_bounds.collect());
+        let own = (!own.is_empty()).then(|| quote!(<Owned: #(#own)+*>));
+        quote!(#ident: _accp::IntoOwned #own)
+    });
+    let owned = own.iter().filter_map(|own| owned_predicate(of, own));
+    let own = own.iter().map(ToTokens::to_token_stream);
+    let all: Vec<_> = params.chain(own).chain(owned).collect();
+    let all: Vec<_> = all.into_iter().chain(bounds.iter().cloned()).collect();
     let clause = (!all.is_empty()).then(|| quote!(where #(#all,)*));
-    (generics, quote!(#ident #ty), clause.unwrap_or_default())
+    (quote!(#ident #ty), clause.unwrap_or_default())
+}
+
+/// Returns whether a bound is `?Sized`, which an associated type cannot have.
+fn is_relaxed(bound: &TypeParamBound) -> bool {
+    match bound {
+        TypeParamBound::Trait(bound) => bound.maybe.is_some(),
+        _ => false,
+    }
+}
+
+/// Returns whether a type of a type parameter occurs, as in `T::Item`, or a bound depends on one. What
+/// it is for the owned form of `T` cannot be said, so the item is its own owned form if it does not
+/// borrow.
+fn projects(original: &DeriveInput) -> bool {
+    let of = &original.generics;
+    let fields: Vec<_> = match &original.data {
+        Data::Struct(data) => data.fields.iter().collect(),
+        Data::Enum(data) => data
+            .variants
+            .iter()
+            .flat_map(|variant| &variant.fields)
+            .collect(),
+        Data::Union(_) => Vec::new(),
+    };
+    let types = fields.into_iter().map(|field| field.ty.to_token_stream());
+    let clause = of.where_clause.to_token_stream();
+    let mut all = types.chain([of.to_token_stream(), clause]);
+    all.any(|tokens| has_projection(of, tokens)) || bounds_depend(of)
+}
+
+/// Returns whether a bound names a type parameter, as in `T: PartialEq<U>`. The bounds on the owned
+/// forms would rest on each other, without an end.
+fn bounds_depend(of: &Generics) -> bool {
+    let params = of.type_params().map(|param| param.bounds.to_token_stream());
+    let clauses = of.where_clause.iter().flat_map(|clause| &clause.predicates);
+    let clauses = clauses.filter_map(|own| match own {
+        WherePredicate::Type(own) => Some(own.bounds.to_token_stream()),
+        _ => None,
+    });
+    let mut bounds = params.chain(clauses);
+    bounds.any(|bounds| {
+        of.type_params()
+            .any(|param| mentions(bounds.clone(), &param.ident))
+    })
+}
+
+/// Returns a predicate for the owned form; `None` if nothing remains of it.
+fn owned_predicate(of: &Generics, own: &WherePredicate) -> Option<TokenStream> {
+    let mut own = own.clone();
+    if let WherePredicate::Type(own) = &mut own {
+        own.bounds = std::mem::take(&mut own.bounds)
+            .into_iter()
+            .filter(|bound| !is_relaxed(bound))
+            .collect();
+        if own.bounds.is_empty() {
+            return None;
+        }
+    }
+    Some(without_borrows(of, own.to_token_stream()))
+}
+
+/// Returns whether a path begins with a type parameter, or a type has `as` in it.
+fn has_projection(of: &Generics, tokens: TokenStream) -> bool {
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    trees.iter().enumerate().any(|(at, tree)| match tree {
+        TokenTree::Ident(ident) if ident == "as" => true,
+        TokenTree::Ident(ident) => {
+            let colons = trees.get(at + 1..at + 3).unwrap_or_default();
+            let is_colon = |tree: &TokenTree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ':');
+            let is_joint = |tree: &TokenTree| matches!(tree, TokenTree::Punct(punct) if punct.spacing() == Spacing::Joint);
+            of.type_params().any(|param| param.ident == *ident)
+                && colons.len() == 2
+                && colons.iter().all(is_colon)
+                && is_joint(&colons[0])
+        }
+        TokenTree::Group(group) => has_projection(of, group.stream()),
+        _ => false,
+    })
 }
 
 /// Returns whether a lifetime or a type parameter of the item occurs in the tokens, or the item
@@ -167,7 +259,8 @@ fn may_borrow(of: &Generics, tokens: TokenStream) -> bool {
 
 /// Returns the tokens of a type with every lifetime `'static`, and every type parameter owned.
 fn without_borrows(of: &Generics, tokens: TokenStream) -> TokenStream {
-    let owned = without_lifetimes(tokens)
+    let own = |name: &Ident| of.lifetimes().any(|param| param.lifetime.ident == *name);
+    let owned = with_lifetimes(tokens, &own, "static")
         .into_iter()
         .map(|tree| match tree {
             TokenTree::Ident(ident) if of.type_params().any(|param| param.ident == ident) => {

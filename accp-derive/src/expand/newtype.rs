@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{GenericParam, Generics, Member, Type as RustType, TypeParam};
 
-use super::generics::{decode_generics, span_of, text_lifetime, where_clause};
+use super::generics::{Way, decode_generics, given, span_of, text_lifetime, where_clause};
 use crate::ast::Input;
 
 /// Returns impls for every registry type that the inner type holds.
@@ -14,8 +14,12 @@ pub(super) fn expand(input: &Input<'_>, member: &Member, inner: &RustType) -> To
     let lifetime = text_lifetime(input);
     let encode = quote_spanned!(span=> #inner: _accp::EncodeValue<AccpKind>);
     let decode = quote_spanned!(span=> #inner: _accp::DecodeValue<#lifetime, AccpKind>);
-    let encode_where = where_clause(input, &[encode]);
-    let decode_where = where_clause(input, &[decode]);
+    let bounds = |way, own| match given(input, way) {
+        Some(given) => [&given[..], &[own]].concat(),
+        None => vec![own],
+    };
+    let encode_where = where_clause(input, &bounds(Way::Encode, encode));
+    let decode_where = where_clause(input, &bounds(Way::Decode, decode));
     let encode_generics = with_kind(&input.original.generics);
     let decode_generics = with_kind(&decode_generics(input));
     let (encode_impl, ..) = encode_generics.split_for_impl();
@@ -31,7 +35,7 @@ pub(super) fn expand(input: &Input<'_>, member: &Member, inner: &RustType) -> To
             ) -> _p::Result<(), _accp::EncodeError> {
                 <#inner as _accp::EncodeValue<AccpKind>>::encode_value(&self.#member, w)
             }
-            fn is_absent(&self) -> bool {
+            fn is_absent(&self) -> ::core::primitive::bool {
                 <#inner as _accp::EncodeValue<AccpKind>>::is_absent(&self.#member)
             }
         }

@@ -16,7 +16,7 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, packet: &Frame<'_>)
     let fields = &packet.fields;
     let head = protocol.head.iter().zip(&packet.head).map(|(part, word)| {
         let constant = Ident::new(&part.name.to_ascii_uppercase(), Span::call_site());
-        quote!(const #constant: &'static str = #word;)
+        quote!(const #constant: &'static ::core::primitive::str = #word;)
     });
     let encode = encode(fields);
     let decode = decode(fields);
@@ -88,7 +88,7 @@ fn encode(fields: &Fields<'_>) -> TokenStream {
     let rest = rest(fields).map(|at| {
         let value = Access::OfSelf.of(fields, at);
         quote_spanned!(span_of(fields.members[at].field.ty)=> for (key, value) in #value {
-            w.raw(_p::AsRef::<str>::as_ref(key), _p::AsRef::<str>::as_ref(value))?;
+            w.raw(_p::AsRef::<::core::primitive::str>::as_ref(key), _p::AsRef::<::core::primitive::str>::as_ref(value))?;
         })
     });
     quote!(#(#members)* #last #rest _p::Ok(()))

@@ -3,7 +3,7 @@
 use accp_registry::Type;
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote, quote_spanned};
-use syn::Type as RustType;
+use syn::{Generics, Type as RustType};
 
 use super::fields::wires;
 use super::generics::{peel, span_of};
@@ -16,7 +16,12 @@ pub(super) fn assertions(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream 
     let assertions = wires(fields)
         .filter(|(_, ty, _)| !input.is_generic(ty))
         .filter(|(at, ..)| fields.members[*at].field.attrs.with.is_none())
-        .flat_map(|(_, ty, wire)| [fits(ty, wire, fields), holds_default(ty, wire, fields)])
+        .flat_map(|(_, ty, wire)| {
+            [
+                fits(input, ty, wire, fields),
+                holds_default(input, ty, wire, fields),
+            ]
+        })
         .flatten();
     let assertions: Vec<_> = assertions.collect();
     if assertions.is_empty() {
@@ -30,9 +35,9 @@ pub(super) fn assertions(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream 
 
 /// Asserts that the type is the enumeration that the registry declares, or follows the declared
 /// schema.
-fn fits(ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<TokenStream> {
+fn fits(input: &Input<'_>, ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<TokenStream> {
     let span = span_of(ty);
-    let shape = shape(ty);
+    let shape = shape(input, ty);
     let (name, code) = (&wire.name, fields.schema.as_deref().unwrap_or_default());
     match innermost(&wire.ty) {
         Type::Enum(values) => {
@@ -61,7 +66,12 @@ fn fits(ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<TokenStream> 
 }
 
 /// Asserts that an enumeration in a `string` field has the registry's default among its values.
-fn holds_default(ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<TokenStream> {
+fn holds_default(
+    input: &Input<'_>,
+    ty: &RustType,
+    wire: &Wire,
+    fields: &Fields<'_>,
+) -> Option<TokenStream> {
     const TEXTS: &[&str] = &["String", "Cow", "Value", "AgentId"];
     let default = wire.default.as_ref().filter(|_| wire.ty == Type::String)?;
     let RustType::Path(path) = peel(ty, &wire.ty).0 else {
@@ -71,7 +81,7 @@ fn holds_default(ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<Toke
     if TEXTS.iter().any(|text| last.ident == text) {
         return None;
     }
-    let (span, shape) = (span_of(ty), shape(ty));
+    let (span, shape) = (span_of(ty), shape(input, ty));
     let message = format!(
         "schema {} has the default `{default}` for `{}`: expected a variant of this name",
         fields.schema.as_deref().unwrap_or_default(),
@@ -82,24 +92,38 @@ fn holds_default(ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<Toke
     ))
 }
 
-fn shape(ty: &RustType) -> TokenStream {
-    let (span, ty) = (span_of(ty), without_lifetimes(ty.to_token_stream()));
+fn shape(input: &Input<'_>, ty: &RustType) -> TokenStream {
+    let of = &input.original.generics;
+    let (span, ty) = (span_of(ty), without_lifetimes(of, ty.to_token_stream()));
     quote_spanned!(span=> _p::Probe::<#ty>::SHAPE)
 }
 
 /// Returns the tokens of a type with every lifetime `'static`.
-pub(super) fn without_lifetimes(tokens: TokenStream) -> TokenStream {
+pub(super) fn without_lifetimes(of: &Generics, tokens: TokenStream) -> TokenStream {
+    let own =
+        |name: &Ident| name == "_" || of.lifetimes().any(|param| param.lifetime.ident == *name);
+    with_lifetimes(tokens, &own, "static")
+}
+
+/// Returns the tokens of a type with another lifetime in place of each that `is_replaced`. All others
+/// stay: `for<'x>` brings its own.
+pub(super) fn with_lifetimes(
+    tokens: TokenStream,
+    is_replaced: &dyn Fn(&Ident) -> bool,
+    by: &str,
+) -> TokenStream {
     let mut is_lifetime = false;
     let replaced = tokens.into_iter().map(|tree| match tree {
         TokenTree::Punct(punct) => {
             is_lifetime = punct.as_char() == '\'';
             TokenTree::Punct(punct)
         }
-        TokenTree::Ident(_) if std::mem::take(&mut is_lifetime) => {
-            TokenTree::Ident(Ident::new("static", Span::call_site()))
+        TokenTree::Ident(ident) if std::mem::take(&mut is_lifetime) && is_replaced(&ident) => {
+            TokenTree::Ident(Ident::new(by, Span::call_site()))
         }
         TokenTree::Group(group) => {
-            let mut replaced = Group::new(group.delimiter(), without_lifetimes(group.stream()));
+            let inner = with_lifetimes(group.stream(), is_replaced, by);
+            let mut replaced = Group::new(group.delimiter(), inner);
             replaced.set_span(group.span());
             TokenTree::Group(replaced)
         }

@@ -17,7 +17,7 @@ pub(super) fn enumeration(input: &Input<'_>, choices: &[Choice<'_>]) -> TokenStr
     quote! {
         #[automatically_derived]
         impl<'accp> _accp::PacketValue<'accp> for #ident {
-            fn read(value: &'accp str) -> _p::Result<Self, _accp::ValueError> {
+            fn read(value: &'accp ::core::primitive::str) -> _p::Result<Self, _accp::ValueError> {
                 match value {
                     #(#names => _p::Ok(Self::#variants),)*
                     _ => _p::Err(_accp::ValueError::expected(#expected)),
@@ -50,7 +50,7 @@ pub(super) fn newtype(input: &Input<'_>, member: &Member, inner: &RustType) -> T
     quote! {
         #[automatically_derived]
         impl #params _accp::PacketValue<#lifetime> for #ident #ty #clause {
-            fn read(value: &#lifetime str) -> _p::Result<Self, _accp::ValueError> {
+            fn read(value: &#lifetime ::core::primitive::str) -> _p::Result<Self, _accp::ValueError> {
                 _p::Ok(Self { #member: #value::read(value)? })
             }
             fn write(

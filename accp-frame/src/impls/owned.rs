@@ -4,6 +4,10 @@
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+#[cfg(feature = "std")]
+use core::hash::{BuildHasher, Hash};
+#[cfg(feature = "std")]
+use std::collections::HashMap;
 
 use super::{Decoded, decode_entries, decode_list};
 use crate::typed::DecodeValue;
@@ -49,9 +53,14 @@ impl<'a, T: DecodeValue<'a, kind::Owned<kind::Any>>> DecodeValue<'a, kind::Owned
     }
 }
 
+/// Returns a key that borrows nothing.
+fn owned_key<S: From<Cow<'static, str>>>(key: Cow<'_, str>) -> S {
+    Cow::<'static, str>::Owned(key.into_owned()).into()
+}
+
 impl<'a, S, T> DecodeValue<'a, kind::Owned<kind::Any>> for BTreeMap<S, T>
 where
-    S: From<Cow<'a, str>> + Ord,
+    S: From<Cow<'static, str>> + Ord,
     T: DecodeValue<'a, kind::Owned<kind::Any>>,
 {
     fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
@@ -59,7 +68,24 @@ where
             r,
             Self::new(),
             |r, _| T::decode_value(r),
-            |map, key, value| map.insert(key.into(), value).is_none(),
+            |map, key, value| map.insert(owned_key(key), value).is_none(),
+        )
+    }
+}
+
+#[cfg(feature = "std")]
+impl<'a, S, T, H> DecodeValue<'a, kind::Owned<kind::Any>> for HashMap<S, T, H>
+where
+    S: From<Cow<'static, str>> + Eq + Hash,
+    T: DecodeValue<'a, kind::Owned<kind::Any>>,
+    H: BuildHasher + Default,
+{
+    fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+        decode_entries(
+            r,
+            Self::default(),
+            |r, _| T::decode_value(r),
+            |map, key, value| map.insert(owned_key(key), value).is_none(),
         )
     }
 }

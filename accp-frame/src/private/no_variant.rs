@@ -6,15 +6,13 @@ use alloc::vec::Vec;
 
 use accp_registry::{lexical, nearest};
 
+use super::FrameTypes;
 use crate::{DecodeError, Envelope, ErrorCode, FrameType, Header, Intent, Reader};
 
 /// The longest word of a peer that an error repeats.
 const WORD: usize = 40;
 /// The greatest number of frames that an error lists.
 const LISTED: usize = 8;
-
-/// Calls its argument with each type of frame that an enum accepts.
-type FrameTypes = fn(&mut dyn FnMut(&FrameType<'static>));
 
 /// Refuses a frame that no variant of the enum `name` accepts: names what was found, and the
 /// nearest that exists.
@@ -24,7 +22,7 @@ pub fn no_variant<T>(
     schema: Option<&str>,
     r: &Reader<'_>,
     name: &'static str,
-    types: FrameTypes,
+    types: &FrameTypes,
 ) -> Result<T, DecodeError> {
     let code = match Intent::lookup(header.intent) {
         Some(_) => ErrorCode::INVALID_TYPE,
@@ -50,10 +48,10 @@ fn expected(
     header: &Header<'_>,
     schema: Option<&str>,
     name: &'static str,
-    types: FrameTypes,
+    types: &FrameTypes,
 ) -> String {
     let mut known: Vec<FrameType<'static>> = Vec::new();
-    types(&mut |frame| known.push(*frame));
+    types.each(&mut |frame| known.push(*frame));
     let head = |frame: &FrameType<'_>| format!("{}:{}", frame.intent, frame.operation);
     let found = format!("{}:{}", header.intent, header.operation);
     let is_short = found.len() <= WORD && schema.is_none_or(|code| code.len() <= WORD);

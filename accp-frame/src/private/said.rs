@@ -26,7 +26,7 @@ impl Said {
         }
     }
 
-    const fn of(start: &str) -> Self {
+    pub(super) const fn of(start: &str) -> Self {
         let empty = Self {
             bytes: [0; SPACE],
             length: 0,
@@ -34,7 +34,7 @@ impl Said {
         empty.and(start)
     }
 
-    const fn and(mut self, text: &str) -> Self {
+    pub(super) const fn and(mut self, text: &str) -> Self {
         let text = text.as_bytes();
         let mut at = 0;
         while at < text.len() && self.length < SPACE {

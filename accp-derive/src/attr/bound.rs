@@ -1,0 +1,29 @@
+//! Bounds that stand in place of those of the derive.
+
+use proc_macro2::TokenStream;
+
+/// The predicates of a where clause.
+pub(crate) type Predicates = Vec<TokenStream>;
+
+/// The bounds of `#[accp(bound = "..")]`, for each direction that has them.
+#[derive(Default)]
+pub(crate) struct Bound {
+    pub(crate) encode: Option<Predicates>,
+    pub(crate) decode: Option<Predicates>,
+}
+
+impl Bound {
+    /// Puts the predicates in their slots; returns false when one is taken.
+    pub(super) fn put(&mut self, ways: &[&str], predicates: &Predicates) -> bool {
+        let mut is_free = true;
+        for way in ways {
+            let slot = match *way {
+                "encode" => &mut self.encode,
+                _ => &mut self.decode,
+            };
+            is_free &= slot.is_none();
+            slot.get_or_insert_with(|| predicates.clone());
+        }
+        is_free
+    }
+}

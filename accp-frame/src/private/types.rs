@@ -1,0 +1,99 @@
+//! The types of frames that a type accepts, as a constant: two variants of an enum must not accept
+//! the same frame.
+
+use core::option::Option;
+
+use super::said::Said;
+use super::shape::{Probe, equal};
+use crate::{DecodeFrame, FrameType};
+
+/// The types of frames that a type accepts.
+#[derive(Debug, Clone, Copy)]
+pub enum FrameTypes {
+    /// One type of frame.
+    One(FrameType<'static>),
+    /// Those of the variants of an enum.
+    Several(&'static [FrameTypes]),
+    /// An impl by hand does not say.
+    Unknown,
+}
+
+impl FrameTypes {
+    /// Calls `each` with every type, in their order.
+    pub fn each(&self, each: &mut dyn FnMut(&FrameType<'static>)) {
+        match self {
+            Self::One(frame) => each(frame),
+            Self::Several(types) => types.iter().for_each(|types| types.each(each)),
+            Self::Unknown => {}
+        }
+    }
+
+    /// Returns the first type that both have.
+    const fn shared(&self, other: &Self) -> Option<FrameType<'static>> {
+        match (self, other) {
+            (Self::One(a), Self::One(b)) if is_same(a, b) => Option::Some(*a),
+            (Self::Several(types), _) => {
+                let mut at = 0;
+                while at < types.len() {
+                    if let Option::Some(frame) = types[at].shared(other) {
+                        return Option::Some(frame);
+                    }
+                    at += 1;
+                }
+                Option::None
+            }
+            (Self::One(_), Self::Several(_)) => other.shared(self),
+            _ => Option::None,
+        }
+    }
+}
+
+/// Returns whether one frame is of both types. Lengths are compared first.
+const fn is_same(a: &FrameType<'_>, b: &FrameType<'_>) -> bool {
+    let schema = match (a.schema, b.schema) {
+        (Option::Some(a), Option::Some(b)) => a.len() == b.len() && equal(a, b),
+        (Option::None, Option::None) => true,
+        _ => false,
+    };
+    schema
+        && a.operation.len() == b.operation.len()
+        && equal(a.operation, b.operation)
+        && equal(a.intent.as_str(), b.intent.as_str())
+}
+
+/// The answer for a type that is no frame: the compiler says so elsewhere.
+pub trait Untyped {
+    /// No type is known.
+    const TYPES: FrameTypes = FrameTypes::Unknown;
+}
+
+impl<T> Untyped for Probe<T> {}
+
+impl<T: DecodeFrame<'static>> Probe<T> {
+    /// The types from the derive.
+    pub const TYPES: FrameTypes = T::TYPES;
+}
+
+/// Returns the error for the variant at `at` if a variant before it accepts a frame of its type.
+pub const fn taken(variants: &[(&str, FrameTypes)], at: usize) -> Option<Said> {
+    let (name, types) = variants[at];
+    let mut before = 0;
+    while before < at {
+        let (other, others) = variants[before];
+        if let Option::Some(frame) = types.shared(&others) {
+            let said = Said::of("`").and(frame.intent.as_str()).and(":");
+            let said = said.and(frame.operation).and("`");
+            let said = match frame.schema {
+                Option::Some(code) => said.and(" of schema ").and(code),
+                Option::None => said,
+            };
+            let said = said.and(" is the variant `").and(other);
+            let said = said.and("` already, so `").and(name);
+            return Option::Some(
+                said.and("` would never be read: one of the two needs another operation or schema"),
+            );
+        }
+        before += 1;
+    }
+    Option::None
+}

@@ -1,0 +1,387 @@
+//! Items whose generics, lifetimes and attributes are unusual: each compiles, and its frames come back.
+
+#![allow(dead_code)]
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Debug;
+use std::marker::PhantomData;
+
+use accp_runtime::{
+    AccpFrame, AgentId, DecodeFrame, DecodeValue, EncodeFrame, EncodeValue, Envelope, IntoOwned,
+    Map, Typed, Value, kind,
+};
+
+/// Writes a frame and reads it again.
+fn text<T: EncodeFrame>(frame: T) -> String {
+    let agent = AgentId::new("dev").unwrap();
+    Typed::new(agent, frame, Envelope::default())
+        .encode()
+        .unwrap()
+}
+
+#[track_caller]
+fn back<T>(frame: T)
+where
+    T: EncodeFrame + for<'a> DecodeFrame<'a> + PartialEq + Debug,
+{
+    let text = text(&frame);
+    assert_eq!(Typed::<T>::decode(&text).unwrap().frame, frame, "{text}");
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "req", operation = "x")]
+struct Unsized<U: ?Sized> {
+    a: i64,
+    #[accp(skip)]
+    u: PhantomData<U>,
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "req", operation = "x")]
+struct UnsizedInWhere<U>
+where
+    U: ?Sized + Debug,
+{
+    a: i64,
+    #[accp(skip)]
+    u: PhantomData<U>,
+}
+
+#[test]
+fn a_parameter_may_be_unsized() {
+    back(Unsized::<str> {
+        a: 1,
+        u: PhantomData,
+    });
+    back(UnsizedInWhere::<[u8]> {
+        a: 1,
+        u: PhantomData,
+    });
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "req", operation = "x")]
+struct HigherRanked<F: for<'x> Fn(&'x str) -> &'x str, G = u8>
+where
+    for<'y> G: PartialEq<G>,
+{
+    a: i64,
+    #[accp(skip)]
+    f: PhantomData<F>,
+    #[accp(skip)]
+    g: G,
+}
+
+#[test]
+fn a_bound_may_be_higher_ranked() {
+    back(HigherRanked::<fn(&str) -> &str> {
+        a: 1,
+        f: PhantomData,
+        g: 0,
+    });
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "req", operation = "x", new)]
+struct Constant<const N: usize = 3> {
+    a: i64,
+    #[accp(skip)]
+    zeros: Filler<N>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Filler<const N: usize>([u8; N]);
+
+impl<const N: usize> Default for Filler<N> {
+    fn default() -> Self {
+        Self([0; N])
+    }
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "req", operation = "x")]
+struct Array<T, const N: usize> {
+    a: T,
+    #[accp(skip)]
+    zeros: [u8; N],
+}
+
+#[test]
+fn a_parameter_may_be_a_constant() {
+    back(Constant::<3>::new(1));
+    back(Array::<i64, 4> {
+        a: 1,
+        zeros: [0; 4],
+    });
+}
+
+#[derive(AccpFrame)]
+#[accp(intent = "req", operation = "x")]
+struct Projected<I: Iterator>
+where
+    I::Item: Debug,
+{
+    a: I::Item,
+    b: Option<<I as Iterator>::Item>,
+}
+
+#[test]
+fn a_field_may_have_an_associated_type() {
+    type Ours = Projected<std::vec::IntoIter<i64>>;
+    let text = text(Ours { a: 7, b: None });
+    let read = Typed::<Ours>::decode(&text).unwrap().frame.into_owned();
+    assert_eq!((read.a, read.b), (7, None));
+}
+
+/// A trait that no `EncodeValue` has.
+trait Name {
+    type Wire;
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(
+    intent = "req",
+    operation = "x",
+    bound(
+        encode = "N: Name, N::Wire: EncodeValue<kind::Any>",
+        decode = "N: Name, N::Wire: DecodeValue<'accp, kind::Any>",
+    )
+)]
+struct Bounded<N: Name> {
+    a: N::Wire,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Short;
+
+impl Name for Short {
+    type Wire = i64;
+}
+
+#[test]
+fn a_bound_may_be_given() {
+    back(Bounded::<Short> { a: 5 });
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(bound = "")]
+enum Choice<T> {
+    #[accp(intent = "req", operation = "x")]
+    X {
+        a: i64,
+        #[accp(skip)]
+        none: PhantomData<T>,
+    },
+}
+
+/// The type has no codec and no default.
+#[derive(Debug, Clone, PartialEq)]
+struct Opaque;
+
+#[test]
+fn bounds_may_be_left_out() {
+    back(Choice::<Opaque>::X {
+        a: 1,
+        none: PhantomData,
+    });
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "req", operation = "x")]
+struct OwnedMap {
+    a: Option<Value<'static>>,
+    #[accp(flatten)]
+    rest: Map<'static>,
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "req", operation = "x")]
+struct OwnedTree {
+    #[accp(flatten)]
+    rest: BTreeMap<String, Value<'static>>,
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(schema = "TA", intent = "done", operation = "schedule")]
+struct OwnedHash {
+    task: Cow<'static, str>,
+    #[accp(flatten)]
+    rest: HashMap<Cow<'static, str>, Value<'static>>,
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "req", operation = "x")]
+struct OwnedKeys {
+    #[accp(flatten)]
+    rest: BTreeMap<Cow<'static, str>, String>,
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "req", operation = "x")]
+struct OwnedBesideBorrowed<'a> {
+    a: Cow<'a, str>,
+    #[accp(flatten)]
+    rest: Map<'static>,
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+enum OwnedInVariant {
+    #[accp(intent = "req", operation = "x")]
+    X {
+        #[accp(flatten)]
+        rest: Map<'static>,
+    },
+}
+
+#[test]
+fn extra_params_may_be_owned() {
+    let rest = || -> Map<'static> { [("zz", Value::from(1))].into_iter().collect() };
+    back(OwnedMap {
+        a: Some(Value::from(1)),
+        rest: rest(),
+    });
+    back(OwnedTree {
+        rest: BTreeMap::from([("zz".to_owned(), Value::from(2))]),
+    });
+    back(OwnedHash {
+        task: "a".into(),
+        rest: HashMap::from([
+            ("zz".into(), Value::from(2)),
+            ("progress".into(), Value::from(3)),
+        ]),
+    });
+    back(OwnedKeys {
+        rest: BTreeMap::from([("zz".into(), "a".to_owned())]),
+    });
+    back(OwnedInVariant::X { rest: rest() });
+    let text = text(OwnedBesideBorrowed {
+        a: "a".into(),
+        rest: rest(),
+    });
+    let read = Typed::<OwnedBesideBorrowed<'_>>::decode(&text).unwrap();
+    assert_eq!(read.frame.rest, rest());
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(rename_all = "SCREAMING-KEBAB-CASE")]
+enum Level {
+    VeryLow,
+    #[accp(rename = "top")]
+    Top,
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "req", operation = "x", rename_all = "camelCase")]
+struct Renamed {
+    sku_number: i64,
+    #[accp(rename = "own")]
+    own_name: Level,
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+enum RenamedVariant {
+    #[accp(intent = "req", operation = "x", rename_all = "PascalCase")]
+    X { sku_number: i64 },
+}
+
+#[test]
+fn names_may_have_another_case() {
+    let renamed = |level| Renamed {
+        sku_number: 1,
+        own_name: level,
+    };
+    let shown = text(renamed(Level::VeryLow));
+    assert_eq!(shown, "@dev>req:x{own:VERY-LOW|skuNumber:1}");
+    back(renamed(Level::Top));
+    let shown = text(RenamedVariant::X { sku_number: 1 });
+    assert_eq!(shown, "@dev>req:x{SkuNumber:1}");
+}
+
+/// Two variants that only the types of the parameters tell apart.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+enum Either<A, B> {
+    A(A),
+    B(B),
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "done", operation = "x")]
+struct Done {
+    b: i64,
+}
+
+#[test]
+fn an_enum_may_have_its_frames_as_parameters() {
+    back(Either::<Done, Array<i64, 2>>::A(Done { b: 1 }));
+}
+
+/// Every primitive, and every name of the prelude, is something else here.
+mod shadowed {
+    #![allow(non_camel_case_types, unreachable_pub, unused)]
+
+    macro_rules! shadow {
+        ($($name:ident)*) => { $(pub struct $name;)* };
+    }
+
+    shadow! {
+        bool char str u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64
+        Option Some None Result Ok Err String Vec Box Into From Default Iterator IntoIterator
+        Clone Copy Send Sync Sized Drop Fn FnMut FnOnce ToOwned ToString AsRef AsMut Extend Eq Ord
+        PartialEq PartialOrd TryFrom TryInto FromIterator DoubleEndedIterator ExactSizeIterator
+        core std alloc
+    }
+
+    type Int = ::core::primitive::i64;
+    type Text = ::std::string::String;
+
+    #[derive(::accp_runtime::AccpFrame)]
+    pub enum Level {
+        Low,
+        #[accp(symbol = "+")]
+        High,
+    }
+
+    #[derive(::accp_runtime::AccpFrame)]
+    #[accp(transparent)]
+    pub struct Id(Int);
+
+    #[derive(::accp_runtime::AccpFrame)]
+    pub struct Nested {
+        pub a: ::core::option::Option<Int>,
+    }
+
+    #[derive(::accp_runtime::AccpFrame)]
+    #[accp(schema = "TA", intent = "done", operation = "schedule", new)]
+    pub struct Task<'a> {
+        pub task: Text,
+        #[accp(flatten)]
+        pub rest: ::accp_runtime::Map<'a>,
+    }
+
+    #[derive(::accp_runtime::AccpFrame)]
+    #[accp(intent = "req", operation = "x", new)]
+    pub struct Frame<T> {
+        pub level: Level,
+        pub id: Id,
+        pub nested: ::std::vec::Vec<Nested>,
+        pub t: T,
+        #[accp(skip)]
+        pub skipped: ::core::option::Option<Int>,
+    }
+
+    #[derive(::accp_runtime::AccpFrame)]
+    pub enum Frames<'a> {
+        Task(Task<'a>),
+        #[accp(intent = "req", operation = "y")]
+        Y {
+            a: Int,
+        },
+    }
+}
+
+#[test]
+fn names_of_the_language_may_be_shadowed() {
+    let frame = shadowed::Frames::Y { a: 1 };
+    assert_eq!(text(frame), "@dev>req:y{a:1}");
+}

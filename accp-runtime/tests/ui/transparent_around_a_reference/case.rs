@@ -1,0 +1,7 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(transparent)]
+struct Id<'a>(&'a str);
+
+fn main() {}

@@ -1,0 +1,6 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+struct Id(String);
+
+fn main() {}
