@@ -16,6 +16,7 @@ mod generate;
 mod items;
 mod names;
 mod options;
+mod overrides;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "aacp")]
