@@ -117,7 +117,11 @@ impl Attributes {
             // What a schema's fields get would seldom fit the variants of its enums.
             names.truncate(1);
         }
-        let owners = names.clone();
+        let mut owners = names.clone();
+        if is_field {
+            // A field of this name, wherever it is.
+            owners.push(String::new());
+        }
         let inner = members
             .iter()
             .flat_map(|member| owners.iter().map(move |owner| format!("{owner}.{member}")));
@@ -423,7 +427,7 @@ mod tests {
             ],
         );
         insta::assert_snapshot!(error.unwrap_err(), @r##"
-        the added attributes cannot be used:
+        the added attributes and types cannot be used:
         `.`: `derive(Eq)` is not an attribute
             write it as it stands before an item: #[derive(serde::Serialize)]
         `.`: "#[doc = \"`x`\"]" cannot stand in the first line of the file
@@ -439,7 +443,7 @@ mod tests {
         `WatchReq.user`: no field has this path
             did you mean `WatchReq.userId`?
         `trend`: no field has this path
-            the path is `.` for all, or TYPE.FIELD or SCHEMA.FIELD
+            did you mean `.trend`?
         `SG.Up`: no field has this path
             the path is `.` for all, or TYPE.FIELD or SCHEMA.FIELD
         "##);

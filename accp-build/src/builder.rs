@@ -31,6 +31,7 @@ use crate::options::Options;
 #[derive(Debug, Clone)]
 pub struct Builder {
     registry: Option<PathBuf>,
+    registry_path: Option<PathBuf>,
     options: Options,
     out_dir: Option<PathBuf>,
     out_file: PathBuf,
@@ -41,6 +42,7 @@ impl Builder {
     pub fn new() -> Self {
         Self {
             registry: None,
+            registry_path: None,
             options: Options::default(),
             out_dir: None,
             out_file: PathBuf::from("accp.rs"),
@@ -117,7 +119,8 @@ impl Builder {
         self
     }
 
-    /// Adds an attribute to fields or variants. The path is `.` for all fields of structs, a path
+    /// Adds an attribute to fields or variants. The path is `.` for all fields of structs, `.deps` for those of
+    /// that name, a path
     /// of [`type_attribute`](Self::type_attribute) for all fields of these types, or such a path
     /// and a field, as in `ScheduleReq.deps` or `TA.deps`. The field has its Rust name or its name
     /// in the registry. Variants need the name of their enum: `SignalTrend`, `SignalTrend.Up`.
@@ -131,6 +134,82 @@ impl Builder {
     ) -> Self {
         let added = (path.into(), attribute.into());
         self.options.field_attributes.push(added);
+        self
+    }
+
+    /// Gives fields a type of yours. The path is `.amount` for every field of that name, or a path of
+    /// [`type_attribute`](Self::type_attribute) and a field, as in `TA.amount`. An optional field has it inside an
+    /// `Option`. The type derives `AccpFrame`, or [`with`](Self::with) names a module that converts it.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), accp_build::Error> {
+    /// let text = accp_build::Builder::new()
+    ///     .standard_profiles(true)
+    ///     .field_type(".deadline", "crate::Day")
+    ///     .with(".deadline", "crate::day")
+    ///     .generate()?;
+    /// assert!(text.contains("    #[accp(with = crate::day)]\n    pub deadline: Option<crate::Day>,\n"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`generate`](Self::generate) refuses what is not a type, and a path of no field.
+    pub fn field_type(mut self, path: impl Into<String>, rust: impl Into<String>) -> Self {
+        self.options.field_types.push((path.into(), rust.into()));
+        self
+    }
+
+    /// Lets a module of yours convert fields, by its functions `encode` and `decode`. The path is one of
+    /// [`field_type`](Self::field_type). The same as the attribute `#[accp(with = module)]`.
+    ///
+    /// # Errors
+    /// As [`field_attribute`](Self::field_attribute).
+    pub fn with(self, path: impl Into<String>, module: impl AsRef<str>) -> Self {
+        let ours = accp_registry::ACCP.rust.attribute;
+        let attribute = format!("#[{ours}(with = {})]", module.as_ref());
+        self.field_attribute(path, attribute)
+    }
+
+    /// Puts a type of yours in the place of a generated one, which is then left out. The path is the name of the type
+    /// as it would stand in the generated text, or the name or the code of a schema whose values the type is. Your type
+    /// stands there as you write it, as in `crate::Lab` or `crate::Lab<'a>`. It must be what the other would be: it
+    /// derives `AccpFrame`, and all that the types around it derive.
+    ///
+    /// # Errors
+    /// [`generate`](Self::generate) refuses what is not a type, and a path of no type or of several.
+    pub fn replace(mut self, path: impl Into<String>, rust: impl Into<String>) -> Self {
+        self.options.replaced.push((path.into(), rust.into()));
+        self
+    }
+
+    /// Says that another crate has generated a type, with the same registry: `("ScheduleReq", "::frames::ScheduleReq")`.
+    /// A module stands for all types of a schema: `("TA", "::frames")`. They are left out here, and the types here hold
+    /// those. So two crates with one registry have one set of types. They borrow there as they would here.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), accp_build::Error> {
+    /// let text = accp_build::Builder::new()
+    ///     .standard_profiles(true)
+    ///     .extern_path("TA", "::frames")
+    ///     .generate()?;
+    /// assert!(!text.contains("pub struct ScheduleReq"));
+    /// assert!(text.contains("    ScheduleReq(::frames::ScheduleReq<'a>),\n"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`generate`](Self::generate) refuses what is not a path, and a path of no type.
+    pub fn extern_path(mut self, path: impl Into<String>, rust: impl Into<String>) -> Self {
+        self.options.extern_paths.push((path.into(), rust.into()));
+        self
+    }
+
+    /// Sets the path of the registry for the derive, relative to the folder of the `Cargo.toml` of the crate that
+    /// compiles the text. The default is that of [`registry`](Self::registry).
+    pub fn registry_path(mut self, path: impl Into<PathBuf>) -> Self {
+        self.registry_path = Some(path.into());
         self
     }
 
@@ -154,7 +233,7 @@ impl Builder {
         let mut options = self.options.clone();
         let registry = match &self.registry {
             Some(path) => {
-                options.registry = Some(slashed(path)?);
+                options.registry = Some(slashed(self.registry_path.as_ref().unwrap_or(path))?);
                 Registry::load(path)?
             }
             None => Registry::empty(),

@@ -6,8 +6,10 @@ use accp_registry::protocol::NO_HEAD;
 use accp_registry::{EnumValue, Field, FrameSpec, Protocol, Registry, Schema, Type};
 use proc_macro2::Ident;
 
-use crate::error::NameFault;
+use crate::error::{Error, NameFault};
 use crate::names::{pascal, sanitize, snake};
+use crate::options::Options;
+use crate::overrides::{Overrides, has_lifetime};
 
 /// The types that a generated file uses under these names, besides the derive.
 const USED: &[&str] = &[
@@ -24,6 +26,8 @@ pub(crate) struct Catalog<'r> {
     pub(crate) any: Option<Ident>,
     /// Whether no type borrows.
     owned: bool,
+    /// The types of the user that stand for others.
+    pub(crate) overrides: Overrides,
 }
 
 /// A type of the file.
@@ -72,26 +76,29 @@ impl<'r> Catalog<'r> {
     /// Finds the types of the registry and names them.
     ///
     /// # Errors
-    /// Every name that gives no Rust name, or the same Rust name as another.
+    /// Every name that gives no Rust name, or the same Rust name as another. Every type of the user whose path names
+    /// nothing.
     pub(crate) fn new(
         registry: &'r Registry,
         any: Option<Ident>,
-        owned: bool,
-    ) -> Result<Self, Vec<NameFault>> {
+        options: &Options,
+    ) -> Result<Self, Error> {
         let mut faults = Faults::default();
         let wanted = wanted(registry, &mut faults);
         let has_frames = wanted.iter().any(|one| matches!(one.kind, Kind::Frame(..)));
         let any = any.filter(|_| has_frames);
         let items = name(registry.protocol(), wanted, any.as_ref(), &mut faults);
         if !faults.list.is_empty() {
-            return Err(faults.list);
+            return Err(Error::Names(faults.list));
         }
+        let overrides = Overrides::new(options, &items).map_err(Error::Attributes)?;
         let mut catalog = Self {
             items,
             registry,
             borrowing: BTreeSet::new(),
             any,
-            owned,
+            owned: options.owned,
+            overrides,
         };
         while catalog.find_borrowing() {}
         Ok(catalog)
@@ -100,17 +107,33 @@ impl<'r> Catalog<'r> {
     /// Returns whether a value of this type borrows from the frame.
     pub(crate) fn borrows(&self, ty: &Type) -> bool {
         match ty {
-            _ if self.owned => false,
             Type::List(item) => self.borrows(item),
             Type::Schema(code) => self.borrowing.contains(code.as_str()),
+            _ if self.owned => false,
             Type::Integer | Type::Decimal | Type::Number | Type::Boolean | Type::Enum(_) => false,
             _ => true,
         }
     }
 
+    /// Returns whether a field borrows from the frame.
+    fn field_borrows(&self, owner: &Ident, schema: &Schema, member: &Member<'_>) -> bool {
+        if let Some(ty) = self.overrides.of_field(owner, &member.ident) {
+            return has_lifetime(ty);
+        }
+        let enumeration = self.enumeration(schema, member.field);
+        enumeration.is_some_and(|ident| self.overrides.borrows(ident, false))
+            || self.borrows(&member.field.ty)
+    }
+
     /// Returns whether a struct with these fields borrows from the frame.
-    pub(crate) fn any_borrows(&self, members: &[Member<'_>]) -> bool {
-        members.iter().any(|member| self.borrows(&member.field.ty))
+    pub(crate) fn any_borrows(
+        &self,
+        owner: &Ident,
+        schema: &Schema,
+        members: &[Member<'_>],
+    ) -> bool {
+        let mut members = members.iter();
+        members.any(|member| self.field_borrows(owner, schema, member))
     }
 
     /// Returns whether a field of this type needs a box. Without one the struct of `schema` would
@@ -149,11 +172,16 @@ impl<'r> Catalog<'r> {
     /// Runs one round of the search for [`Self::borrowing`]; returns whether the round found more.
     fn find_borrowing(&mut self) -> bool {
         let before = self.borrowing.len();
-        for schema in self.registry.schemas() {
-            if schema.fields.iter().any(|field| self.borrows(&field.ty)) {
-                self.borrowing.insert(&schema.code);
-            }
-        }
+        let nested = self.items.iter().filter_map(|item| {
+            let Kind::Nested(members) = &item.kind else {
+                return None;
+            };
+            let generated = self.any_borrows(&item.ident, item.schema, members);
+            let borrows = self.overrides.borrows(&item.ident, generated);
+            borrows.then_some(item.schema.code.as_str())
+        });
+        let nested: Vec<&str> = nested.collect();
+        self.borrowing.extend(nested);
         self.borrowing.len() > before
     }
 }

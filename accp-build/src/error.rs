@@ -22,8 +22,8 @@ pub enum Error {
     /// Names of workflows that do not give distinct Rust names.
     #[error("the workflows give no clear Rust names:\n{}", Lines(.0))]
     Workflows(Vec<NameFault>),
-    /// Attributes that are none, or that no type or field takes.
-    #[error("the added attributes cannot be used:\n{}", Lines(.0))]
+    /// Attributes and types of the user that are none, or that no type or field takes.
+    #[error("the added attributes and types cannot be used:\n{}", Lines(.0))]
     Attributes(Vec<AttributeFault>),
     /// Neither a registry nor the standard profiles were asked for.
     #[error("there is nothing to generate; name a registry, or ask for the standard profiles")]
@@ -100,14 +100,14 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// An attribute that is none, or whose path leads nowhere.
+/// An attribute or a type of the user that is none, or whose path leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}`: {message}\n    {cure}")]
 #[non_exhaustive]
 pub struct AttributeFault {
-    /// The path that the attribute was given with.
+    /// The path that the attribute or the type was given with.
     pub path: String,
-    /// The fault of the attribute.
+    /// The fault.
     pub message: String,
     /// The way to correct the fault.
     pub cure: String,

@@ -64,12 +64,13 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
         all
     };
     let any = any_frame(options, all.protocol())?;
-    let catalog = Catalog::new(&all, any, options.owned).map_err(Error::Names)?;
+    let catalog = Catalog::new(&all, any, options)?;
     let attributes = Attributes::new(options, &catalog);
     let mut file = File::new(all.protocol(), &catalog, options, runtime, attributes);
     let mut items: Vec<TokenStream> = catalog
         .items
         .iter()
+        .filter(|item| !catalog.overrides.has(&item.ident))
         .map(|item| markdown::allowed(file.item(item)))
         .collect();
     items.extend(file.any().map(markdown::allowed));

@@ -102,7 +102,8 @@ impl<'f> File<'f> {
         identity: Vec<TokenStream>,
         members: &[Member<'_>],
     ) -> TokenStream {
-        let lifetime = self.catalog.any_borrows(members).then(|| quote!(<'a>));
+        let borrows = self.catalog.any_borrows(ident, schema, members);
+        let lifetime = borrows.then(|| quote!(<'a>));
         let registry = self.options.registry.as_ref();
         let registry = registry.filter(|_| !self.options.schemaless);
         let registry = registry.map(|path| quote!(registry = #path));
@@ -144,8 +145,12 @@ impl<'f> File<'f> {
         let rename = (*ident != name.as_str()).then(|| quote!(rename = #name));
         let default = (*presence == Presence::Default).then(|| quote!(default));
         let accp = self.attribute(default.into_iter().chain(rename));
-        let mut ty = self.rust_type(schema, field, &field.ty);
-        if self.catalog.needs_box(schema, &field.ty) {
+        let own = self.catalog.overrides.of_field(owner, ident);
+        let mut ty = match own {
+            Some(own) => quote!(#own),
+            None => self.rust_type(schema, field, &field.ty),
+        };
+        if own.is_none() && self.catalog.needs_box(schema, &field.ty) {
             self.prelude("boxed::Box");
             ty = quote!(Box<#ty>);
         }
@@ -179,9 +184,11 @@ impl<'f> File<'f> {
             let name = variant.to_string();
             let names = [name.as_str(); 2];
             let added = self.attributes.of_variant(ident, schema, names);
-            let lifetime = self.catalog.any_borrows(members).then(|| quote!(<'a>));
-            borrows |= lifetime.is_some();
-            variants.push(quote!(#doc #(#added)* #variant(#variant #lifetime),));
+            let generated = self.catalog.any_borrows(variant, item.schema, members);
+            let lifetime = generated.then(|| quote!(<'a>));
+            borrows |= self.catalog.overrides.borrows(variant, generated);
+            let ty = self.catalog.overrides.of_type(variant, lifetime.as_ref());
+            variants.push(quote!(#doc #(#added)* #variant(#ty),));
         }
         let lifetime = borrows.then(|| quote!(<'a>));
         let place = self.place(None);
@@ -284,12 +291,16 @@ impl<'f> File<'f> {
             }
             Type::Enum(_) => {
                 let ident = self.catalog.enumeration(schema, field);
-                quote!(#ident)
+                ident.map_or_else(TokenStream::new, |ident| {
+                    self.catalog.overrides.of_type(ident, None)
+                })
             }
             Type::Schema(code) => {
                 let ident = self.catalog.nested(code);
                 let lifetime = self.catalog.borrows(ty).then(|| quote!(<'a>));
-                quote!(#ident #lifetime)
+                ident.map_or_else(TokenStream::new, |ident| {
+                    self.catalog.overrides.of_type(ident, lifetime.as_ref())
+                })
             }
             // `any`, and types that a later registry may add.
             _ => self.runtime_type("Value", true),

@@ -17,6 +17,7 @@ mod items;
 mod markdown;
 mod names;
 mod options;
+mod overrides;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "aacp")]

@@ -32,6 +32,15 @@ pub struct Options {
     /// Attributes for fields and variants, each with the path of those that get it; see
     /// [`Builder::field_attribute`](crate::Builder::field_attribute).
     pub field_attributes: Vec<(String, String)>,
+    /// Types for fields, each with the path of the fields that have it; see
+    /// [`Builder::field_type`](crate::Builder::field_type).
+    pub field_types: Vec<(String, String)>,
+    /// Types that stand for generated ones, each with the path of the type; see
+    /// [`Builder::replace`](crate::Builder::replace).
+    pub replaced: Vec<(String, String)>,
+    /// Types that another crate generates, or their modules, each with the path of the type or of the schema; see
+    /// [`Builder::extern_path`](crate::Builder::extern_path).
+    pub extern_paths: Vec<(String, String)>,
 }
 
 impl Default for Options {
@@ -46,6 +55,9 @@ impl Default for Options {
             any_frame: None,
             type_attributes: Vec::new(),
             field_attributes: Vec::new(),
+            field_types: Vec::new(),
+            replaced: Vec::new(),
+            extern_paths: Vec::new(),
         }
     }
 }
@@ -71,6 +83,9 @@ impl Options {
         for (name, attributes) in [
             ("--type-attribute", &self.type_attributes),
             ("--field-attribute", &self.field_attributes),
+            ("--field-type", &self.field_types),
+            ("--replace", &self.replaced),
+            ("--extern-path", &self.extern_paths),
         ] {
             for (path, attribute) in attributes {
                 flag(true, name);

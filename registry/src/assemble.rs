@@ -9,6 +9,8 @@ use alloc::vec::Vec;
 use serde_json::Value;
 
 use crate::json::{Places, child};
+#[cfg(feature = "std")]
+use crate::jsonc;
 use crate::model::{ERROR, ERRORS, Field, Registry, Schema};
 use crate::nearest::nearest;
 use crate::problem::{Position, Problem, Problems};
@@ -28,11 +30,30 @@ impl<'a> Source<'a> {
     /// Parses a document as JSON. A byte order mark at its start is left out.
     pub(crate) fn parse(file: Option<&'a str>, text: &'a str) -> Result<Self, Problems> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        match serde_json::from_str(text) {
+        let cure = "keys stand in double quotes; no comments, no comma before a closing bracket";
+        Self::read(file, text, text, cure)
+    }
+
+    /// Parses a document that people keep in a file, as JSON with comments.
+    #[cfg(feature = "std")]
+    pub(crate) fn parse_commented(file: &'a str, text: &'a str) -> Result<Self, Problems> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let cure = "keys stand in double quotes; a comment is `// ..` to the end of the line, or `/* .. */`";
+        Self::read(Some(file), text, &jsonc::plain(text), cure)
+    }
+
+    /// Parses `plain`, which has each part of `text` at its place.
+    fn read(
+        file: Option<&'a str>,
+        text: &'a str,
+        plain: &str,
+        cure: &str,
+    ) -> Result<Self, Problems> {
+        match serde_json::from_str(plain) {
             Ok(json) => Ok(Self {
                 file,
                 json,
-                text: Some((text, Places::of(text))),
+                text: Some((text, Places::of(plain))),
             }),
             Err(error) => {
                 let (line, column) = (error.line(), error.column());
@@ -42,7 +63,7 @@ impl<'a> Source<'a> {
                 let cure = if error.is_eof() {
                     "the text ends here; close what is still open"
                 } else {
-                    "keys stand in double quotes; no comments, no comma before a closing bracket"
+                    cure
                 };
                 let mut problem =
                     Problem::new("", format!("this is not JSON: {message}")).cure(cure);

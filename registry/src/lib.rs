@@ -77,6 +77,8 @@ pub mod export;
 #[cfg(feature = "hash")]
 mod hash;
 mod json;
+#[cfg(feature = "std")]
+mod jsonc;
 pub mod lexical;
 mod limits;
 #[cfg(feature = "std")]

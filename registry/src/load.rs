@@ -9,13 +9,15 @@ use std::{format, vec};
 use crate::accp::ACCP;
 use crate::assemble::{Source, assemble};
 use crate::json::Places;
+use crate::jsonc::plain;
 use crate::model::Registry;
 use crate::problem::{Position, Problem, Problems};
 use crate::protocol::Protocol;
 
 impl Registry {
     /// Reads a registry file, or all registry files of a directory ([`registry_files`]) as one
-    /// registry. A schema of one file may nest a schema of another.
+    /// registry. A schema of one file may nest a schema of another. The files may have comments (`//`, `/* */`) and a
+    /// comma before a closing bracket; neither is part of the registry, of its hash or of its JSON.
     ///
     /// # Errors
     /// Every mistake in every file, with file, line and column; also every file that cannot be
@@ -39,7 +41,7 @@ impl Registry {
         }
         let mut sources = Vec::new();
         for (file, text) in &texts {
-            match Source::parse(Some(file), text) {
+            match Source::parse_commented(file, text) {
                 Ok(source) => sources.push(source),
                 Err(found) => problems.extend(found),
             }
@@ -55,7 +57,7 @@ impl Registry {
 }
 
 /// Returns the sorted files that [`Registry::load`] reads for this path: the file itself, or the
-/// `*.json` files of a directory. It leaves out `*.schema.json` and subdirectories.
+/// `*.json` and `*.jsonc` files of a directory. It leaves out `*.schema.json` and subdirectories.
 ///
 /// # Errors
 /// When the path does not exist, or the directory holds no such file.
@@ -67,7 +69,8 @@ pub fn registry_files(path: &Path) -> Result<Vec<PathBuf>, Problems> {
     let mut files = Vec::new();
     for entry in fs::read_dir(path).map_err(|error| unreadable(path, &error))? {
         let file = entry.map_err(|error| unreadable(path, &error))?.path();
-        let is_json = file.extension().is_some_and(|end| end == "json");
+        let end = file.extension();
+        let is_json = end.is_some_and(|end| end == "json" || end == "jsonc");
         let is_schema = file.file_stem().map(Path::new).and_then(Path::extension);
         if is_json && is_schema.is_none_or(|end| end != "schema") && !file.is_dir() {
             files.push(file);
@@ -104,7 +107,7 @@ pub fn registry_place(path: &Path, pointer: &str) -> Option<(PathBuf, Position)>
     registry_files(path).ok()?.into_iter().find_map(|file| {
         let text = fs::read_to_string(&file).ok()?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        let places = Places::of(text);
+        let places = Places::of(&plain(text));
         let place = Position::of(text, places.find(pointer));
         places.has(&schema).then_some((file, place))
     })
@@ -220,6 +223,43 @@ mod tests {
         DIR/a.json:1:1: byte 0 is not UTF-8
             save the file as UTF-8, in which JSON is written
         ");
+    }
+
+    #[test]
+    fn comments_are_read_over_and_places_stay() {
+        let plain = r#"{ "schemas": { "b": { "code": "B", "fields": ["x", "y"] } } }"#;
+        let commented = "// Ours: \"é\".\n{ \"schemas\": { /* one */ \"b\": {\n\"code\": \"B\", // the code\n\"fields\": [\"x\",\n\"y\",] },} }";
+        let files = directory(&[("a.json", plain), ("b.jsonc", commented)]);
+        let load = |name: &str| Registry::load(files.path().join(name)).unwrap();
+        assert_eq!(load("a.json").to_json(), load("b.jsonc").to_json());
+        let place = registry_place(&files.path().join("b.jsonc"), "/schemas/b/fields/1");
+        let place = place.map(|(_, place)| (place.line, place.column));
+        assert_eq!(place, Some((5, 1)));
+        assert_eq!(registry_files(files.path()).unwrap().len(), 2);
+
+        let faulty = directory(&[
+            (
+                "a.json",
+                "// é\n{ /* é */ \"schemas\": { \"b\": { \"code\": \"B\" } } }",
+            ),
+            ("b.json", "{ \"schemas\": {} } /* open"),
+        ]);
+        let error = |name: &str| {
+            let error = Registry::load(faulty.path().join(name))
+                .unwrap_err()
+                .to_string();
+            error.replace(&faulty.path().display().to_string(), "DIR")
+        };
+        insta::assert_snapshot!(error("a.json"), @r#"
+        DIR/a.json:2:24 at /schemas/b: the schema has no `fields`
+            add "fields": ["a_name"]
+        "#);
+        insta::assert_snapshot!(error("b.json"), @"
+        DIR/b.json:1:19: this is not JSON: trailing characters
+            keys stand in double quotes; a comment is `// ..` to the end of the line, or `/* .. */`
+        ");
+        // What a peer sends has no comments.
+        assert!(Registry::from_json(commented).is_err());
     }
 
     #[test]
