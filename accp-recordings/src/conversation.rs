@@ -102,7 +102,7 @@ impl NotConversation {
     /// Returns the index of the item of a list that has the fault.
     pub(crate) fn item(&self) -> Option<usize> {
         let pointer = match self {
-            Self::Messages(_) => return None,
+            Self::Messages(_) | Self::Several(_) => return None,
             Self::Message(index, _) => return Some(*index),
             Self::Part { pointer, .. } | Self::Lost { pointer, .. } => pointer,
         };

@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::Document;
+use crate::exact::LoneSurrogates;
 use crate::formats::{AIDER, STARTED};
 
 /// Who wrote a line.
@@ -106,6 +107,8 @@ impl Chat {
         (!self.blocks.is_empty()).then(|| Document {
             line: self.line,
             json: json!({ AIDER: self.blocks }),
+            lone: LoneSurrogates::default(),
+            lines: Vec::new(),
         })
     }
 }
