@@ -9,6 +9,7 @@ mod drift;
 mod event;
 mod finding;
 mod form;
+mod grapheme;
 mod hooks;
 mod list;
 mod memo;

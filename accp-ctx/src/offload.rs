@@ -4,6 +4,7 @@ use accp_frame::TokenCounter;
 
 use crate::event::Thousands;
 use crate::form::Form;
+use crate::grapheme;
 use crate::message::{Answer, Message};
 use crate::window::Window;
 
@@ -91,7 +92,8 @@ fn preview(text: &str, most: u64, counter: &dyn TokenCounter) -> String {
         let fits = |&at: &usize| count(&with(&format!("{}{CUT}", &line[..at]))) <= most;
         let fitting = ends.partition_point(fits);
         if let Some(end) = fitting.checked_sub(1).and_then(|last| ends.get(last)) {
-            out = with(&format!("{}{CUT}", &line[..*end]));
+            let end = grapheme::before(line, *end);
+            out = with(&format!("{}{CUT}", &line[..end]));
         }
         break;
     }
