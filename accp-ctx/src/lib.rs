@@ -10,6 +10,7 @@ mod edit;
 mod event;
 mod finding;
 mod form;
+mod grapheme;
 mod hooks;
 mod list;
 mod media;

@@ -6,6 +6,7 @@ use accp_frame::TokenCounter;
 use serde_json::Value as Json;
 
 use crate::form::Form;
+use crate::grapheme;
 use crate::message::{Call, Message};
 use crate::raw::Place;
 use crate::window::Window;
@@ -79,7 +80,9 @@ fn told(tool: &str, write: &Write, text: &str) -> String {
         .map(str::trim)
         .find(|line| !line.is_empty())
         .unwrap_or_default();
-    let mut begins: String = first.chars().take(BEGINNING).collect();
+    let end = first.char_indices().nth(BEGINNING);
+    let end = end.map_or(first.len(), |(at, _)| grapheme::before(first, at));
+    let mut begins = first[..end].to_owned();
     if begins.len() < first.len() {
         begins.push_str("...");
     }

@@ -268,14 +268,14 @@ impl Restorer {
                 Some(shell) => Some(opened_shell(shell).ok_or(RestoreError::Opening)?),
                 None => None,
             };
-            let lone = match frame.payload.get("lone") {
-                Some(lone) => data(lone).and_then(|lone| LoneSurrogates::of_json(&lone)),
+            let halves = match frame.payload.get("lone") {
+                Some(halves) => data(halves).and_then(|json| LoneSurrogates::of_json(&json)),
                 None => Some(LoneSurrogates::default()),
             };
             self.current = Some(Opened {
                 messages: Vec::new(),
                 rest,
-                lone: lone.ok_or(RestoreError::Opening)?,
+                lone: halves.ok_or(RestoreError::Opening)?,
                 bare,
                 shell,
                 expected,

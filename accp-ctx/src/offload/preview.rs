@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use accp_frame::TokenCounter;
 
+use crate::grapheme;
 use crate::media::named;
 
 /// The most lines at the beginning.
@@ -156,7 +157,8 @@ fn quoted(lines: &[Cow<'_, str>], most: u64, counter: &dyn TokenCounter) -> Stri
         let fits = |&at: &usize| count(&with(&format!("{}{CUT}", &line[..at]))) <= most;
         let fitting = ends.partition_point(fits);
         if let Some(end) = fitting.checked_sub(1).and_then(|last| ends.get(last)) {
-            out = with(&format!("{}{CUT}", &line[..*end]));
+            let end = grapheme::before(line, *end);
+            out = with(&format!("{}{CUT}", &line[..end]));
         }
         break;
     }

@@ -377,7 +377,7 @@ fn written(said: &Said) -> Result<Json, Cannot> {
         let function = json!({ "name": call.tool, "arguments": arguments });
         let mut call = json!({ "id": id, "type": "function", "function": function });
         if let Some(signature) = signature::gemini(&mut about) {
-            call[signature::EXTRA[0]] = signature::extra(signature);
+            call[signature::EXTRA[0]] = signature::extra(&signature);
         }
         Ok(carried(call, &about))
     });

@@ -35,7 +35,7 @@ pub(super) fn gemini(about: &mut Map<String, Json>) -> Option<String> {
 }
 
 /// Returns a signature of Gemini's as OpenAI's chat says it.
-pub(super) fn extra(signature: String) -> Json {
+pub(super) fn extra(signature: &str) -> Json {
     json!({ "google": { "thought_signature": signature } })
 }
 
@@ -64,7 +64,7 @@ mod tests {
         for recorded in [
             json!({ "thoughtSignature": "s" }),
             json!({ "thought_signature": "s" }),
-            json!({ "extra_content": extra("s".to_owned()) }),
+            json!({ "extra_content": extra("s") }),
             json!({ "provider_specific_fields": { "thought_signature": "s" } }),
         ] {
             let mut about = recorded.as_object().unwrap().clone();

@@ -4,6 +4,7 @@ use accp_frame::TokenCounter;
 
 use crate::brief::form::quoted;
 use crate::event::Thousands;
+use crate::grapheme;
 
 /// A longer run without white space is not a word, and may be cut anywhere.
 const WORD: usize = 40;
@@ -39,8 +40,8 @@ impl Cut<'_> {
         let head = characters - tail;
         let at = |index: usize| starts.get(index).copied().unwrap_or(text.len());
         let (head, tail) = (at(head), at(starts.len().saturating_sub(tail)));
-        let head = without_last_part(text, head);
-        let tail = without_first_part(text, tail);
+        let head = without_last_part(text, grapheme::before(text, head));
+        let tail = without_first_part(text, grapheme::behind(text, tail));
         let gone = Thousands(tail.saturating_sub(head) as u64);
         let head = quoted(text.get(..head).unwrap_or_default().trim_end());
         let tail = quoted(text.get(tail..).unwrap_or_default().trim_start());
