@@ -52,13 +52,20 @@ fn a_registry_that_is_not_utf_8() {
         &["generate", "latin.json"],
         &["check", "--registry", "latin.json"],
         &["primer", "--registry", "latin.json"],
-        &["grammar", "export", "--registry", "latin.json"],
+        &[
+            "grammar",
+            "export",
+            "--format",
+            "lark",
+            "--registry",
+            "latin.json",
+        ],
     ] {
         let run = folder.run(command, "@a>req:a{x:1}\n");
         assert_eq!(run.code, Some(1), "{command:?}: {}", run.stderr);
         let said = run.stdout + &run.stderr;
         assert!(
-            said.contains("latin.json:2:34: byte 49 is not UTF-8\n    save the file as UTF-8"),
+            said.contains("latin.json:2:34: byte 48 is not UTF-8\n    save the file as UTF-8"),
             "{command:?}: {said}"
         );
     }

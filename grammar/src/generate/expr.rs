@@ -93,9 +93,9 @@ impl Expr {
                 *number = *count;
                 *count += 1;
                 let order = orders.get(number);
-                alternatives
-                    .iter_mut()
-                    .for_each(|one| one.arrange(count, orders));
+                for one in alternatives.iter_mut() {
+                    one.arrange(count, orders);
+                }
                 if let Some(order) = order {
                     *alternatives = order.iter().map(|at| alternatives[*at].clone()).collect();
                 }
@@ -330,12 +330,11 @@ impl Emptiness<'_> {
                 // A rule that can be empty stays. It makes the choice one that can be empty.
                 let (mut filled, mut has_rule) = (Vec::new(), false);
                 for one in alternatives {
-                    match self.filled(&one) {
-                        Ok(one) => filled.extend(one),
-                        Err(_) => {
-                            has_rule = true;
-                            filled.push(one);
-                        }
+                    if let Ok(one) = self.filled(&one) {
+                        filled.extend(one);
+                    } else {
+                        has_rule = true;
+                        filled.push(one);
                     }
                 }
                 match choice(filled) {

@@ -97,16 +97,16 @@ impl<'g> Walker<'g> {
     pub(super) fn compare(&mut self, tried: Part, meant: Part, taken: Option<&CharSet>) -> Finding {
         let graph = self.graph;
         let spot = |(node, stack), tag| Spot { node, stack, tag };
-        let tries = self.reach(spot(start(tried), Tag::Forbidden(0)), tried.to);
-        let means = self.reach(spot(start(meant), Tag::Inside), meant.to);
+        let first = self.reach(spot(start(tried), Tag::Forbidden(0)), tried.to);
+        let second = self.reach(spot(start(meant), Tag::Inside), meant.to);
         let (mut seen, mut texts) = (HashSet::new(), vec![(usize::MAX, ' ')]);
-        let mut open = vec![(tries, means, 0)];
-        while let Some((tries, means, text)) = open.pop() {
-            if let Some(next) = self.differ(&tries, &means) {
+        let mut open = vec![(first, second, 0)];
+        while let Some((first, second, text)) = open.pop() {
+            if let Some(next) = self.differ(&first, &second) {
                 return Finding::Conflict(spell(&texts, text) + &next);
             }
-            for one in &tries.chars {
-                for other in &means.chars {
+            for one in &first.chars {
+                for other in &second.chars {
                     if !seen.insert((*one, *other)) {
                         continue;
                     }
@@ -151,9 +151,9 @@ impl<'g> Walker<'g> {
                         tag,
                         ..*other
                     };
-                    let tries = self.reach(one, tried.to);
-                    let means = self.reach(other, meant.to);
-                    open.push((tries, means, texts.len() - 1));
+                    let first = self.reach(one, tried.to);
+                    let second = self.reach(other, meant.to);
+                    open.push((first, second, texts.len() - 1));
                 }
             }
         }

@@ -12,7 +12,7 @@ fn count() -> u64 {
     given.map_or(400, |count| count.parse().unwrap())
 }
 
-/// SplitMix64.
+/// The generator of numbers `SplitMix64`.
 struct Random(u64);
 
 impl Random {
@@ -155,7 +155,7 @@ impl Matcher<'_> {
             is_it.then_some(at + text.len()).into_iter().collect()
         };
         match abnf {
-            Abnf::Text(text) => behind(text, |a, b| a.eq_ignore_ascii_case(b)),
+            Abnf::Text(text) => behind(text, <[u8]>::eq_ignore_ascii_case),
             Abnf::Exact(text) => behind(text, |a, b| a == b),
             Abnf::Range(from, to) => {
                 let c = self.text.get(at).copied().map(char::from);
@@ -215,9 +215,10 @@ fn random_abnfs() {
             })
             .collect();
         let lines = rules.iter().enumerate();
-        let abnf: String = lines
+        let lines: Vec<_> = lines
             .map(|(at, rule)| format!("r{at} = {rule}\n"))
             .collect();
+        let abnf = lines.concat();
         let pest = match generate(&abnf, "") {
             Ok(pest) => pest,
             Err(error) => {
