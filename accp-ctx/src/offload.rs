@@ -37,9 +37,10 @@ pub(crate) fn offload(
     let text = message.text_of(answer);
     let before = window.tokens(message, counter);
     // Of a short result a part is shown, so that moving it out saves something.
-    let most = TOKENS.min(counter.count(&text) as u64 / 4);
+    let tokens = counter.count(&text) as u64;
+    let most = TOKENS.min(tokens / 4);
     let preview = head(&text, most, counter);
-    let more = rest(&text, most, counter);
+    let more = rest(&text, tokens, most, counter);
     let lines = text.lines().count();
     let stays: Option<Vec<_>> = message
         .media_of(answer)

@@ -11,6 +11,8 @@ use crate::media::named;
 const LINES: usize = 10;
 /// The most kinds of errors that are shown.
 const ERRORS: usize = 3;
+/// From so many tokens on a text shows its end.
+const LONG: u64 = 4_000;
 /// The most lines at the end.
 const LAST: usize = 3;
 /// Stands at the end of a line that was cut.
@@ -47,13 +49,17 @@ pub(super) fn head(text: &str, most: u64, counter: &dyn TokenCounter) -> String 
 }
 
 /// Returns the lines behind the first ones that look like errors, and the last lines, each with its number; nothing
-/// for a short text. `most` are the tokens of the first lines.
-pub(super) fn rest(text: &str, most: u64, counter: &dyn TokenCounter) -> String {
+/// for a short text. `tokens` are those of the text, and `most` the most of the first lines.
+pub(super) fn rest(text: &str, tokens: u64, most: u64, counter: &dyn TokenCounter) -> String {
     if named(text).is_some() {
         return String::new();
     }
     let lines: Vec<_> = text.lines().enumerate().skip(LINES).collect();
-    let last = lines.len().saturating_sub(LAST);
+    // A shorter text saves too little by leaving.
+    let last = match tokens {
+        LONG.. => lines.len().saturating_sub(LAST),
+        _ => lines.len(),
+    };
     let numbered =
         |&(at, line): &(usize, &str)| Cow::Owned(format!("{}: {}", at + 1, readable(line)));
     let mut out = String::new();
@@ -75,7 +81,7 @@ pub(super) fn rest(text: &str, most: u64, counter: &dyn TokenCounter) -> String 
     }
     let blocks = [
         (
-            format!("**Look like errors:** {all} lines"),
+            format!("**Look like errors:** {all}"),
             errors,
             most / 2,
         ),
@@ -186,14 +192,22 @@ mod tests {
         for at in [70_000, 70_001, 80_000] {
             lines[at] = format!("ValueError in step {at}");
         }
-        let shown = rest(&lines.join("\n"), 200, &counter);
+        let shown = rest(&lines.join("\n"), LONG, 200, &counter);
         assert_eq!(
             shown,
-            "**Look like errors:** 4 lines\n> 61234: E: connection to db-7 REFUSED\n> 70001: ValueError in step 70000\n\n\
+            "**Look like errors:** 4\n> 61234: E: connection to db-7 REFUSED\n> 70001: ValueError in step 70000\n\n\
              **End:**\n> 99998: 99998 ok, 0 errors\n> 99999: 99999 ok, 0 errors\n> 100000: 100000 ok, 0 errors\n\n"
         );
         assert!(counter.count(&shown) <= 200);
-        assert_eq!(rest("one\ntwo", 200, &counter), "");
+        assert_eq!(rest("one\ntwo", 2, 200, &counter), "");
+        let short = rest(&lines[60_000..60_040].join("\n"), LONG - 1, 200, &counter);
+        assert_eq!(short, "");
+        lines.truncate(61_234);
+        let failed = rest(&lines[61_200..].join("\n"), LONG - 1, 200, &counter);
+        assert_eq!(
+            failed,
+            "**Look like errors:** 1\n> 34: E: connection to db-7 REFUSED\n\n"
+        );
     }
 
     #[test]
