@@ -33,7 +33,7 @@
 //! | a video | as 60 seconds of 300 tokens | Google, Video understanding: about 300 a second |
 //! | a file of plain text | a token for 4 bytes | an estimate |
 
-use super::{Detail, Medium};
+use super::medium::{Detail, Medium};
 
 /// The picture that an unknown one counts as.
 const UNKNOWN: (u32, u32) = (1_024, 1_024);
