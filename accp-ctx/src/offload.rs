@@ -51,12 +51,14 @@ pub(crate) fn offload(
         .content
         .value(message.json())
         .is_some_and(Json::is_array);
-    let content = |reference: &str| match stays.is_empty() {
-        true => Some(Json::from(reference)),
-        false => is_array.then(|| {
+    let content = |reference: &str| {
+        if stays.is_empty() {
+            return Some(Json::from(reference));
+        }
+        is_array.then(|| {
             let parts = std::iter::once(text_part(form, reference));
             parts.chain(stays.iter().cloned()).collect()
-        }),
+        })
     };
     let mut saved = before;
     // The number of saved tokens is a part of what is counted, so it settles in a few rounds.

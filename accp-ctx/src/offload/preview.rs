@@ -1,7 +1,7 @@
 //! What is shown of a result that left: its first lines, lines that look like errors, and its last lines.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use accp_frame::TokenCounter;
 
@@ -64,7 +64,7 @@ pub(super) fn rest(text: &str, tokens: u64, most: u64, counter: &dyn TokenCounte
         |&(at, line): &(usize, &str)| Cow::Owned(format!("{}: {}", at + 1, readable(line)));
     let mut out = String::new();
     // Errors that differ in numbers only are one kind.
-    let mut kinds = BTreeMap::new();
+    let mut kinds = BTreeSet::new();
     let mut errors = Vec::new();
     let mut all = 0;
     for line in lines[..last].iter().filter(|(_, line)| is_error(line)) {
@@ -75,16 +75,12 @@ pub(super) fn rest(text: &str, tokens: u64, most: u64, counter: &dyn TokenCounte
             .filter(|c| !c.is_ascii_digit())
             .take(120)
             .collect();
-        if errors.len() < ERRORS && kinds.insert(shape, ()).is_none() {
+        if errors.len() < ERRORS && kinds.insert(shape) {
             errors.push(numbered(line));
         }
     }
     let blocks = [
-        (
-            format!("**Look like errors:** {all}"),
-            errors,
-            most / 2,
-        ),
+        (format!("**Look like errors:** {all}"), errors, most / 2),
         (
             "**End:**".to_owned(),
             lines[last..].iter().map(numbered).collect(),
