@@ -37,9 +37,10 @@ pub(crate) fn offload(
     let text = message.text_of(answer);
     let before = window.tokens(message, counter);
     // Of a short result a part is shown, so that moving it out saves something.
-    let most = TOKENS.min(counter.count(&text) as u64 / 4);
+    let tokens = counter.count(&text) as u64;
+    let most = TOKENS.min(tokens / 4);
     let preview = head(&text, most, counter);
-    let more = rest(&text, most, counter);
+    let more = rest(&text, tokens, most, counter);
     let lines = text.lines().count();
     let stays: Option<Vec<_>> = message
         .media_of(answer)
@@ -50,12 +51,14 @@ pub(crate) fn offload(
         .content
         .value(message.json())
         .is_some_and(Json::is_array);
-    let content = |reference: &str| match stays.is_empty() {
-        true => Some(Json::from(reference)),
-        false => is_array.then(|| {
+    let content = |reference: &str| {
+        if stays.is_empty() {
+            return Some(Json::from(reference));
+        }
+        is_array.then(|| {
             let parts = std::iter::once(text_part(form, reference));
             parts.chain(stays.iter().cloned()).collect()
-        }),
+        })
     };
     let mut saved = before;
     // The number of saved tokens is a part of what is counted, so it settles in a few rounds.

@@ -118,7 +118,7 @@ fn list(form: Form, at: Where, part: &Json) -> MessageList {
     let mut all = vec![json!({ "role": "user", "content": "What is this?" })];
     match at {
         Where::User => {
-            all = vec![json!({ "role": "user", "content": [text(form, "What is this?"), part] })]
+            all = vec![json!({ "role": "user", "content": [text(form, "What is this?"), part] })];
         }
         Where::Screen if form == Form::Responses => all.extend([
             json!({ "type": "computer_call", "call_id": "c1", "id": "i1", "status": "completed",
@@ -127,7 +127,7 @@ fn list(form: Form, at: Where, part: &Json) -> MessageList {
                 "output": { "type": "computer_screenshot", "image_url": part["image_url"] } }),
         ]),
         Where::Result | Where::Screen => {
-            all.extend(used(form, "c1", &json!([text(form, "done"), part])))
+            all.extend(used(form, "c1", &json!([text(form, "done"), part])));
         }
     }
     MessageList::read(&Json::from(all).to_string(), Some(form)).unwrap()

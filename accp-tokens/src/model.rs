@@ -81,9 +81,10 @@ impl fmt::Display for UnknownModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is not the name of a known model; the nearest are {}; name the model whose tokenizer yours has, or \
+            "`{}` is not the name of a known model; the nearest {} {}; name the model whose tokenizer yours has, or \
              an encoding: {}",
             self.model,
+            if self.nearest.len() == 1 { "is" } else { "are" },
             self.nearest.join(", "),
             Bpe::ENCODINGS.join(" or ")
         )

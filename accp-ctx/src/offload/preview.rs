@@ -1,7 +1,7 @@
 //! What is shown of a result that left: its first lines, lines that look like errors, and its last lines.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use accp_frame::TokenCounter;
 
@@ -12,6 +12,8 @@ use crate::media::named;
 const LINES: usize = 10;
 /// The most kinds of errors that are shown.
 const ERRORS: usize = 3;
+/// From so many tokens on a text shows its end.
+const LONG: u64 = 4_000;
 /// The most lines at the end.
 const LAST: usize = 3;
 /// Stands at the end of a line that was cut.
@@ -48,18 +50,22 @@ pub(super) fn head(text: &str, most: u64, counter: &dyn TokenCounter) -> String 
 }
 
 /// Returns the lines behind the first ones that look like errors, and the last lines, each with its number; nothing
-/// for a short text. `most` are the tokens of the first lines.
-pub(super) fn rest(text: &str, most: u64, counter: &dyn TokenCounter) -> String {
+/// for a short text. `tokens` are those of the text, and `most` the most of the first lines.
+pub(super) fn rest(text: &str, tokens: u64, most: u64, counter: &dyn TokenCounter) -> String {
     if named(text).is_some() {
         return String::new();
     }
     let lines: Vec<_> = text.lines().enumerate().skip(LINES).collect();
-    let last = lines.len().saturating_sub(LAST);
+    // A shorter text saves too little by leaving.
+    let last = match tokens {
+        LONG.. => lines.len().saturating_sub(LAST),
+        _ => lines.len(),
+    };
     let numbered =
         |&(at, line): &(usize, &str)| Cow::Owned(format!("{}: {}", at + 1, readable(line)));
     let mut out = String::new();
     // Errors that differ in numbers only are one kind.
-    let mut kinds = BTreeMap::new();
+    let mut kinds = BTreeSet::new();
     let mut errors = Vec::new();
     let mut all = 0;
     for line in lines[..last].iter().filter(|(_, line)| is_error(line)) {
@@ -70,16 +76,12 @@ pub(super) fn rest(text: &str, most: u64, counter: &dyn TokenCounter) -> String 
             .filter(|c| !c.is_ascii_digit())
             .take(120)
             .collect();
-        if errors.len() < ERRORS && kinds.insert(shape, ()).is_none() {
+        if errors.len() < ERRORS && kinds.insert(shape) {
             errors.push(numbered(line));
         }
     }
     let blocks = [
-        (
-            format!("**Look like errors:** {all} lines"),
-            errors,
-            most / 2,
-        ),
+        (format!("**Look like errors:** {all}"), errors, most / 2),
         (
             "**End:**".to_owned(),
             lines[last..].iter().map(numbered).collect(),
@@ -188,14 +190,22 @@ mod tests {
         for at in [70_000, 70_001, 80_000] {
             lines[at] = format!("ValueError in step {at}");
         }
-        let shown = rest(&lines.join("\n"), 200, &counter);
+        let shown = rest(&lines.join("\n"), LONG, 200, &counter);
         assert_eq!(
             shown,
-            "**Look like errors:** 4 lines\n> 61234: E: connection to db-7 REFUSED\n> 70001: ValueError in step 70000\n\n\
+            "**Look like errors:** 4\n> 61234: E: connection to db-7 REFUSED\n> 70001: ValueError in step 70000\n\n\
              **End:**\n> 99998: 99998 ok, 0 errors\n> 99999: 99999 ok, 0 errors\n> 100000: 100000 ok, 0 errors\n\n"
         );
         assert!(counter.count(&shown) <= 200);
-        assert_eq!(rest("one\ntwo", 200, &counter), "");
+        assert_eq!(rest("one\ntwo", 2, 200, &counter), "");
+        let short = rest(&lines[60_000..60_040].join("\n"), LONG - 1, 200, &counter);
+        assert_eq!(short, "");
+        lines.truncate(61_234);
+        let failed = rest(&lines[61_200..].join("\n"), LONG - 1, 200, &counter);
+        assert_eq!(
+            failed,
+            "**Look like errors:** 1\n> 34: E: connection to db-7 REFUSED\n\n"
+        );
     }
 
     #[test]

@@ -33,7 +33,7 @@
 //! | a video | as 60 seconds of 300 tokens | Google, Video understanding: about 300 a second |
 //! | a file of plain text | a token for 4 bytes | an estimate |
 
-use super::{Detail, Medium};
+use super::medium::{Detail, Medium};
 
 /// The picture that an unknown one counts as.
 const UNKNOWN: (u32, u32) = (1_024, 1_024);
@@ -244,17 +244,17 @@ fn squares((width, height): (f64, f64), side: f64) -> u64 {
 }
 
 /// Returns how many patches a picture has after it was scaled down to at most so many.
-fn patches(size: (f64, f64), side: f64, most: u32) -> u64 {
-    let all = squares(size, side);
+fn patches(size: (f64, f64), edge: f64, most: u32) -> u64 {
+    let all = squares(size, edge);
     if all <= u64::from(most) {
         return all;
     }
-    let by = (f64::from(most) * side * side / (size.0 * size.1)).sqrt();
+    let by = (f64::from(most) * edge * edge / (size.0 * size.1)).sqrt();
     let near = scaled(size, by);
     // A side becomes a whole number of patches.
-    let whole = |edge: f64| ((edge / side).floor() / (edge / side)).max(f64::MIN_POSITIVE);
+    let whole = |long: f64| ((long / edge).floor() / (long / edge)).max(f64::MIN_POSITIVE);
     let size = scaled(near, whole(near.0).min(whole(near.1)));
-    squares(size, side).min(u64::from(most))
+    squares(size, edge).min(u64::from(most))
 }
 
 /// Returns a count that is at least 0 and far below 2^53.

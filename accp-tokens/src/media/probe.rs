@@ -3,8 +3,8 @@
 /// Returns the width and the height of a picture in pixels.
 pub(super) fn pixels(bytes: &[u8]) -> Option<(u32, u32)> {
     let size = imagesize::blob_size(bytes).ok()?;
-    let side = |side: usize| u32::try_from(side).ok().filter(|side| *side > 0);
-    side(size.width).zip(side(size.height))
+    let along = |edge: usize| u32::try_from(edge).ok().filter(|edge| *edge > 0);
+    along(size.width).zip(along(size.height))
 }
 
 /// Returns the number of pages of a PDF. `None` if it keeps its pages in compressed objects and does not say their

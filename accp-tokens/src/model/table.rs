@@ -189,7 +189,7 @@ fn row(rows: &[Row], model: &str) -> Option<MediaPrices> {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-') || name.ends_with('.'))
     };
     let mut rows = rows.iter();
-    rows.find(|(names, _)| names.iter().any(|name| matches(&name)))
+    rows.find(|(names, _)| names.iter().any(&matches))
         .map(|(_, media)| *media)
 }
 
