@@ -65,11 +65,12 @@ const BUDGETS: [Budget; 5] = [
         until_then: 0,
     },
     Budget {
-        // 60 more than before models had tools, and a summary could have views.
+        // 60 more than before models had tools, and a summary could have views; 30 more than before a compression warned of
+        // what a provider refuses.
         of: "the command for lists of messages",
         counts: |file| file.starts_with(LISTS),
         goal: 1_010,
-        until_then: 0,
+        until_then: 1_040,
     },
     Budget {
         // 30 more than before a member asked again about frames that a lost log has dropped; 20 more than before a part
