@@ -135,7 +135,7 @@ proptest! {
             let by_views = compressed(&list, size, &views);
             prop_assert_eq!(by_rules.is_some(), by_views.is_some());
             if let Some((list, _)) = by_views {
-                prop_assert!(accp_ctx::check(&list).is_empty());
+                prop_assert_eq!(accp_ctx::check(&list), [], "{}", list);
             }
         }
     }

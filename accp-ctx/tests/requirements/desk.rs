@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use accp_ctx::disk::index::{Filter, Hit, Index};
 use accp_ctx::disk::{Compressed, Context, ContextError};
 use accp_ctx::{
-    Hooks, Judge, LEXICAL, MessageList, Options, SessionId, Summarizer, Tier, Window, check,
+    Code, Hooks, Judge, LEXICAL, MessageList, Options, SessionId, Summarizer, Tier, Window, check,
 };
 use accp_frame::TokenCounter;
 use serde_json::Value as Json;
@@ -107,7 +107,10 @@ impl Desk {
 
     fn checked(&self, done: Result<Compressed, ContextError>) -> Compressed {
         let done = done.unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(check(&done.list), []);
+        // A compression warns of the names that tools have, and keeps them.
+        let mut faults = check(&done.list);
+        faults.retain(|fault| fault.code != Code::NameForm);
+        assert_eq!(faults, []);
         assert_eq!(self.window.count(&done.list, &Quarters), done.after);
         assert!(done.after <= self.window.room());
         done

@@ -66,12 +66,13 @@ const BUDGETS: [Budget; 5] = [
         until_then: 0,
     },
     Budget {
-        // 60 more than before models had tools, and a summary could have views; 60 more than before a count could be
-        // a substitute's, and a message with a picture that left came back by itself.
+        // 60 more than before models had tools, and a summary could have views; 110 more than before a count could be
+        // a substitute's, a message with a picture that left came back by itself, and a compression warned of what a provider
+        // refuses.
         of: "the command for lists of messages",
         counts: |file| file.starts_with(LISTS),
         goal: 1_010,
-        until_then: 1_070,
+        until_then: 1_120,
     },
     Budget {
         // 30 more than before a member asked again about frames that a lost log has dropped; 20 more than before a part

@@ -21,6 +21,7 @@ pub(crate) fn messages(form: Form, script: &Script) -> Vec<Json> {
     }
     if form == Form::Anthropic {
         end(&mut out.out);
+        keep_four_marks(&mut out.out);
     }
     out.out
 }
@@ -261,6 +262,23 @@ fn anthropic_result((id, call): &(&String, &Call)) -> Json {
         block["is_error"] = true.into();
     }
     block
+}
+
+/// Removes marks for the cache, but for the newest four, as a program does.
+fn keep_four_marks(messages: &mut [Json]) {
+    let blocks = messages
+        .iter_mut()
+        .rev()
+        .filter_map(|message| message["content"].as_array_mut());
+    let blocks = blocks.flat_map(|blocks| blocks.iter_mut().rev());
+    let marked = blocks.filter(|block| block.get("cache_control").is_some());
+    for block in marked.skip(4) {
+        drop(
+            block
+                .as_object_mut()
+                .map(|block| block.remove("cache_control")),
+        );
+    }
 }
 
 /// Ends a list of Anthropic's without white space.
