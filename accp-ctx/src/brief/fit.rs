@@ -174,7 +174,7 @@ impl<'b> Fit<'b> {
         let headings = self.asking.whole().saturating_sub(self.asking.words());
         let left = |room: usize| room.saturating_sub(self.beside());
         let first = self.asking.least(self.limits(0));
-        let room = if left(good) < words / 2 {
+        let room = if left(good) < words / 2 + headings {
             left(most)
         } else {
             left(good)

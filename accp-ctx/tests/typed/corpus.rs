@@ -144,7 +144,7 @@ fn typed_messages_of_recordings_stand_whole() {
     };
     let counter = Bpe::o200k_base();
     // The program of the second one writes results in the user's place; it has many long lists.
-    for (file, step) in [("tau_airline", 1), ("swe_mini_gemini3", 20)] {
+    for (file, step) in [("tau_airline", 1), ("swe_mini_gemini3", 60)] {
         let path = Path::new(&corpus).join(file).with_extension("jsonl");
         for percent in WINDOWS {
             let share = measure(&path, percent, step, &counter);
@@ -162,9 +162,8 @@ fn typed_messages_of_recordings_stand_whole() {
                 part(share.room_whole, share.room),
                 share.disorder,
             );
-            // What is not counted as typed here are results, and those of the other program have no room.
-            let goal = if file == "tau_airline" { 1.0 } else { 0.9 };
-            assert!(part(share.room_whole, share.room) >= goal, "{share:?}");
+            // Tokens do not add up exactly, so a list may have a few less than is reckoned here.
+            assert!(part(share.room_whole, share.room) >= 0.95, "{share:?}");
         }
     }
 }
