@@ -231,10 +231,10 @@ fn schema<'r>(
     registry: &'r Registry,
 ) -> Result<Option<&'r Schema>, Noted> {
     let Some(code) = &attrs.schema else {
-        if attrs.is_faulty {
+        let is_only = registry.protocol().schema_key.is_none();
+        if attrs.is_faulty && !is_only {
             return Err(Noted);
         }
-        let is_only = registry.protocol().schema_key.is_none();
         return Ok(registry.schemas().next().filter(|_| is_only));
     };
     let name = code.value();

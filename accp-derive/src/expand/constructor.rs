@@ -25,14 +25,17 @@ pub(super) fn expand(input: &Input<'_>, plan: &Plan<'_>) -> TokenStream {
         .filter(|member| is_argument(member))
         .collect();
     let parameters = arguments.iter().map(|member| parameter(member));
-    let head = quote_spanned!(new.span()=> #vis fn #new(#(#parameters),*) -> Self);
     let values = members(fields).map(|member| value(input, member));
+    let at = new.span().resolved_at(Span::call_site());
+    let constructor = quote_spanned! {at=>
+        #vis fn new(#(#parameters),*) -> Self {
+            Self { #(#values)* }
+        }
+    };
     let setters = members(fields)
         .filter(|member| !is_argument(member) && !matches!(member.role, Role::Skip))
         .map(|member| set(input, member));
-    let default = arguments
-        .is_empty()
-        .then(|| default(input, fields, new.span()));
+    let default = arguments.is_empty().then(|| default(input, fields, at));
     let doc = doc(&arguments);
     let (generics, clause) = generics(input, fields);
     let (params, ..) = generics.split_for_impl();
@@ -47,9 +50,7 @@ pub(super) fn expand(input: &Input<'_>, plan: &Plan<'_>) -> TokenStream {
         impl #params #ident #ty #clause {
             #[doc = #doc]
             #[must_use]
-            #head {
-                Self { #(#values)* }
-            }
+            #constructor
 
             #(#setters)*
         }
@@ -178,7 +179,6 @@ fn default(input: &Input<'_>, fields: &Fields<'_>, at: Span) -> TokenStream {
     let (generics, clause) = generics(input, fields);
     let (params, ..) = generics.split_for_impl();
     let (_, ty, _) = input.original.generics.split_for_impl();
-    let at = at.resolved_at(Span::call_site());
     quote_spanned! {at=>
         #[automatically_derived]
         impl #params _p::Default for #ident #ty #clause {
