@@ -40,7 +40,8 @@ const BUDGETS: [Budget; 5] = [
         // 770 more than before `accp agent` answered by the schemas of its session, long values went ahead of their
         // frames, and `accp encode` told all mistakes of a message; 380 more than before `accp agent` bounded what its
         // command prints and ended all that it had started, tokens came from files, and the log escaped what others
-        // write; 640 more than before hubs could be enemies.
+        // write; 640 more than before hubs could be enemies; 230 more than before `accp new`, and types of the user in
+        // generated files.
         of: "the command",
         counts: |file| {
             let apart = [PACKETS, FOLDERS, LISTS];
@@ -48,7 +49,7 @@ const BUDGETS: [Budget; 5] = [
             file.starts_with("accp-cli/src/") && !is_apart
         },
         goal: 8_700,
-        until_then: 11_620,
+        until_then: 11_850,
     },
     Budget {
         // 130 more than before it had a bridge and a profile, told each failure to programs too, and went on
