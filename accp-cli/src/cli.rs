@@ -4,7 +4,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     aacp, agent, bench, check, collab, completions, context, convert, decode, demo, encode, erase,
-    explain, fix, generate, grammar, man, primer, ready, registry, send, serve, session, tail,
+    explain, fix, generate, grammar, man, new, primer, ready, registry, send, serve, session, tail,
     tokens,
 };
 use crate::outcome::Outcome;
@@ -52,6 +52,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Bench(bench::Command),
     Convert(convert::Args),
+    New(new::Args),
     Generate(generate::Args),
     Grammar(grammar::Args),
     Primer(primer::Args),
@@ -88,6 +89,7 @@ impl Command {
             Self::Tokens(args) => tokens::run(args),
             Self::Bench(command) => bench::run(command),
             Self::Convert(args) => convert::run(args),
+            Self::New(args) => new::run(args),
             Self::Generate(args) => generate::run(args),
             Self::Grammar(args) => grammar::run(args),
             Self::Primer(args) => primer::run(args),

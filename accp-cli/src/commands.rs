@@ -18,6 +18,7 @@ pub(crate) mod fix;
 pub(crate) mod generate;
 pub(crate) mod grammar;
 pub(crate) mod man;
+pub(crate) mod new;
 pub(crate) mod primer;
 pub(crate) mod ready;
 pub(crate) mod registry;

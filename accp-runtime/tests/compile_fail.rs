@@ -1,9 +1,11 @@
-//! The faults that `#[derive(AccpFrame)]` refuses: one folder for each fault, with its messages.
+//! The faults that `#[derive(AccpFrame)]` refuses: one folder for each fault, with its messages. And what it takes
+//! however much there is of it.
 //!
 //! They stand in the crate that users add, because trybuild builds every dependency of its crate once more.
 //!
 //! `TRYBUILD=overwrite cargo test -p accp-runtime --test compile_fail` writes the messages anew.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -21,4 +23,72 @@ fn every_fault_has_its_message() {
         fs::copy(here.join(name), project.join(name)).unwrap();
     }
     trybuild::TestCases::new().compile_fail("tests/ui/*/case.rs");
+}
+
+/// The compiler bounds how long a constant may take. It refuses an enum if its names are compared all with all.
+#[test]
+fn many_names_and_many_fields_compile() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let registry = folder.join("many.json");
+    let short: Vec<String> = (0..5_000).map(|at| format!("n{at}")).collect();
+    let long = |at| format!("a_name_with_as_many_letters_as_some_have_{at}");
+    let long: Vec<String> = (0..583).map(long).collect();
+    let fields: Vec<String> = (0..2_000).map(|at| format!("field_{at}")).collect();
+    let types: Vec<String> = fields
+        .iter()
+        .map(|field| format!("{field:?}: \"string\""))
+        .collect();
+    let schemas = format!(
+        r#"{{ "schemas": {{
+            "names": {{ "code": "NA", "fields": ["short", "long"],
+                "types": {{ "short": "enum({})", "long": "enum({})" }} }},
+            "fields": {{ "code": "FI", "fields": {fields:?}, "types": {{ {} }} }} }} }}"#,
+        short.join(","),
+        long.join(","),
+        types.join(", "),
+    );
+    fs::write(&registry, schemas).unwrap();
+
+    let frame = |code: &str| {
+        format!(
+            "#[derive(AccpFrame)]\n#[accp(schema = {code:?}, intent = \"req\", operation = \"plan\", \
+             registry = {registry:?})]\n"
+        )
+    };
+    let mut source = String::from("use accp_runtime::{AccpFrame, AgentId, Envelope, Typed};\n");
+    for (name, values) in [("Short", &short), ("Long", &long)] {
+        let _ = writeln!(
+            source,
+            "#[derive(AccpFrame, Debug, PartialEq)] enum {name} {{"
+        );
+        for (at, value) in values.iter().enumerate() {
+            let _ = writeln!(source, "    #[accp(rename = {value:?})] V{at},");
+        }
+        source.push_str("}\n");
+    }
+    source += &frame("NA");
+    source.push_str("struct Names { short: Option<Short>, long: Option<Long> }\n");
+    source += &frame("FI");
+    source.push_str("#[derive(Default)] struct Fields {\n");
+    for field in &fields {
+        let _ = writeln!(source, "    {field}: Option<String>,");
+    }
+    source.push_str(
+        r#"}
+        fn main() {
+            let a = || AgentId::new("a").unwrap();
+            let names = Names { short: Some(Short::V4999), long: Some(Long::V582) };
+            let text = Typed::new(a(), names, Envelope::default()).encode().unwrap();
+            let names = Typed::<Names>::decode(&text).unwrap().frame;
+            assert_eq!((names.short, names.long), (Some(Short::V4999), Some(Long::V582)));
+            let fields = Fields { field_1999: Some("x".to_owned()), ..Fields::default() };
+            let text = Typed::new(a(), fields, Envelope::default()).encode().unwrap();
+            let fields = Typed::<Fields>::decode(&text).unwrap().frame;
+            assert_eq!(fields.field_1999.as_deref(), Some("x"));
+        }
+"#,
+    );
+    let case = folder.join("many.rs");
+    fs::write(&case, source).unwrap();
+    trybuild::TestCases::new().pass(case);
 }

@@ -1,6 +1,7 @@
 //! `accp generate`: generates Rust from a registry or from workflows of AACP, or the tools of a model.
 
-use std::path::PathBuf;
+use std::env;
+use std::path::{Path, PathBuf};
 
 use accp_build::{Builder, Error};
 use accp_registry::export::{Export, Options, ToolForm};
@@ -17,6 +18,7 @@ use crate::registries;
   accp generate registry -o src/frames.rs
   accp generate registry -o src/frames.rs --check
   accp generate registry --owned --type-attribute '.=#[derive(serde::Serialize)]'
+  accp generate registry --field-type '.deadline=crate::Day' --extern-path 'TA=::frames'
   accp generate --standard
   accp generate --aacp -o src/workflows.rs
   accp generate registry --tools openai --frame req:schedule")]
@@ -57,6 +59,20 @@ pub(crate) struct Args {
     /// Add an attribute to fields: all (.), those of a type or schema, or TYPE.FIELD; may be repeated
     #[arg(long, value_name = "PATH=ATTRIBUTE", value_parser = attribute, conflicts_with = "tools")]
     field_attribute: Vec<(String, String)>,
+    /// Give fields a type of yours: every field of a name (.FIELD), or TYPE.FIELD; may be repeated
+    #[arg(long, value_name = "PATH=TYPE", value_parser = attribute, conflicts_with_all = ["tools", "aacp"])]
+    field_type: Vec<(String, String)>,
+    /// Put a type of yours in the place of a generated one; may be repeated
+    #[arg(long, value_name = "PATH=TYPE", value_parser = attribute, conflicts_with_all = ["tools", "aacp"])]
+    replace: Vec<(String, String)>,
+    /// Take a type, or all types of a schema, from a crate that generates them from the same registry; may be
+    /// repeated
+    #[arg(long, value_name = "PATH=RUST", value_parser = attribute, conflicts_with_all = ["tools", "aacp"])]
+    extern_path: Vec<(String, String)>,
+    /// The path of the registry in the generated text, from the folder of the Cargo.toml of the crate that compiles
+    /// it; by default that of the nearest crate around the output
+    #[arg(long, value_name = "PATH", requires = "registry", conflicts_with_all = ["tools", "aacp"])]
+    registry_path: Option<PathBuf>,
     /// Generate tool definitions instead, for the API of a model provider: a tool for each frame
     #[arg(long, value_enum, value_name = "API", conflicts_with_all = ["no_std", "schemaless"])]
     tools: Option<Api>,
@@ -82,10 +98,58 @@ enum Api {
     Mcp,
 }
 
-/// Takes an attribute and its path apart.
+impl Args {
+    /// Returns the path of the registry for the crate that compiles the output, if it is another than for this command.
+    fn registry_path(&self) -> Option<PathBuf> {
+        if let Some(path) = &self.registry_path {
+            return Some(path.clone());
+        }
+        let (registry, output) = (self.registry.as_ref()?, self.output.as_ref()?);
+        // Only the derive of a schema reads the path.
+        if registry.is_absolute() || self.schemaless || self.aacp || self.tools.is_some() {
+            return None;
+        }
+        let here = env::current_dir().ok()?.canonicalize().ok()?;
+        let parent = output.parent().filter(|parent| *parent != Path::new(""));
+        let folder = parent.map_or(Ok(here.clone()), |parent| here.join(parent).canonicalize());
+        let folder = folder.ok()?;
+        let is_crate = |folder: &&Path| folder.join("Cargo.toml").is_file();
+        let own = folder.ancestors().find(is_crate)?;
+        if own == here {
+            return None;
+        }
+        let registry = here.join(registry).canonicalize().ok()?;
+        let common = own
+            .ancestors()
+            .find(|folder| registry.starts_with(folder))?;
+        let up = own.strip_prefix(common).ok()?.components().map(|_| "..");
+        Some(
+            up.collect::<PathBuf>()
+                .join(registry.strip_prefix(common).ok()?),
+        )
+    }
+
+    /// Returns a text about the output, with the command as it runs from here. The first line of the output has it as
+    /// it runs from the folder of the crate.
+    fn from_here(&self, said: &str) -> String {
+        let (Some(path), Some(registry)) = (self.registry_path(), &self.registry) else {
+            return said.to_owned();
+        };
+        let there = format!("accp generate {}", path.display());
+        let mut here = format!("accp generate {}", registry.display());
+        if let Some(path) = &self.registry_path {
+            here += &format!(" --registry-path {}", path.display());
+        }
+        said.replacen(&there, &here, 1)
+    }
+}
+
+/// Takes apart a path and what goes there.
 fn attribute(text: &str) -> Result<(String, String), String> {
     let Some((path, attribute)) = text.split_once('=') else {
-        return Err("expected a path and an attribute, as in '.=#[derive(Eq)]'".to_owned());
+        return Err(
+            "expected a path and what goes there, as in '.=#[derive(Eq)]' and '.amount=crate::Money'".to_owned(),
+        );
     };
     Ok((path.to_owned(), attribute.to_owned()))
 }
@@ -103,7 +167,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     match &args.output {
         Some(path) if args.check => {
-            accp_build::check(path, &text).map_err(|stale| Failure::Input(stale.to_string()))?;
+            accp_build::check(path, &text)
+                .map_err(|stale| Failure::Input(args.from_here(&stale.to_string())))?;
         }
         path => {
             let mut out = Output::to(path.as_deref(), SHARED)?;
@@ -148,6 +213,18 @@ fn rust(args: &Args) -> Result<String, Failure> {
     }
     for (path, attribute) in &args.field_attribute {
         builder = builder.field_attribute(path, attribute);
+    }
+    for (path, rust) in &args.field_type {
+        builder = builder.field_type(path, rust);
+    }
+    for (path, rust) in &args.replace {
+        builder = builder.replace(path, rust);
+    }
+    for (path, rust) in &args.extern_path {
+        builder = builder.extern_path(path, rust);
+    }
+    if let Some(path) = args.registry_path() {
+        builder = builder.registry_path(path);
     }
     if let Some(path) = &args.registry {
         std::fs::metadata(path).map_err(Failure::at(path))?;

@@ -30,6 +30,7 @@ mod guests;
 mod hub;
 mod import;
 mod learn;
+mod new;
 mod one_hub;
 mod operations;
 mod primer;

@@ -1,6 +1,6 @@
 //! The rules for enums: an enumeration, or a choice of frames.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use accp_registry::{Registry, words};
 use proc_macro2::TokenStream;
@@ -22,7 +22,7 @@ pub(super) fn enumeration<'a>(
     if !input.original.generics.params.is_empty() {
         cx.error(&input.original.generics, "an enumeration has no parameters");
     }
-    let mut taken: Vec<String> = Vec::new();
+    let mut taken = BTreeSet::new();
     let mut choices = Vec::new();
     for variant in variants {
         let attrs = &variant.attrs;
@@ -81,7 +81,7 @@ fn spelling(
     text: &str,
     tokens: &TokenStream,
     without: &[char],
-    taken: &mut Vec<String>,
+    taken: &mut BTreeSet<String>,
 ) {
     let fits = |c: char| c.is_ascii_graphic() && !without.contains(&c);
     if text.is_empty() || !text.chars().all(fits) {
@@ -91,13 +91,11 @@ fn spelling(
             without.join(", ")
         );
         cx.error(tokens, message);
-    } else if taken.iter().any(|other| other == text) {
+    } else if !taken.insert(text.to_owned()) {
         cx.error(
             tokens,
             format!("`{text}` stands for another variant already"),
         );
-    } else {
-        taken.push(text.to_owned());
     }
 }
 

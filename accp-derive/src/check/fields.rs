@@ -413,7 +413,7 @@ fn order(protocol: &Protocol, members: &[Member<'_>], place: Where<'_>) -> Vec<u
         .collect();
     match place.schema {
         Some(schema) if place.is_frame() => {
-            order.sort_by_key(|(_, wire)| schema.field(&wire.name).map(|(index, _)| index));
+            order.sort_by_cached_key(|(_, wire)| schema.field(&wire.name).map(|(index, _)| index));
         }
         _ if protocol.is_text() => {
             order.sort_by_key(|(_, wire)| protocol.common_index(&wire.key).unwrap_or(usize::MAX));

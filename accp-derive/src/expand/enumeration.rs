@@ -3,6 +3,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
+use super::shapes::listed;
 use crate::ast::Input;
 use crate::plan::Choice;
 
@@ -18,8 +19,12 @@ pub(super) fn expand(input: &Input<'_>, choices: &[Choice<'_>]) -> TokenStream {
         let wire = choice.symbol.as_ref().unwrap_or(name);
         quote!((#name, #wire))
     });
-    let listed: Vec<_> = choices.iter().map(|choice| choice.name.as_str()).collect();
-    let expected = format!("one of {}", listed.join(", "));
+    let all: Vec<_> = choices.iter().map(|choice| choice.name.as_str()).collect();
+    let expected = format!("one of {}", all.join(", "));
+    let shape = listed(choices.iter().map(|choice| {
+        let wire = choice.symbol.as_ref().unwrap_or(&choice.name);
+        (choice.name.as_str(), wire.as_str())
+    }));
     let impls = ["Enum", "String", "Any"].map(|kind| impls(input, kind));
     quote! {
         #[automatically_derived]
@@ -39,7 +44,7 @@ pub(super) fn expand(input: &Input<'_>, choices: &[Choice<'_>]) -> TokenStream {
 
         #[automatically_derived]
         impl _p::Shaped for #ident {
-            const SHAPE: _p::Shape = _p::Shape::Names(<Self as _p::Enumeration>::NAMES);
+            const SHAPE: _p::Shape = _p::Shape::Names(#shape);
         }
 
         #(#impls)*

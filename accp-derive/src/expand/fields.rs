@@ -128,27 +128,43 @@ fn by_schema(fields: &Fields<'_>) -> Option<String> {
 }
 
 /// Returns the variables that reading fills.
+///
+/// One statement declares them all. Each statement of its own would open a scope inside the one before, and the compiler
+/// follows them one inside the other where it writes what a debugger reads.
 pub(super) fn slots(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
-    let slots = fields.members.iter().enumerate().filter_map(|(at, member)| {
-        let (ty, slot) = (member.field.ty, slot(at));
-        match member.role {
-            Role::Wire(ref wire) => {
-                let span = match judged(input, member.field, wire) {
-                    Some(_) => judged_at(ty),
-                    None => Span::call_site(),
-                };
-                let ty = read_as(input, member.field, wire);
-                Some(quote_spanned!(span=> let mut #slot: _p::Option<#ty> = _p::None;))
-            }
-            Role::Flatten => {
-                let span = span_of(ty);
-                let ty = extras_type(input, ty);
-                Some(quote_spanned!(span=> let mut #slot: #ty = <#ty as _p::Default>::default();))
-            }
-            Role::Skip => None,
-        }
-    });
-    quote!(#(#slots)*)
+    let slots = fields
+        .members
+        .iter()
+        .enumerate()
+        .filter_map(|(at, member)| {
+            let (ty, slot) = (member.field.ty, slot(at));
+            let (span, ty, first) = match member.role {
+                Role::Wire(ref wire) => {
+                    let span = match judged(input, member.field, wire) {
+                        Some(_) => judged_at(ty),
+                        None => Span::call_site(),
+                    };
+                    let ty = read_as(input, member.field, wire);
+                    let ty = quote_spanned!(span=> _p::Option<#ty>);
+                    (span, ty, quote_spanned!(span=> _p::None))
+                }
+                Role::Flatten => {
+                    let span = span_of(ty);
+                    let ty = extras_type(input, ty);
+                    let first = quote_spanned!(span=> <#ty as _p::Default>::default());
+                    (span, ty, first)
+                }
+                Role::Skip => return None,
+            };
+            Some((quote_spanned!(span=> mut #slot), ty, first))
+        });
+    let (mut names, mut types, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, ty, first) in slots {
+        names.push(name);
+        types.push(ty);
+        firsts.push(first);
+    }
+    quote!(let (#(#names,)*): (#(#types,)*) = (#(#firsts,)*);)
 }
 
 /// Returns a match arm for each key, under its full and its short name, and one for all other keys.
@@ -220,46 +236,88 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
     quote!(#(#arms)* #(#loose)* #others)
 }
 
-/// Returns the fields of the value that was read. A missing field gets its default or is an error.
-pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> TokenStream {
+/// The end of reading.
+pub(super) struct Made {
+    /// Takes each value out of its slot, into a variable of the same name. A missing field gets its default or is an
+    /// error.
+    pub(super) taken: TokenStream,
+    /// The fields of the value, from these variables.
+    pub(super) fields: TokenStream,
+}
+
+/// Returns the code that makes the value that was read.
+///
+/// Nothing fails within the fields: a failure there would have to drop a value that is made in part, with a path of its
+/// own for each field before it, and the compiler would follow all of them.
+pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Made {
     let by_schema = by_schema(fields);
+    let taken = fields
+        .members
+        .iter()
+        .enumerate()
+        .filter_map(|(at, member)| {
+            let ty = member.field.ty;
+            let span = span_of(ty);
+            let slot = Ident::new(&slot(at).to_string(), span);
+            let value = match &member.role {
+                Role::Flatten if type_to_read(input, ty).is_some() => {
+                    quote_spanned!(span=> _accp::IntoOwned::into_owned(#slot))
+                }
+                Role::Flatten => return None,
+                Role::Skip => quote_spanned!(span=> <#ty as _p::Default>::default()),
+                Role::Wire(wire) => {
+                    let by = by_schema.as_deref();
+                    taken(input, member.field, wire, &slot, by, owner)
+                }
+            };
+            Some(quote!(let #slot = #value;))
+        });
+    let taken = quote!(#(#taken)*);
     let values = fields.members.iter().enumerate().map(|(at, member)| {
-        let (ident, ty) = (member.field.ident, member.field.ty);
-        let span = span_of(ty);
-        let slot = Ident::new(&slot(at).to_string(), span);
-        let value = match &member.role {
-            Role::Skip => quote_spanned!(span=> <#ty as _p::Default>::default()),
-            Role::Flatten if type_to_read(input, ty).is_some() => {
-                quote_spanned!(span=> _accp::IntoOwned::into_owned(#slot))
-            }
-            Role::Flatten => quote!(#slot),
-            Role::Wire(wire) => {
-                if let Some(with) = With::of(member.field, wire) {
-                    let value = with.construct(&slot, by_schema.as_deref().unwrap_or(owner));
-                    return quote!(#ident: #value,);
-                }
-                let kind = kind_to_read(span, ty, &wire.ty);
-                let name = &wire.name;
-                let judged = judged(input, member.field, wire);
-                let ty = read_as(input, member.field, wire);
-                let value = match (&wire.default, &by_schema) {
-                    (Some(default), _) => {
-                        quote_spanned!(span=> _p::or_default::<#kind, #ty>(r, #slot, #name, #default)?)
-                    }
-                    (None, Some(by)) if wire.is_required => {
-                        quote_spanned!(span=> _p::demand::<#ty>(r, #slot, #name, #by)?)
-                    }
-                    _ => quote_spanned!(span=> _p::take::<#kind, #ty>(r, #slot, #name, #owner)?),
-                };
-                match judged {
-                    Some(judged) => quote_spanned!(judged_at(member.field.ty)=> #judged::back(#value)),
-                    None => value,
-                }
-            }
+        let (ident, slot) = (
+            member.field.ident,
+            Ident::new(&slot(at).to_string(), span_of(member.field.ty)),
+        );
+        let judged = match &member.role {
+            Role::Wire(wire) => judged(input, member.field, wire),
+            Role::Flatten | Role::Skip => None,
         };
-        quote!(#ident: #value,)
+        match judged {
+            Some(judged) => {
+                let back = quote_spanned!(judged_at(member.field.ty)=> #judged::back(#slot));
+                quote!(#ident: #back,)
+            }
+            None => quote!(#ident: #slot,),
+        }
     });
-    quote!(#(#values)*)
+    let fields = quote!(#(#values)*);
+    Made { taken, fields }
+}
+
+/// Returns the value of a field, out of its slot.
+fn taken(
+    input: &Input<'_>,
+    field: &Field<'_>,
+    wire: &Wire,
+    slot: &Ident,
+    by_schema: Option<&str>,
+    owner: &str,
+) -> TokenStream {
+    if let Some(with) = With::of(field, wire) {
+        return with.construct(slot, by_schema.unwrap_or(owner));
+    }
+    let span = span_of(field.ty);
+    let (kind, name) = (kind_to_read(span, field.ty, &wire.ty), &wire.name);
+    let ty = read_as(input, field, wire);
+    match (&wire.default, by_schema) {
+        (Some(default), _) => {
+            quote_spanned!(span=> _p::or_default::<#kind, #ty>(r, #slot, #name, #default)?)
+        }
+        (None, Some(by)) if wire.is_required => {
+            quote_spanned!(span=> _p::demand::<#ty>(r, #slot, #name, #by)?)
+        }
+        _ => quote_spanned!(span=> _p::take::<#kind, #ty>(r, #slot, #name, #owner)?),
+    }
 }
 
 /// Returns the type that takes the params without a field.

@@ -6,7 +6,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::LitByteStr;
 
-use super::fields::{Access, arms, construct, encode_params, slots};
+use super::fields::{Access, Made, arms, construct, encode_params, slots};
 use super::generics::{Way, bounds, decode_generics, text_lifetime, where_clause};
 use super::{optional, shapes};
 use crate::ast::Input;
@@ -98,6 +98,9 @@ pub(super) fn constant(protocol: &Protocol, frame: &Frame<'_>, name: &str) -> To
 }
 
 /// Returns the expression that reads the payload and makes `path { .. }`.
+///
+/// The closure names its type: each `?` would wait for it to be inferred, and the compiler looks through all that wait
+/// at each step.
 pub(super) fn decode(
     protocol: &Protocol,
     input: &Input<'_>,
@@ -107,17 +110,14 @@ pub(super) fn decode(
     name: &str,
 ) -> TokenStream {
     let fields = &frame.fields;
-    let (slots, arms, construct) = (
-        slots(input, fields),
-        arms(input, fields, name),
-        construct(input, fields, name),
-    );
+    let (slots, arms) = (slots(input, fields), arms(input, fields, name));
+    let Made { taken, fields } = construct(input, fields, name);
     let schema = protocol.schema_key.map(|key| {
         let key = LitByteStr::new(key.as_bytes(), Span::call_site());
         quote!(#key => _p::code(r, code)?,)
     });
     quote! {
-        _p::decode(header, r, &#constant, |r, code| {
+        _p::decode(header, r, &#constant, |r, code| -> _p::Result<Self, _accp::DecodeError> {
             #slots
             while let _p::Some(key) = r.param()? {
                 match key.as_bytes() {
@@ -125,7 +125,8 @@ pub(super) fn decode(
                     #arms
                 }
             }
-            _p::Ok(#path { #construct })
+            #taken
+            _p::Ok(#path { #fields })
         })
     }
 }

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::fields::{arms, construct, encode_entries, slots};
+use super::fields::{Made, arms, construct, encode_entries, slots};
 use super::generics::{Way, bounds, decode_generics, text_lifetime, where_clause};
 use super::shapes;
 use crate::ast::Input;
@@ -12,7 +12,11 @@ use crate::plan::Fields;
 pub(super) fn expand(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     let name = input.ident().to_string();
     let (encode, slots) = (encode_entries(input, fields), slots(input, fields));
-    let (arms, construct) = (arms(input, fields, &name), construct(input, fields, &name));
+    let arms = arms(input, fields, &name);
+    let Made {
+        taken,
+        fields: made,
+    } = construct(input, fields, &name);
     let encode = quote! {
         w.map(|w, map| { #encode })
     };
@@ -22,7 +26,8 @@ pub(super) fn expand(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
         while let _p::Some(key) = map.next(r)? {
             match key.as_bytes() { #arms }
         }
-        _p::Ok(Self { #construct })
+        #taken
+        _p::Ok(Self { #made })
     };
     let shapes = shapes::assertions(input, fields);
     let impls = match &fields.schema {

@@ -11,6 +11,9 @@ use crate::ast::Input;
 use crate::check::innermost;
 use crate::plan::{Fields, Wire};
 
+/// The greatest number of bytes of a type in an error.
+const SHOWN: usize = 300;
+
 /// Returns one assertion for each field that holds an enumeration or a nested struct.
 pub(super) fn assertions(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     let assertions = wires(fields)
@@ -41,13 +44,10 @@ fn fits(input: &Input<'_>, ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> O
     let (name, code) = (&wire.name, fields.schema.as_deref().unwrap_or_default());
     match innermost(&wire.ty) {
         Type::Enum(values) => {
-            let names = values.iter().map(|value| {
-                let (name, symbol) = (&value.name, value.wire());
-                quote!((#name, #symbol))
-            });
-            let start = format!("schema {code} declares `{name}` as {}: ", wire.ty);
+            let names = listed(values.iter().map(|value| (&*value.name, value.wire())));
+            let start = format!("schema {code} declares `{name}` as {}: ", shown(&wire.ty));
             Some(quote_spanned!(span=>
-                const _: () = if let _p::Some(said) = _p::names_fault(#shape, &[#(#names),*], #start) {
+                const _: () = if let _p::Some(said) = _p::names_fault(#shape, #names, #start) {
                     ::core::panic!("{}", said.as_str())
                 };
             ))
@@ -62,6 +62,30 @@ fn fits(input: &Input<'_>, ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> O
             ))
         }
         _ => None,
+    }
+}
+
+/// Returns names with their wire texts as one text, as `Shape::Names` of the runtime describes it.
+pub(super) fn listed<'n>(names: impl Iterator<Item = (&'n str, &'n str)>) -> String {
+    let mut names: Vec<_> = names.collect();
+    names.sort_unstable();
+    let mut list = String::new();
+    for text in names.into_iter().flat_map(|(name, wire)| [name, wire]) {
+        list.push_str(text);
+        list.push('\0');
+    }
+    list
+}
+
+/// Returns a type for an error, which has room for a few names only.
+fn shown(ty: &Type) -> String {
+    let text = ty.to_string();
+    match (text.get(..SHOWN), innermost(ty)) {
+        (Some(start), Type::Enum(values)) => {
+            let start = start.rfind(',').map_or(start, |end| &start[..end]);
+            format!("{start},..) with {} values", values.len())
+        }
+        _ => text,
     }
 }
 

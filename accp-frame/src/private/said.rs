@@ -2,12 +2,14 @@
 
 use core::option::Option;
 
-use super::shape::{Shape, equal};
+use super::shape::{Entry, Shape, equal, same};
 
 /// The greatest number of bytes of an error; a longer text is cut.
 const SPACE: usize = 1024;
 /// The greatest number of bytes of a name that may be a misspelling.
 const LONGEST: usize = 32;
+/// The greatest number of names that are compared with a misspelling.
+const TRIES: usize = 256;
 
 /// An error.
 #[derive(Debug)]
@@ -31,11 +33,10 @@ impl Said {
             bytes: [0; SPACE],
             length: 0,
         };
-        empty.and(start)
+        empty.and(start.as_bytes())
     }
 
-    pub(super) const fn and(mut self, text: &str) -> Self {
-        let text = text.as_bytes();
+    pub(super) const fn and(mut self, text: &[u8]) -> Self {
         let mut at = 0;
         while at < text.len() && self.length < SPACE {
             self.bytes[self.length] = text[at];
@@ -46,88 +47,148 @@ impl Said {
     }
 }
 
-/// Returns why a type cannot represent an enumeration of the registry with these names and wire
-/// texts: the first variant that is odd or missing. `start` begins the error.
-pub const fn names_fault(
-    shape: Option<Shape>,
-    names: &[(&str, &str)],
-    start: &str,
-) -> Option<Said> {
+/// Returns why a type cannot represent an enumeration of the registry with these names, a list as in [`Shape::Names`]:
+/// the first variant that is odd or missing. `start` begins the error.
+///
+/// One walk over the two lists finds the fault, because both ascend. The compiler bounds how long a constant takes, so
+/// that nothing here may grow with the square of the number of names.
+pub const fn names_fault(shape: Option<Shape>, names: &str, start: &str) -> Option<Said> {
     let own = match shape {
         Option::Some(Shape::Names(own)) => own,
         // `Holds` refuses a struct.
         Option::Some(Shape::Schema(_) | Shape::Unknown) | Option::None => return Option::None,
     };
-    let mut at = 0;
-    while at < own.len() {
-        let name = own[at].0;
-        if find(names, name).is_none() {
-            let said = Said::of(start).and("the variant `").and(name);
-            let said = said.and("` is not among them");
-            return Option::Some(match nearest(name, names) {
-                Option::Some(near) => said.and("; did you mean `").and(near).and("`?"),
-                Option::None => said,
-            });
-        }
-        at += 1;
+    if equal(own, names) {
+        return Option::None;
     }
-    let mut at = 0;
-    while at < names.len() {
-        let (name, wire) = names[at];
-        match find(own, name) {
-            Option::None => {
-                let said = Said::of(start).and("a variant `").and(name);
-                return Option::Some(said.and("` is missing"));
-            }
-            Option::Some(other) if !equal(other, wire) => {
-                let said = Said::of(start).and("the variant `").and(name);
-                return Option::Some(if equal(name, wire) {
-                    said.and("` has a symbol, and the registry has none for it")
-                } else {
-                    said.and("` needs `symbol = \"").and(wire).and("\"`")
+    let (mut missing, mut other) = (Option::None, Option::None);
+    let mut walk = Walk::over(own, names);
+    loop {
+        match walk.step() {
+            Step::Own(name) => {
+                let said = Said::of(start).and(b"the variant `").and(name);
+                let said = said.and(b"` is not among them");
+                return Option::Some(match nearest(name, own, names) {
+                    Option::Some(near) => said.and(b"; did you mean `").and(near).and(b"`?"),
+                    Option::None => said,
                 });
             }
-            Option::Some(_) => {}
+            Step::Missing(name) => {
+                if missing.is_none() {
+                    missing = Option::Some(name);
+                }
+            }
+            Step::Both(own, entry) => {
+                if other.is_none() && !same(own.wire, entry.wire) {
+                    other = Option::Some(entry);
+                }
+            }
+            Step::End => break,
         }
-        at += 1;
     }
-    Option::None
+    if let Option::Some(name) = missing {
+        let said = Said::of(start).and(b"a variant `").and(name);
+        return Option::Some(said.and(b"` is missing"));
+    }
+    let Option::Some(Entry { name, wire, .. }) = other else {
+        return Option::None;
+    };
+    let said = Said::of(start).and(b"the variant `").and(name);
+    Option::Some(if same(name, wire) {
+        said.and(b"` has a symbol, and the registry has none for it")
+    } else {
+        said.and(b"` needs `symbol = \"").and(wire).and(b"\"`")
+    })
 }
 
-/// Returns the wire text of a name.
-const fn find<'n>(names: &[(&'n str, &'n str)], name: &str) -> Option<&'n str> {
-    let mut at = 0;
-    while at < names.len() {
-        if equal(names[at].0, name) {
-            return Option::Some(names[at].1);
+/// A walk over the names of a type and those of the registry, which both ascend.
+struct Walk<'n> {
+    own: &'n [u8],
+    names: &'n [u8],
+}
+
+/// What a walk meets.
+enum Step<'n> {
+    /// A name of the type alone.
+    Own(&'n [u8]),
+    /// A name of the registry alone.
+    Missing(&'n [u8]),
+    /// A name of both, as the type and as the registry have it.
+    Both(Entry<'n>, Entry<'n>),
+    /// The end of both.
+    End,
+}
+
+impl<'n> Walk<'n> {
+    const fn over(own: &'n str, names: &'n str) -> Self {
+        Self {
+            own: own.as_bytes(),
+            names: names.as_bytes(),
         }
+    }
+
+    const fn step(&mut self) -> Step<'n> {
+        match (Entry::first(self.own), Entry::first(self.names)) {
+            (Option::None, Option::None) => Step::End,
+            (Option::Some(own), Option::None) => {
+                self.own = own.rest;
+                Step::Own(own.name)
+            }
+            (Option::None, Option::Some(entry)) => {
+                self.names = entry.rest;
+                Step::Missing(entry.name)
+            }
+            (Option::Some(own), Option::Some(entry)) => {
+                if same(own.name, entry.name) {
+                    (self.own, self.names) = (own.rest, entry.rest);
+                    Step::Both(own, entry)
+                } else if is_before(own.name, entry.name) {
+                    self.own = own.rest;
+                    Step::Own(own.name)
+                } else {
+                    self.names = entry.rest;
+                    Step::Missing(entry.name)
+                }
+            }
+        }
+    }
+}
+
+const fn is_before(a: &[u8], b: &[u8]) -> bool {
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
         at += 1;
     }
-    Option::None
+    at < b.len() && (at == a.len() || a[at] < b[at])
 }
 
 /// Returns the name that is a misspelling away, as `accp_registry::nearest` does, which cannot run
-/// in a constant.
-const fn nearest<'n>(name: &str, names: &[(&'n str, &'n str)]) -> Option<&'n str> {
+/// in a constant. It is one of those that the type lacks.
+const fn nearest<'n>(name: &[u8], own: &'n str, names: &'n str) -> Option<&'n [u8]> {
     let mut best = Option::None;
     let mut least = usize::MAX;
-    let mut at = 0;
-    while at < names.len() {
-        let other = names[at].0;
+    let mut tries = 0;
+    let mut walk = Walk::over(own, names);
+    while tries < TRIES {
+        let other = match walk.step() {
+            Step::Missing(other) => other,
+            Step::Own(_) | Step::Both(..) => continue,
+            Step::End => break,
+        };
         let longer = if name.len() > other.len() {
             name.len()
         } else {
             other.len()
         };
         let limit = if longer < 6 { 1 } else { longer / 3 };
-        if longer <= LONGEST {
-            let distance = distance(name.as_bytes(), other.as_bytes());
+        if longer <= LONGEST && name.len().abs_diff(other.len()) <= limit {
+            tries += 1;
+            let distance = distance(name, other);
             if distance <= limit && distance < name.len() && distance < least {
                 least = distance;
                 best = Option::Some(other);
             }
         }
-        at += 1;
     }
     best
 }
@@ -164,12 +225,29 @@ const fn distance(a: &[u8], b: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use alloc::borrow::ToOwned as _;
+    use alloc::boxed::Box;
+    use alloc::format;
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
     use super::{Said, Shape, names_fault};
 
     /// Returns the error for an enum with these variants in a field `enum(up=+,down=-,level)`.
-    fn fault(own: &'static [(&'static str, &'static str)]) -> Option<Said> {
-        let names = [("up", "+"), ("down", "-"), ("level", "level")];
+    fn fault(own: &[(&str, &str)]) -> Option<Said> {
+        let own = Box::leak(listed(own).into_boxed_str());
+        let names = listed(&[("up", "+"), ("down", "-"), ("level", "level")]);
         names_fault(Some(Shape::Names(own)), &names, "trend: ")
+    }
+
+    /// Returns a list as the derive writes it.
+    fn listed(names: &[(&str, &str)]) -> String {
+        let mut names = names.to_vec();
+        names.sort_unstable();
+        names
+            .iter()
+            .map(|(name, wire)| format!("{name}\0{wire}\0"))
+            .collect()
     }
 
     #[test]
@@ -203,5 +281,25 @@ mod tests {
         ] {
             assert_eq!(fault(own).as_ref().map(Said::as_str), error);
         }
+    }
+
+    #[test]
+    fn of_many_names_the_odd_one_is_found() {
+        let texts: Vec<String> = (0..5_000).map(|at| format!("name_number_{at}")).collect();
+        let all: Vec<(&str, &str)> = texts.iter().map(|name| (&**name, &**name)).collect();
+        let names = listed(&all);
+        let fault = |own: &[(&str, &str)]| {
+            let own = Box::leak(listed(own).into_boxed_str());
+            let said = names_fault(Some(Shape::Names(own)), &names, "");
+            said.map(|said| said.as_str().to_owned())
+        };
+        assert_eq!(fault(&all), None);
+        let without = [&all[..4_000], &all[4_001..]].concat();
+        let missing = "a variant `name_number_4000` is missing";
+        assert_eq!(fault(&without).as_deref(), Some(missing));
+        let odd = [&without[..], &[("name_nmber_4000", "x")]].concat();
+        let said =
+            "the variant `name_nmber_4000` is not among them; did you mean `name_number_4000`?";
+        assert_eq!(fault(&odd).as_deref(), Some(said));
     }
 }

@@ -8,8 +8,9 @@ use core::marker::PhantomData;
 /// The shape of a derived type.
 #[derive(Debug, Clone, Copy)]
 pub enum Shape {
-    /// An enumeration: the name and the wire text of each variant.
-    Names(&'static [(&'static str, &'static str)]),
+    /// An enumeration: the name and the wire text of each variant, ascending by name. Each text ends with a NUL, which
+    /// no name has. One text is compared sooner than thousands, and the compiler reads it sooner.
+    Names(&'static str),
     /// A map of the fields of the schema with this code.
     Schema(&'static str),
     /// A type with another shape inside, of which nothing is known.
@@ -83,12 +84,12 @@ pub const fn has_value(shape: Option<Shape>, text: &str) -> bool {
     let Some(Shape::Names(own)) = shape else {
         return true;
     };
-    let mut at = 0;
-    while at < own.len() {
-        if equal(own[at].0, text) || equal(own[at].1, text) {
+    let (mut own, text) = (own.as_bytes(), text.as_bytes());
+    while let Some(entry) = Entry::first(own) {
+        if same(entry.name, text) || same(entry.wire, text) {
             return true;
         }
-        at += 1;
+        own = entry.rest;
     }
     false
 }
@@ -102,11 +103,48 @@ pub const fn has_schema(shape: Option<Shape>, code: &str) -> bool {
     }
 }
 
-pub(super) const fn equal(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
+/// The first entry of a list as in [`Shape::Names`].
+pub(super) struct Entry<'n> {
+    pub(super) name: &'n [u8],
+    pub(super) wire: &'n [u8],
+    pub(super) rest: &'n [u8],
+}
+
+impl<'n> Entry<'n> {
+    pub(super) const fn first(list: &'n [u8]) -> Option<Self> {
+        if list.is_empty() {
+            return None;
+        }
+        let (name, rest) = text(list);
+        let (wire, rest) = text(rest);
+        Some(Self { name, wire, rest })
+    }
+}
+
+/// Splits a list after its first text.
+const fn text(list: &[u8]) -> (&[u8], &[u8]) {
     let mut at = 0;
-    while at < a.len() && at < b.len() && a[at] == b[at] {
+    while at < list.len() && list[at] != 0 {
         at += 1;
     }
-    at == a.len() && at == b.len()
+    let (text, rest) = list.split_at(at);
+    match rest {
+        [_, rest @ ..] => (text, rest),
+        [] => (text, rest),
+    }
+}
+
+pub(super) const fn equal(a: &str, b: &str) -> bool {
+    same(a.as_bytes(), b.as_bytes())
+}
+
+pub(super) const fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < a.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len()
 }

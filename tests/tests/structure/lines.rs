@@ -40,8 +40,9 @@ const BUDGETS: [Budget; 5] = [
         // 770 more than before `accp agent` answered by the schemas of its session, long values went ahead of their
         // frames, and `accp encode` told all mistakes of a message; 380 more than before `accp agent` bounded what its
         // command prints and ended all that it had started, tokens came from files, and the log escaped what others
-        // write; 640 more than before hubs could be enemies; 220 more than before
-        // `accp grammar` took an ABNF of one's own, and what is written for a provider was checked and mended.
+        // write; 640 more than before hubs could be enemies; 450 more than before
+        // `accp grammar` took an ABNF of one's own, what is written for a provider was checked and mended, `accp new`, and types
+        // of the user in generated files.
         of: "the command",
         counts: |file| {
             let apart = [PACKETS, FOLDERS, LISTS];
@@ -49,7 +50,7 @@ const BUDGETS: [Budget; 5] = [
             file.starts_with("accp-cli/src/") && !is_apart
         },
         goal: 8_700,
-        until_then: 11_840,
+        until_then: 12_070,
     },
     Budget {
         // 130 more than before it had a bridge and a profile, told each failure to programs too, and went on
