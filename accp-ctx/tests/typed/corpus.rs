@@ -162,8 +162,9 @@ fn typed_messages_of_recordings_stand_whole() {
                 part(share.room_whole, share.room),
                 share.disorder,
             );
-            // Tokens do not add up exactly, so a list may have a few less than is reckoned here.
-            assert!(part(share.room_whole, share.room) >= 0.95, "{share:?}");
+            // In the other one, what a program writes in the user's place counts as typed here.
+            let is_person = file == "tau_airline";
+            assert!(!is_person || share.room_whole == share.room, "{share:?}");
         }
     }
 }
