@@ -158,6 +158,16 @@ const KNOWN: [Known; 19] = [
     ),
 ];
 
+/// The table has every format, in the order in which they are declared.
+const _: () = {
+    let mut index = 0;
+    while index < KNOWN.len() {
+        assert!(KNOWN[index].format as usize == index);
+        index += 1;
+    }
+    assert!(Format::Aider as usize + 1 == KNOWN.len());
+};
+
 impl Format {
     /// All formats.
     pub const ALL: [Self; KNOWN.len()] = {
@@ -171,11 +181,7 @@ impl Format {
     };
 
     const fn known(self) -> &'static Known {
-        let mut index = 0;
-        while KNOWN[index].format as usize != self as usize {
-            index += 1;
-        }
-        &KNOWN[index]
+        &KNOWN[self as usize]
     }
 
     /// Returns the name of the format on the command line and in frames.

@@ -19,9 +19,56 @@ const BESIDE: [&str; 5] = [
     "created_at",
 ];
 
+/// The fields of a saved checkpoint, in the order in which `dumpd` writes them as a list.
+const SAVED: [&str; 5] = [
+    "config",
+    "checkpoint",
+    "metadata",
+    "parent_config",
+    "pending_writes",
+];
+/// The fields of a state, in the same way.
+const STATE: [&str; 8] = [
+    "values",
+    "next",
+    "config",
+    "metadata",
+    "created_at",
+    "parent_config",
+    "tasks",
+    "interrupts",
+];
+
+/// Returns the fields of a state or a checkpoint that stands as a list of its values.
+fn fields(json: &Json) -> Option<&'static [&'static str]> {
+    let values = json.as_array()?;
+    let all = [
+        (&SAVED[..], "/0/configurable", "/1/channel_values"),
+        (&STATE[..], "/2/configurable", "/0/messages"),
+    ];
+    let mut fits = all.into_iter().filter(|(fields, config, held)| {
+        let length = (3..=fields.len()).contains(&values.len());
+        length && json.pointer(config).is_some_and(Json::is_object) && json.pointer(held).is_some()
+    });
+    fits.next().map(|(fields, ..)| fields)
+}
+
+/// Returns the document with the names of the fields.
+fn named(json: Json) -> Json {
+    match (fields(&json), json) {
+        (Some(fields), Json::Array(values)) => {
+            let fields = fields.iter().map(|field| (*field).to_owned());
+            Json::Object(fields.zip(values).collect())
+        }
+        (_, json) => json,
+    }
+}
+
 /// Returns whether the document is of this format and of no other.
 pub(crate) fn detect(json: &Json) -> bool {
-    is_state(json) || list(json, &[]).is_some_and(|all| all.iter().all(is_state))
+    fields(json).is_some()
+        || is_state(json)
+        || list(json, &[]).is_some_and(|all| all.iter().all(is_state))
 }
 
 /// Returns whether this is a state with messages, or may be one of a thread before it had any.
@@ -40,6 +87,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     if !detect(&json) {
         return Err(Fault::at("", expected));
     }
+    let json = named(json);
     let is_list = json.is_array();
     let json = if is_list { json } else { json!([json]) };
     let Listed {

@@ -94,12 +94,19 @@ pub(crate) fn claims(json: &Json) -> Vec<Format> {
 
 /// Returns the marks of a format, in words.
 pub(crate) fn marks(format: Format) -> &'static str {
-    let reader = READERS.iter().find(|reader| reader.format == format);
-    reader.map_or("", |reader| reader.marks)
+    READERS[format as usize].marks
 }
 
 /// Returns the function that reads documents of a format.
 pub(super) fn of(format: Format) -> Read {
-    let reader = READERS.iter().find(|reader| reader.format == format);
-    reader.map_or(chat::model, |reader| reader.read)
+    READERS[format as usize].read
 }
+
+/// The readers stand in the order of the formats.
+const _: () = {
+    let mut index = 0;
+    while index < READERS.len() {
+        assert!(READERS[index].format as usize == index);
+        index += 1;
+    }
+};

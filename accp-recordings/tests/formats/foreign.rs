@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::{samples, told};
 
 /// Recordings of programs that have a format of their own.
-pub(super) const FOREIGN: [(&str, Format, &str); 30] = samples![
+pub(super) const FOREIGN: [(&str, Format, &str); 31] = samples![
     "pydantic_ai.json" PydanticAi,
     "ai_sdk_v4_ui.json" AiSdk,
     "ai_sdk_v4_model.json" AiSdk,
@@ -23,6 +23,7 @@ pub(super) const FOREIGN: [(&str, Format, &str); 30] = samples![
     "langgraph_tuple.json" LangGraph,
     "langgraph_checkpoint.json" LangGraph,
     "langgraph_history.json" LangGraph,
+    "langgraph_tuple_dumpd.json" LangGraph,
     "swe_agent.json" SweAgent,
     "swe_agent_text.json" SweAgent,
     "swe_agent_steps.json" SweAgent,
@@ -152,6 +153,14 @@ fn what_frameworks_and_agents_write_is_read() {
       user: "Thanks"
       assistant: "Four kilos."
     langgraph_history.json
+      system: "You keep the stock."
+      user: "Is there rye?"
+      assistant: "I look." c1=stock({"flour":"rye"})
+      tool: answers c1 "4"
+      assistant: "Four kilos."
+      user: "Thanks"
+      assistant: "Four kilos."
+    langgraph_tuple_dumpd.json
       system: "You keep the stock."
       user: "Is there rye?"
       assistant: "I look." c1=stock({"flour":"rye"})
