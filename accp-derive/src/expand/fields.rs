@@ -282,13 +282,11 @@ pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> 
             Role::Wire(wire) => judged(input, member.field, wire),
             Role::Flatten | Role::Skip => None,
         };
-        match judged {
-            Some(judged) => {
-                let back = quote_spanned!(judged_at(member.field.ty)=> #judged::back(#slot));
-                quote!(#ident: #back,)
-            }
-            None => quote!(#ident: #slot,),
-        }
+        let value = judged.map_or_else(
+            || slot.to_token_stream(),
+            |judged| quote_spanned!(judged_at(member.field.ty)=> #judged::back(#slot)),
+        );
+        quote!(#ident: #value,)
     });
     let fields = quote!(#(#values)*);
     Made { taken, fields }
