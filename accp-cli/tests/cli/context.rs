@@ -130,3 +130,40 @@ fn other_words_are_not_a_quick_command() {
         );
     }
 }
+
+#[test]
+fn compress_warns_of_what_check_refuses() {
+    let folder = Folder::with(&[]);
+    let id = "x".repeat(50);
+    let call =
+        json!({ "id": id, "type": "function", "function": { "name": "stock", "arguments": "{}" } });
+    let list = json!([
+        { "role": "user", "content": "Rye?" },
+        { "role": "assistant", "content": null, "tool_calls": [call] },
+        { "role": "tool", "tool_call_id": id, "content": "4" }]);
+    let list = list.to_string();
+    let run = folder.run(&["context", "check", "--format", "json"], &list);
+    assert_eq!(run.code, Some(1));
+    assert_eq!(run.json()[0]["errors"][0]["code"], "id-form");
+    let args = [
+        "context",
+        "compress",
+        "--window",
+        "8192",
+        "--report",
+        "report.json",
+    ];
+    let run = folder.run(&args, &list);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(
+        run.stderr
+            .contains("a provider may refuse the list: id-form: message 1: ")
+    );
+    let report: Json = serde_json::from_str(&folder.read("report.json")).unwrap();
+    assert_eq!(report["warnings"][0]["code"], "id-form");
+    let mended = folder.run(&["context", "repair"], &run.stdout);
+    assert_eq!(mended.code, Some(0));
+    assert!(mended.stderr.contains("message 1: mended id-form"));
+    let run = folder.run(&["context", "check"], &mended.stdout);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+}

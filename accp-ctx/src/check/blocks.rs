@@ -128,12 +128,15 @@ pub(super) fn check(message: &Message, is_last: bool, flaws: &mut Flaws) {
     }
 }
 
+fn is_blank(block: &Json) -> bool {
+    let text = block["text"].as_str().unwrap_or_default();
+    block["type"] == "text" && text.trim().is_empty()
+}
+
 /// Checks that texts say something.
 fn texts(message: &Message, may_be_empty: bool, flaws: &mut Flaws) {
     let content = Place::of(["content".into()]);
     let blank = |text: &str| text.trim().is_empty();
-    let is_blank =
-        |block: &Json| block["type"] == "text" && block["text"].as_str().is_none_or(blank);
     let mut edits = Vec::new();
     let is_wrong = match &message.json()["content"] {
         Json::String(text) => blank(text) && !(may_be_empty && text.is_empty()),
@@ -147,12 +150,18 @@ fn texts(message: &Message, may_be_empty: bool, flaws: &mut Flaws) {
         Json::Array(blocks) => {
             let all = array(&message.json()["content"]).filter(|(_, block)| is_blank(block));
             edits.extend(all.map(|(index, _)| Edit::Drop(content.clone(), index)));
-            if edits.len() == blocks.len() {
+            let is_blank = !edits.is_empty();
+            // Without the blank texts the message would have nothing, or end with a thought.
+            let last = blocks.iter().rfind(|block| !self::is_blank(block));
+            if last.is_none_or(|block| {
+                matches!(
+                    block["type"].as_str(),
+                    Some("thinking" | "redacted_thinking")
+                )
+            }) {
                 edits.clear();
-                true
-            } else {
-                !edits.is_empty()
             }
+            is_blank
         }
         _ => true,
     };

@@ -200,6 +200,17 @@ pub(crate) fn anthropic() -> Vec<Row> {
         ),
         (
             form,
+            thought(json!({ "type": "thinking", "thinking": "hm", "signature": "s" }))
+                .to_string()
+                .replace("\"b\"", "\" \"")
+                .parse()
+                .expect("JSON"),
+            "text-blank",
+            Some(1),
+            None,
+        ),
+        (
+            form,
             json!([user("a"), assistant("b \n")]),
             "text-blank",
             Some(1),
