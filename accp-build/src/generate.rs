@@ -9,6 +9,7 @@ use crate::constants::{constants, document};
 use crate::doc;
 use crate::error::{Error, NameFault};
 use crate::items::File;
+use crate::markdown;
 use crate::names::{pascal, sanitize};
 use crate::options::Options;
 
