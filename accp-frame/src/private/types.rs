@@ -81,7 +81,9 @@ pub const fn taken(variants: &[(&str, FrameTypes)], at: usize) -> Option<Said> {
     while before < at {
         let (other, others) = variants[before];
         if let Option::Some(frame) = types.shared(&others) {
-            let said = Said::of("`").and(frame.intent.as_str().as_bytes()).and(b":");
+            let said = Said::of("`")
+                .and(frame.intent.as_str().as_bytes())
+                .and(b":");
             let said = said.and(frame.operation.as_bytes()).and(b"`");
             let said = match frame.schema {
                 Option::Some(code) => said.and(b" of schema ").and(code.as_bytes()),
@@ -90,7 +92,9 @@ pub const fn taken(variants: &[(&str, FrameTypes)], at: usize) -> Option<Said> {
             let said = said.and(b" is the variant `").and(other.as_bytes());
             let said = said.and(b"` already, so `").and(name.as_bytes());
             return Option::Some(
-                said.and(b"` would never be read: one of the two needs another operation or schema"),
+                said.and(
+                    b"` would never be read: one of the two needs another operation or schema",
+                ),
             );
         }
         before += 1;
