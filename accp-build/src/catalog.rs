@@ -7,6 +7,7 @@ use accp_registry::{EnumValue, Field, FrameSpec, Protocol, Registry, Schema, Typ
 use proc_macro2::Ident;
 
 use crate::error::{Error, NameFault};
+use crate::item::{Item, Kind, Member, Presence, Variant};
 use crate::names::{pascal, sanitize, snake};
 use crate::options::Options;
 use crate::overrides::{Overrides, has_lifetime};
@@ -28,48 +29,6 @@ pub(crate) struct Catalog<'r> {
     owned: bool,
     /// The types of the user that stand for others.
     pub(crate) overrides: Overrides,
-}
-
-/// A type of the file.
-pub(crate) struct Item<'r> {
-    pub(crate) ident: Ident,
-    pub(crate) schema: &'r Schema,
-    pub(crate) kind: Kind<'r>,
-}
-
-pub(crate) enum Kind<'r> {
-    /// The struct of a frame.
-    Frame(&'r FrameSpec, Vec<Member<'r>>),
-    /// The enum over the structs of all frames of a schema.
-    Frames,
-    /// The struct of a schema as a value.
-    Nested(Vec<Member<'r>>),
-    /// The enum of a field of type `enum(..)`.
-    Enum(&'r Field, Vec<Variant<'r>>),
-}
-
-/// A field of a struct.
-pub(crate) struct Member<'r> {
-    pub(crate) ident: Ident,
-    pub(crate) field: &'r Field,
-    pub(crate) presence: Presence,
-}
-
-/// The outcome for a frame without the field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Presence {
-    /// The frame is refused.
-    Required,
-    /// The field has its default.
-    Default,
-    /// The field is `None`.
-    Optional,
-}
-
-/// A value of an enum.
-pub(crate) struct Variant<'r> {
-    pub(crate) ident: Ident,
-    pub(crate) value: &'r EnumValue,
 }
 
 impl<'r> Catalog<'r> {

@@ -6,7 +6,7 @@ use accp_registry::{Field, FrameSpec, Protocol, Schema, Type};
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::catalog::{Presence, Variant};
+use crate::item::{Presence, Variant};
 
 /// Returns the paragraphs as doc attributes, without the empty ones.
 pub(crate) fn attributes(paragraphs: &[String]) -> TokenStream {

@@ -7,9 +7,10 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
 use crate::attributes::Attributes;
-use crate::catalog::{Catalog, Item, Kind, Member, Presence, Variant};
+use crate::catalog::Catalog;
 use crate::doc;
 use crate::error::Error;
+use crate::item::{Item, Kind, Member, Presence, Variant};
 use crate::names::{pascal, snake};
 use crate::options::Options;
 

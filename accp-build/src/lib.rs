@@ -13,6 +13,7 @@ mod doc;
 mod error;
 mod file;
 mod generate;
+mod item;
 mod items;
 mod markdown;
 mod names;

@@ -6,9 +6,9 @@ use accp_registry::{Schema, nearest};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens as _;
 
-use crate::catalog::{Item, Kind};
 use crate::doc;
 use crate::error::AttributeFault;
+use crate::item::{Item, Kind};
 use crate::options::Options;
 
 /// The types of the user.

@@ -227,7 +227,7 @@ fn without(json: &Json, keys: &[&str]) -> Json {
 }
 
 /// Returns the fault of a document that is not a conversation.
-fn unrecognised(error: &NotConversation) -> Finding {
+fn unrecognised(json: &Json, error: &NotConversation) -> Finding {
     let (at, text) = match error {
         NotConversation::Messages(found) => (
             None,
@@ -243,6 +243,12 @@ fn unrecognised(error: &NotConversation) -> Finding {
             let at = pointer.split('/').find_map(|step| step.parse().ok());
             (at, format!("{error}; {CURE}"))
         }
+        NotConversation::Several(found) => (
+            mixed(json),
+            format!(
+                "the list could be of several forms: {found}; name the right one with `--messages`"
+            ),
+        ),
         error => (None, error.to_string()),
     };
     Finding {
@@ -251,9 +257,38 @@ fn unrecognised(error: &NotConversation) -> Finding {
     }
 }
 
+/// Returns the index of the first message with which a list has the marks of several forms.
+fn mixed(json: &Json) -> Option<usize> {
+    let list = match json {
+        Json::Array(list) => list,
+        request => ["messages", "input"]
+            .iter()
+            .find_map(|key| request[*key].as_array())?,
+    };
+    let is_mixed = |end: usize| {
+        let part = Json::Array(list.iter().take(end).cloned().collect());
+        matches!(Conversation::new(part), Err(NotConversation::Several(_)))
+    };
+    // More messages have no fewer marks, so that the first place can be found by halves.
+    let (mut clear, mut known) = (0, list.len());
+    if !is_mixed(known) {
+        return None;
+    }
+    while known - clear > 1 {
+        let middle = clear.midpoint(known);
+        if is_mixed(middle) {
+            known = middle;
+        } else {
+            clear = middle;
+        }
+    }
+    known.checked_sub(1)
+}
+
 /// Recognises the form of a document.
 fn recognised(json: &Json) -> Result<Form, Finding> {
-    let conversation = Conversation::new(json.clone()).map_err(|error| unrecognised(&error))?;
+    let conversation =
+        Conversation::new(json.clone()).map_err(|error| unrecognised(json, &error))?;
     let format = conversation.format();
     Form::of(format).ok_or_else(|| {
         let text = format!(

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_ctx::disk::Context;
-use accp_ctx::{Form, MessageList, Options, SessionId, Tier, Window, check};
+use accp_ctx::{Finding, Form, MessageList, Options, SessionId, Tier, Window, check};
 use accp_tokens::{Bpe, Detail, MediaPrices, Medium, TokenCounter as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -141,6 +141,14 @@ fn json_of(list: &MessageList) -> Json {
     serde_json::from_str(&list.to_string()).unwrap()
 }
 
+/// Returns the faults of a list, but not the warnings: servers that people host themselves take pictures in the results
+/// of chat, which the provider refuses.
+fn broken(list: &MessageList) -> Vec<Finding> {
+    let mut found = check(list);
+    found.retain(|finding| !finding.code.is_warning());
+    found
+}
+
 /// Compresses a list in a root of its own, and checks that the conversation comes back equal.
 fn compressed(list: &MessageList, size: u64) -> (accp_ctx::disk::Compressed, tempfile::TempDir) {
     let root = tempfile::tempdir().unwrap();
@@ -149,7 +157,7 @@ fn compressed(list: &MessageList, size: u64) -> (accp_ctx::disk::Compressed, tem
     let mut context = Context::open(root.path(), SessionId::new("s").unwrap()).unwrap();
     let options = Options::new(&window, &counter, OffsetDateTime::UNIX_EPOCH);
     let done = context.compress(list, &options, &mut ()).unwrap();
-    assert_eq!(check(&done.list), []);
+    assert_eq!(broken(&done.list), []);
     assert_eq!(window.count(&done.list, &counter), done.after);
     assert!(done.after <= window.room());
     drop(context);
@@ -178,7 +186,7 @@ proptest! {
         let (kind, mime) = kind;
         let (width, height) = size;
         let whole = list(form, at, &part(form, mime, &picture(kind, width, height, behind)));
-        prop_assert_eq!(check(&whole), []);
+        prop_assert_eq!(broken(&whole), []);
         let none = list(form, at, &part(form, mime, b""));
         let detail = Detail::Auto;
         let prices = match form {

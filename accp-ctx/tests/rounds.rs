@@ -357,7 +357,7 @@ fn requests_over_the_room_are_counted_and_found_in_the_archive() {
     let (summary, there) = (summary(&done.list), raws(&done.list));
     let stands = |at: &usize| summary.contains(&told[*at]) || there.contains(&messages[2 + 2 * at]);
     let (stand, gone): (Vec<_>, Vec<_>) = (0..told.len()).partition(stands);
-    assert!(stand.len() > 10 && gone.len() > 10, "{stand:?}");
+    assert!(stand.len() > 10 && gone.len() > 5, "{stand:?}");
     let count = format!(
         "Not whole: {} left out (messages {} to {}). ",
         gone.len(),

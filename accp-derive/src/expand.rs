@@ -8,6 +8,7 @@ mod frames;
 mod generics;
 mod into_owned;
 mod judged;
+mod lifetimes;
 mod nested;
 mod newtype;
 mod owned;

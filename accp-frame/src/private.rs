@@ -8,6 +8,7 @@ mod no_variant;
 mod said;
 mod shape;
 mod types;
+mod untyped;
 mod values;
 mod with;
 
@@ -28,7 +29,8 @@ pub use holds::{Holds, HoldsChrono, HoldsRustDecimal, HoldsTime, HoldsUrl, Holds
 pub use no_variant::no_variant;
 pub use said::{Said, names_fault};
 pub use shape::{Probe, Shape, Shaped, Unshaped, has_schema, has_value, shape_of};
-pub use types::{FrameTypes, Untyped, taken};
+pub use types::{FrameTypes, taken};
+pub use untyped::Untyped;
 pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
 pub use with::{converted, or_default_with, preset_with, read_with};
 

@@ -28,9 +28,11 @@ fn help_reads_well() {
       tokens       Count the tokens of frames, part by part, against the limits of the draft
       bench        Measure context policies on recorded conversations
       convert      Convert recorded conversations to frames and back, without loss
+      new          Make a crate that holds the frames of your agents: a registry, a build script, a
+                   test, lines for CI
       generate     Generate Rust types from a registry, as a build script would, or tool definitions for
                    a model
-      grammar      Write the grammar of frames or packets: for pest, or the ABNF from which it is made
+      grammar      Write the pest grammar of an ABNF: of your own, or of frames or packets
       primer       Write the text that teaches a model to read and write the frames of a registry
       serve        Run a hub: agents reach their sessions over HTTP and WebSocket
       send         Send a frame to a running hub

@@ -7,7 +7,8 @@ use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use super::fields::{Access, encode_params, slot};
 use super::frame::{constant, decode};
 use super::generics::{Way, bounds, decode_generics, given, span_of, text_lifetime, where_clause};
-use super::shapes::{self, without_lifetimes};
+use super::lifetimes::without_lifetimes;
+use super::shapes;
 use crate::ast::Input;
 use crate::plan::{Arm, ArmContent, Frame, Role};
 

@@ -6,7 +6,7 @@ use syn::{Data, DeriveInput, Generics, TypeParam, TypeParamBound, WherePredicate
 
 use super::fields::slot;
 use super::generics::span_of;
-use super::shapes::with_lifetimes;
+use super::lifetimes::with_lifetimes;
 use crate::ast::{Body, Content, Field, Input, mentions};
 
 pub(super) fn expand(input: &Input<'_>) -> TokenStream {

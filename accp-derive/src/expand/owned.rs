@@ -7,7 +7,7 @@ use syn::{GenericArgument, PathArguments, Type as RustType};
 
 use super::generics::text_lifetime;
 use super::kind;
-use super::shapes::with_lifetimes;
+use super::lifetimes::with_lifetimes;
 use crate::ast::Input;
 
 /// The types of the runtime that borrow, and their text.

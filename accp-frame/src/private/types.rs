@@ -4,8 +4,8 @@
 use core::option::Option;
 
 use super::said::Said;
-use super::shape::{Probe, equal};
-use crate::{DecodeFrame, FrameType};
+use super::shape::equal;
+use crate::FrameType;
 
 /// The types of frames that a type accepts.
 #[derive(Debug, Clone, Copy)]
@@ -59,19 +59,6 @@ const fn is_same(a: &FrameType<'_>, b: &FrameType<'_>) -> bool {
         && a.operation.len() == b.operation.len()
         && equal(a.operation, b.operation)
         && equal(a.intent.as_str(), b.intent.as_str())
-}
-
-/// The answer for a type that is no frame: the compiler says so elsewhere.
-pub trait Untyped {
-    /// No type is known.
-    const TYPES: FrameTypes = FrameTypes::Unknown;
-}
-
-impl<T> Untyped for Probe<T> {}
-
-impl<T: DecodeFrame<'static>> Probe<T> {
-    /// The types from the derive.
-    pub const TYPES: FrameTypes = T::TYPES;
 }
 
 /// Returns the error for the variant at `at` if a variant before it accepts a frame of its type.

@@ -1,0 +1,38 @@
+//! Lifetimes of a type, replaced by others.
+
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use syn::Generics;
+
+/// Returns the tokens of a type with every lifetime `'static`.
+pub(super) fn without_lifetimes(of: &Generics, tokens: TokenStream) -> TokenStream {
+    let own =
+        |name: &Ident| name == "_" || of.lifetimes().any(|param| param.lifetime.ident == *name);
+    with_lifetimes(tokens, &own, "static")
+}
+
+/// Returns the tokens of a type with another lifetime in place of each that `is_replaced`. All others
+/// stay: `for<'x>` brings its own.
+pub(super) fn with_lifetimes(
+    tokens: TokenStream,
+    is_replaced: &dyn Fn(&Ident) -> bool,
+    by: &str,
+) -> TokenStream {
+    let mut is_lifetime = false;
+    let replaced = tokens.into_iter().map(|tree| match tree {
+        TokenTree::Punct(punct) => {
+            is_lifetime = punct.as_char() == '\'';
+            TokenTree::Punct(punct)
+        }
+        TokenTree::Ident(ident) if std::mem::take(&mut is_lifetime) && is_replaced(&ident) => {
+            TokenTree::Ident(Ident::new(by, Span::call_site()))
+        }
+        TokenTree::Group(group) => {
+            let inner = with_lifetimes(group.stream(), is_replaced, by);
+            let mut replaced = Group::new(group.delimiter(), inner);
+            replaced.set_span(group.span());
+            TokenTree::Group(replaced)
+        }
+        other => other,
+    });
+    replaced.collect()
+}
