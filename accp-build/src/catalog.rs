@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use accp_registry::protocol::NO_HEAD;
-use accp_registry::{EnumValue, Field, FrameSpec, Protocol, Registry, Schema, Type};
+use accp_registry::{Field, FrameSpec, Protocol, Registry, Schema, Type};
 use proc_macro2::Ident;
 
 use crate::error::{Error, NameFault};

@@ -1,5 +1,7 @@
 //! Rules that a list at random seldom meets, and the words of each fault.
 
+#![allow(clippy::panic, reason = "helpers of tests")]
+
 #[path = "rules/details.rs"]
 mod details;
 

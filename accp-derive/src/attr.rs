@@ -141,8 +141,12 @@ impl Attrs {
             };
             match list.parse_args::<Items>() {
                 Ok(Items { items, faults }) => {
-                    items.iter().for_each(|item| attrs.take(cx, item, place));
-                    faults.into_iter().for_each(|fault| cx.push(fault));
+                    for item in &items {
+                        attrs.take(cx, item, place);
+                    }
+                    for fault in faults {
+                        cx.push(fault);
+                    }
                 }
                 Err(error) => cx.push(error),
             }

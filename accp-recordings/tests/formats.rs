@@ -1,5 +1,9 @@
 //! One conversation, recorded in each format, and recordings with what is rare.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "helpers of tests"
+)]
 
 #[path = "formats/awkward.rs"]
 mod awkward;

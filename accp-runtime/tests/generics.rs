@@ -1,6 +1,11 @@
 //! Items whose generics, lifetimes and attributes are unusual: each compiles, and its frames come back.
 
-#![allow(dead_code)]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "items and helpers of tests"
+)]
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};

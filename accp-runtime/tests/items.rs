@@ -2,6 +2,13 @@
 //!
 //! `ITEMS=2000` makes so many, and `SEED=7` makes others.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::format_push_string,
+    reason = "helpers of tests"
+)]
+
 #[path = "items/random.rs"]
 mod random;
 

@@ -29,6 +29,7 @@ use summary::table;
 /// go to a side file, and the frame has a reference in their place. A summary with exact token
 /// counts goes to stderr. Messages count from 0, as in `accp context check`; lines count from 1.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[command(after_help = "Examples:
   accp convert --verify examples/bakery.jsonl      convert, restore, compare, report
   accp convert chats.jsonl -o chats.accp            frames, and chats.accp.externals.jsonl

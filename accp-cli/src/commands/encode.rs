@@ -209,7 +209,7 @@ fn no_json(name: &str, before: usize, error: serde_json::Error) -> Failure {
         _ if message.starts_with("recursion limit") => "JSON is read to a depth of 127",
         // The message names the member, and what to do.
         Category::Data => return Failure::Input(format!("{name}:{line}:{column}: {message}")),
-        _ => "this is not JSON; write messages as `accp decode` gives them",
+        Category::Syntax => "this is not JSON; write messages as `accp decode` gives them",
     };
     Failure::Input(format!("{name}:{line}:{column}: {message}; {cure}"))
 }

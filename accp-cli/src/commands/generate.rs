@@ -131,14 +131,14 @@ impl Args {
 
     /// Returns a text about the output, with the command as it runs from here. The first line of the output has it as
     /// it runs from the folder of the crate.
-    fn from_here(&self, said: &str) -> String {
+    fn as_from_here(&self, said: &str) -> String {
         let (Some(path), Some(registry)) = (self.registry_path(), &self.registry) else {
             return said.to_owned();
         };
         let there = format!("accp generate {}", path.display());
         let mut here = format!("accp generate {}", registry.display());
         if let Some(path) = &self.registry_path {
-            here += &format!(" --registry-path {}", path.display());
+            here = format!("{here} --registry-path {}", path.display());
         }
         said.replacen(&there, &here, 1)
     }
@@ -168,7 +168,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     match &args.output {
         Some(path) if args.check => {
             accp_build::check(path, &text)
-                .map_err(|stale| Failure::Input(args.from_here(&stale.to_string())))?;
+                .map_err(|stale| Failure::Input(args.as_from_here(&stale.to_string())))?;
         }
         path => {
             let mut out = Output::to(path.as_deref(), SHARED)?;

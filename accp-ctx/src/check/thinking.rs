@@ -17,9 +17,9 @@ pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
     };
     let said = |at: &usize| messages[*at].role != Role::System;
     for turn in &turns {
-        let last = turn.clone().rfind(said);
-        let last = last.filter(|at| messages[*at].role == Role::Assistant);
-        if let Some(at) = last.filter(|at| messages[*at].blocks().last().is_some_and(is_thought)) {
+        let end = turn.clone().rfind(said);
+        let end = end.filter(|at| messages[*at].role == Role::Assistant);
+        if let Some(at) = end.filter(|at| messages[*at].blocks().last().is_some_and(is_thought)) {
             let text = "a turn of the assistant ends with a thought; keep what the model said or did after it, or drop \
                         the thought";
             flaws.at(Some(at)).add(Code::ThinkingPlace, text);
@@ -50,10 +50,10 @@ pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
         }
     }
     let refused = matches!(mode, "enabled" | "adaptive") || !takes_prefill(&request["model"]);
-    let Some((at, last)) = messages.iter().enumerate().next_back() else {
+    let Some((at, end)) = messages.iter().enumerate().next_back() else {
         return;
     };
-    if refused && last.role == Role::Assistant && !goes_on(last) {
+    if refused && end.role == Role::Assistant && !goes_on(end) {
         let text = "the list ends with the assistant, and this model, or thinking, takes no words to go on with; end \
                     with a turn of the user";
         flaws.at(Some(at)).add(Code::EndsWithAssistant, text);

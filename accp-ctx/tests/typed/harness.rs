@@ -43,7 +43,8 @@ fn results_in_the_users_place_are_no_requests() {
     let react =
         |number| format!("Thought: look\nAction: search\nAction Input: {{\"q\": {number}}}");
     let tagged = |number| format!("I look.\n<execute_bash>\nls {number}\n</execute_bash>");
-    let kinds: [(fn(usize) -> String, fn(usize) -> String); 5] = [
+    type Words = fn(usize) -> String;
+    let kinds: [(Words, Words); 5] = [
         (bash, |n| {
             format!("<returncode>0</returncode>\n<output>\nfile-{n}\n</output>")
         }),

@@ -36,15 +36,15 @@ fn list(form: Form, messages: &[String]) -> MessageList {
 fn all_stand(list: &MessageList, typed: &[String]) {
     let shown = Shown::of(list);
     let places: Vec<_> = typed.iter().map(|text| (shown.place(text), text)).collect();
-    let mut last = None;
+    let mut before = None;
     for (place, text) in places {
         assert!(place.is_some(), "{text:?} is not whole in {}", shown.intent);
         assert!(
-            place > last,
+            place > before,
             "{text:?} has lost its place in {}",
             shown.intent
         );
-        last = place;
+        before = place;
     }
 }
 

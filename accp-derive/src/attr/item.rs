@@ -178,9 +178,10 @@ impl Item {
         if let Some(value) = value {
             return fill(slot, value);
         }
-        let found = match self.value.is_empty() {
-            true => String::new(),
-            false => format!(", found `{}`", shown(&self.value)),
+        let found = if self.value.is_empty() {
+            String::new()
+        } else {
+            format!(", found `{}`", shown(&self.value))
         };
         let message = format!("expected {what}{found}: write `{name} = {example}`");
         cx.error(self.fault(), message);

@@ -33,13 +33,12 @@ pub(super) fn enumeration<'a>(
             );
             cx.error(text, message);
         }
-        let name = match &attrs.rename {
-            Some(rename) => rename.value(),
-            None => {
-                let own = variant.original.ident.unraw().to_string();
-                let case = input.attrs.rename_all;
-                case.map_or_else(|| snake_case(&own), |case| case.apply(&own))
-            }
+        let name = if let Some(rename) = &attrs.rename {
+            rename.value()
+        } else {
+            let own = variant.original.ident.unraw().to_string();
+            let case = input.attrs.rename_all;
+            case.map_or_else(|| snake_case(&own), |case| case.apply(&own))
         };
         let symbol = attrs.symbol.as_ref().map(syn::LitStr::value);
         let name_tokens = match &attrs.rename {

@@ -74,17 +74,17 @@ where
 }
 
 #[cfg(feature = "std")]
-impl<'a, S, T, H> DecodeValue<'a, kind::Owned<kind::Any>> for HashMap<S, T, H>
+impl<'a, K, V, S> DecodeValue<'a, kind::Owned<kind::Any>> for HashMap<K, V, S>
 where
-    S: From<Cow<'static, str>> + Eq + Hash,
-    T: DecodeValue<'a, kind::Owned<kind::Any>>,
-    H: BuildHasher + Default,
+    K: From<Cow<'static, str>> + Eq + Hash,
+    V: DecodeValue<'a, kind::Owned<kind::Any>>,
+    S: BuildHasher + Default,
 {
     fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
         decode_entries(
             r,
             Self::default(),
-            |r, _| T::decode_value(r),
+            |r, _| V::decode_value(r),
             |map, key, value| map.insert(owned_key(key), value).is_none(),
         )
     }

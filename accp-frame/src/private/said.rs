@@ -244,10 +244,11 @@ mod tests {
     fn listed(names: &[(&str, &str)]) -> String {
         let mut names = names.to_vec();
         names.sort_unstable();
-        names
+        let names: Vec<_> = names
             .iter()
             .map(|(name, wire)| format!("{name}\0{wire}\0"))
-            .collect()
+            .collect();
+        names.concat()
     }
 
     #[test]

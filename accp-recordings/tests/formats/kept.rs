@@ -16,7 +16,7 @@ fn first(text: &str) -> Result<Conversation, String> {
 fn cut(json: &mut Json, number: &mut usize) {
     match json {
         Json::String(text) if text.contains(' ') && !text.starts_with(['{', '[', ' ']) => {
-            text.push_str(&format!("{number}%HALF%"));
+            *text = format!("{text}{number}%HALF%");
             *number += 1;
         }
         Json::Array(items) => items.iter_mut().for_each(|item| cut(item, number)),
@@ -62,7 +62,10 @@ fn a_text_that_was_cut_in_a_pair_comes_back_as_it_was() {
 fn a_half_is_shown_as_one_character() {
     let read =
         first(r#"{"messages":[{"role":"user","content":"\ud83d\udce6 and \ud83d"}]}"#).unwrap();
-    let texts: Vec<_> = read.messages().flat_map(|said| said.texts()).collect();
+    let texts: Vec<_> = read
+        .messages()
+        .flat_map(accp_context::Recorded::texts)
+        .collect();
     assert_eq!(texts, ["\u{1F4E6} and \u{FFFD}"]);
     let other = read.written(Format::Anthropic).unwrap();
     assert_eq!(other["messages"][0]["content"], "\u{1F4E6} and \u{FFFD}");

@@ -107,12 +107,13 @@ impl Generics {
     }
 
     fn marker(&self) -> String {
-        match self.marker.is_empty() {
-            true => String::new(),
-            false => format!(
+        if self.marker.is_empty() {
+            String::new()
+        } else {
+            format!(
                 "#[accp(skip)] marker: PhantomData<({},)>, ",
                 self.marker.join(", ")
-            ),
+            )
         }
     }
 }
@@ -189,9 +190,10 @@ fn ty(random: &mut Random, of: &Generics, depth: usize) -> String {
 
 fn field_type(random: &mut Random, of: &Generics) -> String {
     let inner = ty(random, of, 2);
-    match random.chance(40) {
-        true => format!("Option<{inner}>"),
-        false => inner,
+    if random.chance(40) {
+        format!("Option<{inner}>")
+    } else {
+        inner
     }
 }
 
@@ -328,7 +330,7 @@ fn transparent(random: &mut Random, name: &str, is_wrong: bool) -> String {
 }
 
 fn enumeration(random: &mut Random, name: &str, is_wrong: bool) -> String {
-    let mut variants = vec!["Low", "HTTPError", "r#Self_", "Very_Odd"];
+    let mut variants = ["Low", "HTTPError", "r#Self_", "Very_Odd"];
     variants[2] = "Medium";
     let symbol = random.pick(&["", "#[accp(symbol = \"+\")] ", "#[accp(rename = \"own\")] "]);
     let case = random.pick(&[

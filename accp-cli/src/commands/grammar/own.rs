@@ -90,7 +90,7 @@ impl<'a> Own<'a> {
     fn command(&self) -> String {
         let mut command = format!("accp grammar {}", name(self.abnf));
         if let Some(path) = self.overrides {
-            command += &format!(" --overrides {}", name(path));
+            command = format!("{command} --overrides {}", name(path));
         }
         match self.pest {
             Some(path) => command + &format!(" -o {}", name(path)),

@@ -258,7 +258,7 @@ impl<'b> Asking<'b> {
         for &message in messages {
             match ranges.last_mut() {
                 Some((_, last)) if place(*last).map(|at| at + 1) == place(message) => {
-                    *last = message
+                    *last = message;
                 }
                 _ => ranges.push((message, message)),
             }
