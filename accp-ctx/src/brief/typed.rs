@@ -52,10 +52,11 @@ impl<'s> Persons<'s> {
     fn of(said: &'s [Said], first: &'s Said, later: &[&'s Said]) -> Self {
         let acts = |said: &&Said| said.role != Role::User || ends_in_block(&said.text);
         let agents = said.iter().filter(acts);
+        let agents = agents.filter_map(|said| said.name.as_deref());
         Self {
             unnamed: first.name.is_none() || later.iter().any(|said| said.name.is_none()),
             first: first.name.as_deref(),
-            agents: agents.filter_map(|said| said.name.as_deref()).collect(),
+            agents: agents.chain(programs(said, later)).collect(),
         }
     }
 
@@ -68,6 +69,55 @@ impl<'s> Persons<'s> {
             Some(name) => !self.unnamed && !self.agents.contains(name),
         }
     }
+}
+
+/// Returns the named speakers who write as a program does: messages that open alike, or each message right behind words that
+/// call the speaker by this name.
+fn programs<'s>(said: &'s [Said], later: &[&'s Said]) -> Vec<&'s str> {
+    let mut speakers: BTreeMap<&str, Vec<&Said>> = BTreeMap::new();
+    for message in later {
+        if let Some(name) = message.name.as_deref() {
+            speakers.entry(name).or_default().push(message);
+        }
+    }
+    // The words of one other speaker just before a message.
+    let is_called = |name: &str, message: &Said| {
+        let at = said.partition_point(|one| one.index < message.index);
+        let before = said.get(..at).unwrap_or_default();
+        let Some(last) = before
+            .last()
+            .filter(|last| last.name.as_deref() != Some(name))
+        else {
+            return false;
+        };
+        let is_same = |one: &&Said| one.role == last.role && one.name == last.name;
+        let mut run = before.iter().rev().take_while(is_same);
+        run.any(|one| calls(&one.text, name))
+    };
+    let open_alike = |messages: &[&Said]| {
+        let mut openings: BTreeMap<String, usize> = BTreeMap::new();
+        for opening in messages.iter().filter_map(|said| opening(&said.text)) {
+            *openings.entry(opening).or_default() += 1;
+        }
+        let most = openings.into_values().max().unwrap_or_default();
+        most >= RESULTS && 3 * most >= messages.len()
+    };
+    let programs = speakers.into_iter().filter(|(name, messages)| {
+        let is_program =
+            messages.len() >= RESULTS && messages.iter().all(|message| is_called(name, message));
+        is_program || open_alike(messages)
+    });
+    programs.map(|(name, _)| name).collect()
+}
+
+/// Returns whether a text has this name as a word of its own.
+fn calls(text: &str, name: &str) -> bool {
+    let is_inside = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let (before, behind) = (text.get(..at), text.get(at + name.len()..));
+        !before.unwrap_or_default().ends_with(is_inside)
+            && !behind.unwrap_or_default().starts_with(is_inside)
+    })
 }
 
 /// Returns the messages that are results of actions: they open alike, and each stands right behind an action that the

@@ -37,13 +37,15 @@ fn acting(form: Form, action: fn(usize) -> String, result: fn(usize) -> String) 
     messages
 }
 
+/// Words of a message with this number.
+type Words = fn(usize) -> String;
+
 #[test]
 fn results_in_the_users_place_are_no_requests() {
     let bash = |number| format!("THOUGHT: look.\n\n```bash\nls {number}\n```");
     let react =
         |number| format!("Thought: look\nAction: search\nAction Input: {{\"q\": {number}}}");
     let tagged = |number| format!("I look.\n<execute_bash>\nls {number}\n</execute_bash>");
-    type Words = fn(usize) -> String;
     let kinds: [(Words, Words); 5] = [
         (bash, |n| {
             format!("<returncode>0</returncode>\n<output>\nfile-{n}\n</output>")
@@ -151,6 +153,25 @@ fn named_messages_beside_unnamed_ones_are_another_speakers() {
     assert!(intent.contains("\n> Only on the branch."), "{intent}");
     assert!(
         !intent.contains("rewrite") && !intent.contains("make"),
+        "{intent}"
+    );
+    // An agent speaks when it is called, or opens its messages alike. A person speaks up.
+    let own = |text: &str| json!({ "role": "assistant", "name": "lead", "content": text });
+    let mut messages = vec![named("ann", "Mend the build.")];
+    for number in 0..4 {
+        messages.push(own(&format!("Step {number}. Next speaker: browser")));
+        messages.push(named("browser", &format!("I clicked link {number}.")));
+        messages.push(named("ledger", &format!("Facts of {number}:\nnone so far")));
+        messages.push(own("Bob, coffee?"));
+        messages.push(named("bob", &format!("No. Wish {number} counts.")));
+        messages.push(named("bob", &format!("And so does wish 1{number}.")));
+    }
+    messages.push(own("Done."));
+    let intent = self::intent(Form::OpenAi, messages);
+    assert!(intent.contains("\n> And so does wish 12."), "{intent}");
+    assert!(intent.contains("\n> No. Wish 2 counts."), "{intent}");
+    assert!(
+        !intent.contains("clicked") && !intent.contains("Facts"),
         "{intent}"
     );
 }
