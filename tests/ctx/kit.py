@@ -20,7 +20,8 @@ from compaction_kit.testing import check_compactor
 
 ROUNDS = 5
 WINDOW = 4096
-# Messages of a conversation that goes on. They fill half of the window.
+# What is said while a conversation goes on. It fills half of the window, most of it with words of the assistant: what
+# the users of this kit say, first and later, has to fit in the other half, in all rounds together.
 MORE = [
     "The staging deploy finished and the smoke checks passed.",
     "Walking through the queue configuration for the background workers.",
@@ -28,7 +29,8 @@ MORE = [
     "Pairing on the flaky test in the checkout module this afternoon.",
     "The load balancer probes run every ten seconds.",
 ]
-PAIRS = 45
+PAIRS = 4
+ANSWER = 50
 
 
 class Context:
@@ -73,7 +75,8 @@ class Context:
         for pair in range(PAIRS):
             said = f"{MORE[pair % len(MORE)]} (day {round_num}, note {pair})"
             self.list.append({"role": "user", "content": said})
-            self.list.append({"role": "assistant", "content": "Acknowledged. Continuing with the plan."})
+            answer = [f"Step {step} of note {pair} is done, and nothing failed in it." for step in range(ANSWER)]
+            self.list.append({"role": "assistant", "content": " ".join(answer)})
         tiers = [event["type"] for event in self.compress()]
         if "TIER_3" not in tiers:
             sys.exit(f"round {round_num}: no summary was written: {tiers}")
