@@ -227,7 +227,10 @@ impl<'m> Garden<'m> {
         let call = call.next().expect(CALL);
         let again = |message: &mut Json| {
             let blocks = items(&mut message["content"]);
-            blocks.insert(0, blocks[0].clone());
+            let mut copy = blocks[0].clone();
+            // The copy's mark could be one too many.
+            copy.as_object_mut().expect("a block").shift_remove("cache_control");
+            blocks.insert(0, copy);
         };
         self.add(Code::ResultRepeated, at, self.changed(at, again));
         let end = self.turn_end(at);
