@@ -229,7 +229,9 @@ impl<'m> Garden<'m> {
             let blocks = items(&mut message["content"]);
             let mut copy = blocks[0].clone();
             // The copy's mark could be one too many.
-            copy.as_object_mut().expect("a block").shift_remove("cache_control");
+            copy.as_object_mut()
+                .expect("a block")
+                .shift_remove("cache_control");
             blocks.insert(0, copy);
         };
         self.add(Code::ResultRepeated, at, self.changed(at, again));
