@@ -232,7 +232,7 @@ impl<'m> Garden<'m> {
             copy.as_object_mut()
                 .expect("a block")
                 .shift_remove("cache_control");
-            blocks.insert(0, copy);
+            blocks.insert(1, copy);
         };
         self.add(Code::ResultRepeated, at, self.changed(at, again));
         let end = self.turn_end(at);
