@@ -55,7 +55,7 @@ pub enum RepairKind {
 /// answer no call, and answers calls without a result. A call in flight stays as it is, and so does everything else,
 /// to the byte. A message that becomes empty goes.
 ///
-/// Before that it mends the details that [`Rule::mended`](crate::Rule) names, where nothing is lost by it: it gives ids
+/// It mends the details that [`Rule::mended`](crate::Rule) names, where nothing is lost by it: it gives ids
 /// that do not fit another form, on calls and results alike, and removes marks for the cache beyond those that the
 /// provider takes, the oldest first.
 ///
@@ -104,6 +104,8 @@ pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding>
         plan.keep_first(list.messages());
     }
     let mut raws = Vec::with_capacity(list.messages().len());
+    // The message of the given list that each text comes from.
+    let mut origins = Vec::with_capacity(list.messages().len());
     for (at, message) in list.messages().iter().enumerate() {
         raws.append(&mut plan.before.remove(&at).unwrap_or_default());
         if let Some(blocks) = plan.blocks.remove(&at) {
@@ -111,6 +113,7 @@ pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding>
         } else if !plan.dropped.contains(&at) {
             raws.push(message.raw().to_owned());
         }
+        origins.resize(raws.len(), at);
     }
     for (at, message) in list.messages().iter().enumerate() {
         for place in message
@@ -129,8 +132,16 @@ pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding>
     let raws = raws.iter().enumerate();
     let messages =
         raws.map(|(index, raw)| Message::read(list.form(), index, &replace_lone_surrogates(raw)));
+    let list = list.with(messages.collect::<Result<_, _>>()?);
+    // Another message may be the last one now, and other rules hold for it.
+    let (list, mended) = details::mended(&list)?;
+    let mended = mended.into_iter().map(|repair| Repair {
+        message: origins.get(repair.message).copied().unwrap_or_default(),
+        ..repair
+    });
+    plan.repairs.extend(mended);
     plan.repairs.sort_by_key(|repair| repair.message);
-    Ok((list.with(messages.collect::<Result<_, _>>()?), plan.repairs))
+    Ok((list, plan.repairs))
 }
 
 /// What changes where.
