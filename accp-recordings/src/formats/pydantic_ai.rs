@@ -220,8 +220,21 @@ fn result(part: &mut Fields) -> Draft {
     draft
 }
 
+/// Returns whether this is a picture, a sound or a file of a kind that the library has. Of another kind nobody knows what
+/// its members say.
 fn is_media(json: &Json) -> bool {
-    has_text(json, "kind") && (has_text(json, "url") || has_text(json, "data"))
+    const KINDS: [&str; 6] = [
+        "image-url",
+        "audio-url",
+        "video-url",
+        "document-url",
+        "binary",
+        "uploaded-file",
+    ];
+    let is_known = json["kind"]
+        .as_str()
+        .is_some_and(|kind| KINDS.contains(&kind));
+    is_known && (has_text(json, "url") || has_text(json, "data"))
 }
 
 /// Adds a piece of a content: a text, or a picture, a sound or a file.
