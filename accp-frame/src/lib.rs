@@ -26,6 +26,7 @@ mod exact;
 mod external;
 mod externalise;
 mod frame;
+mod frame_types;
 mod impls;
 mod into_owned;
 mod json;

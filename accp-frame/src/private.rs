@@ -22,6 +22,7 @@ pub use core::iter::IntoIterator;
 pub use core::option::Option::{self, None, Some};
 pub use core::result::Result::{self, Err, Ok};
 
+pub use crate::frame_types::FrameTypes;
 pub use crate::writer::Absent;
 pub use crate::{FrameType, Header, Reader, Writer};
 pub use extras::{ExtraWriter, Extras, GiveExtras, extra, extra_field, extra_writer};
@@ -29,7 +30,7 @@ pub use holds::{Holds, HoldsChrono, HoldsRustDecimal, HoldsTime, HoldsUrl, Holds
 pub use no_variant::no_variant;
 pub use said::{Said, names_fault};
 pub use shape::{Probe, Shape, Shaped, Unshaped, has_schema, has_value, shape_of};
-pub use types::{FrameTypes, taken};
+pub use types::taken;
 pub use untyped::Untyped;
 pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
 pub use with::{converted, or_default_with, preset_with, read_with};

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::private::FrameTypes;
+use crate::frame_types::FrameTypes;
 use crate::writer::{EncodeOptions, FrameType, Writer};
 use crate::{
     AgentId, DecodeError, DecodeOptions, EncodeError, Envelope, ErrorCode, Header, IntoOwned,

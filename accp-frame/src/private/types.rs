@@ -1,50 +1,28 @@
-//! The types of frames that a type accepts, as a constant: two variants of an enum must not accept
-//! the same frame.
+//! Two variants of an enum must not accept the same frame.
 
 use core::option::Option;
 
 use super::said::Said;
 use super::shape::equal;
 use crate::FrameType;
+use crate::frame_types::FrameTypes;
 
-/// The types of frames that a type accepts.
-#[derive(Debug, Clone, Copy)]
-pub enum FrameTypes {
-    /// One type of frame.
-    One(FrameType<'static>),
-    /// Those of the variants of an enum.
-    Several(&'static [FrameTypes]),
-    /// An impl by hand does not say.
-    Unknown,
-}
-
-impl FrameTypes {
-    /// Calls `each` with every type, in their order.
-    pub fn each(&self, each: &mut dyn FnMut(&FrameType<'static>)) {
-        match self {
-            Self::One(frame) => each(frame),
-            Self::Several(types) => types.iter().for_each(|types| types.each(each)),
-            Self::Unknown => {}
-        }
-    }
-
-    /// Returns the first type that both have.
-    const fn shared(&self, other: &Self) -> Option<FrameType<'static>> {
-        match (self, other) {
-            (Self::One(a), Self::One(b)) if is_same(a, b) => Option::Some(*a),
-            (Self::Several(types), _) => {
-                let mut at = 0;
-                while at < types.len() {
-                    if let Option::Some(frame) = types[at].shared(other) {
-                        return Option::Some(frame);
-                    }
-                    at += 1;
+/// Returns the first type that both have.
+const fn shared(one: &FrameTypes, other: &FrameTypes) -> Option<FrameType<'static>> {
+    match (one, other) {
+        (FrameTypes::One(a), FrameTypes::One(b)) if is_same(a, b) => Option::Some(*a),
+        (FrameTypes::Several(types), _) => {
+            let mut at = 0;
+            while at < types.len() {
+                if let Option::Some(frame) = shared(&types[at], other) {
+                    return Option::Some(frame);
                 }
-                Option::None
+                at += 1;
             }
-            (Self::One(_), Self::Several(_)) => other.shared(self),
-            _ => Option::None,
+            Option::None
         }
+        (FrameTypes::One(_), FrameTypes::Several(_)) => shared(other, one),
+        _ => Option::None,
     }
 }
 
@@ -67,7 +45,7 @@ pub const fn taken(variants: &[(&str, FrameTypes)], at: usize) -> Option<Said> {
     let mut before = 0;
     while before < at {
         let (other, others) = variants[before];
-        if let Option::Some(frame) = types.shared(&others) {
+        if let Option::Some(frame) = shared(&types, &others) {
             let said = Said::of("`")
                 .and(frame.intent.as_str().as_bytes())
                 .and(b":");
