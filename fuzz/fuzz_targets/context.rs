@@ -2,7 +2,7 @@
 //! pairs calls and results, and a valid list comes out valid, inside its window, and the same when it is given again.
 #![no_main]
 
-#[path = "../../accp-ctx/tests/common/mod.rs"]
+#[path = "../../crates/memory/ctx/tests/common/mod.rs"]
 mod common;
 #[path = "context/script.rs"]
 mod script;

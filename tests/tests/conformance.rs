@@ -145,12 +145,12 @@ fn every_requirement_of_lists_of_messages_stands_in_the_document_once() {
 
 #[test]
 fn every_requirement_of_shared_folders_has_both_tests() {
-    both_tests(folders(), "accp-collab/tests/requirements/");
+    both_tests(folders(), "crates/peers/collab/tests/requirements/");
 }
 
 #[test]
 fn every_requirement_of_lists_of_messages_has_both_tests() {
-    both_tests(lists(), "accp-ctx/tests/requirements/");
+    both_tests(lists(), "crates/memory/ctx/tests/requirements/");
 }
 
 /// Each has a test that accepts and one that refuses, and no test of a requirement is left out.

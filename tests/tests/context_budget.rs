@@ -1,8 +1,8 @@
 //! The budgets of the context, counted with the tokenizers of models (draft sections 5.1 and 7.1).
 
-#[path = "../../accp-context/tests/context/pair.rs"]
+#[path = "../../accp-runtime/context/tests/context/pair.rs"]
 mod pair;
-#[path = "../../accp-context/tests/context/strategies.rs"]
+#[path = "../../accp-runtime/context/tests/context/strategies.rs"]
 mod strategies;
 
 use accp_context::render_context;

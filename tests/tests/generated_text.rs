@@ -81,12 +81,12 @@ fn the_profiles_of_the_runtime_are_what_the_standard_registry_gives() {
         ..Options::default()
     };
     let text = generate(&Registry::empty(), &options).unwrap();
-    let file = Path::new("../accp-frame/src/profiles.rs");
+    let file = Path::new("../accp-runtime/frame/src/profiles.rs");
     if is_blessing() {
         write(file, &text).unwrap();
     }
     let repair = "cargo run -p accp-cli -- generate --standard --runtime crate \
-                  -o accp-frame/src/profiles.rs";
+                  -o accp-runtime/frame/src/profiles.rs";
     assert!(
         check(file, &text).is_ok(),
         "{} is out of date; run `{repair}`",

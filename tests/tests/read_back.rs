@@ -52,7 +52,7 @@ fn recorded_conversations_are_read_back() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files: Vec<PathBuf> = vec![top.join("examples/bakery.jsonl")];
     let samples = top
-        .join("accp-recordings/tests/samples")
+        .join("crates/memory/recordings/tests/samples")
         .read_dir()
         .unwrap();
     files.extend(samples.map(|file| file.unwrap().path()));

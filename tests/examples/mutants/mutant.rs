@@ -11,11 +11,11 @@ use super::copy::{Changed, Copy, cargo};
 
 /// What is mutated. The suite for stores is test code, although a feature of the crate contains it.
 const FILES: [&str; 8] = [
-    "-f=accp-session/src/**/*.rs",
-    "-f=accp-store/src/**/*.rs",
-    "-f=accp-context/src/checkpoint*.rs",
-    "-e=accp-store/src/conformance.rs",
-    "-e=accp-store/src/conformance/**",
+    "-f=accp-runtime/session/src/**/*.rs",
+    "-f=crates/hub/store/src/**/*.rs",
+    "-f=accp-runtime/context/src/checkpoint*.rs",
+    "-e=crates/hub/store/src/conformance.rs",
+    "-e=crates/hub/store/src/conformance/**",
     "-p=accp-session",
     "-p=accp-store",
     "-p=accp-context",
@@ -70,7 +70,7 @@ impl Mutant {
             Some((number("line")?, number("column")?))
         };
         let name = text("name")?;
-        // accp-session/src/gate.rs:48:64: replace == with != in Gate::first_checks
+        // accp-runtime/session/src/gate.rs:48:64: replace == with != in Gate::first_checks
         let what = name.splitn(4, ':').nth(3)?.trim();
         Some(Self {
             of: text("package")?,

@@ -14,7 +14,11 @@ use super::mutant::{Mutant, byte};
 /// Rounds in which mutants that do not build are left out.
 const ROUNDS: usize = 20;
 /// The crates with mutants. Each gets the function that says which mutant is active.
-const CRATES: [&str; 3] = ["accp-context", "accp-session", "accp-store"];
+const CRATES: [&str; 3] = [
+    "accp-runtime/context",
+    "accp-runtime/session",
+    "crates/hub/store",
+];
 /// Returns whether this mutant is active.
 const SWITCH: &str = r#"
 #[doc(hidden)]

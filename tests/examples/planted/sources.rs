@@ -31,6 +31,16 @@ pub(crate) struct Item {
     pub(crate) tokens: Range<usize>,
 }
 
+/// Returns the folder of a crate.
+pub(crate) fn folder_of(name: &str) -> PathBuf {
+    let folder = match name.strip_prefix("accp-") {
+        Some("store") => "crates/hub/store".into(),
+        Some("runtime") | None => name.into(),
+        Some(part) => format!("accp-runtime/{part}"),
+    };
+    folder.into()
+}
+
 impl Source {
     /// Reads a file. `module` is the path of the module in the file.
     ///
@@ -61,13 +71,13 @@ impl Source {
         })
     }
 
-    /// Reads the files below the `src` of a crate. The crate has the name of its folder.
+    /// Reads the files below the `src` of a crate.
     ///
     /// # Errors
     /// Returns the name of the file, and the fault in it.
     pub(crate) fn of_crate(root: &Path, name: &str) -> Result<Vec<Self>, String> {
         let mut sources = Vec::new();
-        let mut folders = vec![(Path::new(name).join("src"), Vec::new())];
+        let mut folders = vec![(folder_of(name).join("src"), Vec::new())];
         while let Some((folder, module)) = folders.pop() {
             let said = |error| format!("{}: {error}", folder.display());
             for file in fs::read_dir(root.join(&folder)).map_err(said)? {

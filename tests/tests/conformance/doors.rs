@@ -74,7 +74,7 @@ fn faults(document: &str, ids: &[&str], tests: &Tests, source: &str) -> Vec<Stri
 #[test]
 fn every_requirement_has_a_test_at_each_door_that_offers_it() {
     let document = fs::read_to_string(root().join("docs/conformance.md")).unwrap();
-    let source = fs::read_to_string(root().join("accp-cli/tests/doors/table.rs")).unwrap();
+    let source = fs::read_to_string(root().join("crates/cli/tests/doors/table.rs")).unwrap();
     let covered = table(&document, "What is covered");
     let ids: Vec<&str> = covered.iter().map(|row| row[0]).collect();
     let faults = faults(&document, &ids, &Tests::of_workspace(), &source);
@@ -84,7 +84,7 @@ fn every_requirement_has_a_test_at_each_door_that_offers_it() {
 /// The check finds each kind of mistake in a table.
 #[test]
 fn a_broken_table_of_doors_is_found() {
-    let tests = Tests::new(&["accp-cli/tests/doors/http::reads"]);
+    let tests = Tests::new(&["crates/cli/tests/doors/http::reads"]);
     let source = "door!(http, super::Http: texts, once);\n door!(\n mcp,\n super::Mcp: texts\n);";
     let good = "## Doors\n\n- `none: link`: no.\n\n| Id | Doors |\n|---|---|\n\
         | A-01 | none: link | none: link | none: link | none: link | `texts` | `texts` | none: link |\n\

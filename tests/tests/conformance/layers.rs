@@ -15,11 +15,11 @@ const OPEN: [(&str, &str); 0] = [];
 /// Folders whose tests run sessions.
 const SESSIONS: [&str; 6] = [
     "tests/tests/sessions/",
-    "accp-store/tests/",
-    "accp-hub/tests/",
-    "accp-mcp/tests/",
-    "accp-a2a/tests/",
-    "accp-cli/tests/",
+    "crates/hub/store/tests/",
+    "crates/hub/hub/tests/",
+    "crates/hub/mcp/tests/",
+    "crates/hub/a2a/tests/",
+    "crates/cli/tests/",
 ];
 
 /// The beginning of a cell that says why a layer does not apply.
@@ -121,12 +121,12 @@ fn every_requirement_has_a_test_at_each_of_its_layers() {
 #[test]
 fn a_broken_table_is_found() {
     let tests = Tests::new(&[
-        "accp-frame/tests/errors::reads",
+        "accp-runtime/frame/tests/errors::reads",
         "tests/tests/sessions/whole::arrives",
         "tests/tests/sessions/layers/state::comes_back",
         "tests/tests/sessions/state::comes_back",
         "tests/tests/sessions/state::a_02_comes_back",
-        "accp-frame/tests/errors::a_02_comes_back",
+        "accp-runtime/frame/tests/errors::a_02_comes_back",
     ]);
     let good = "## Layers\n\n- `none: no state`: nothing is kept.\n\n\
         | Id | Codec | Session | Delivery |\n|---|---|---|---|\n\

@@ -9,7 +9,7 @@ use accp_runtime::{ErrorCode, Intent, Map, Message};
 use crate::sides::{NOW, Node, open_desk, options};
 
 /// The documentation of `Session::send`.
-const DOCS: &str = include_str!("../../../accp-session/src/session/shorthands.rs");
+const DOCS: &str = include_str!("../../../accp-runtime/session/src/session/shorthands.rs");
 
 /// Operations of a session's own frames, beside those of the draft.
 const OWN: [&str; 13] = [

@@ -28,11 +28,11 @@ const PUBLIC: [&str; 4] = ["ui::page", "describe", "|| async { \"ok\\n\" }", "re
 
 /// Crates on the way from a store to a socket.
 const WAY: [&str; 5] = [
-    "accp-store/src/",
-    "accp-client/src/",
-    "accp-hub/src/",
-    "accp-mcp/src/",
-    "accp-a2a/src/",
+    "crates/hub/store/src/",
+    "crates/hub/client/src/",
+    "crates/hub/hub/src/",
+    "crates/hub/mcp/src/",
+    "crates/hub/a2a/src/",
 ];
 
 /// What makes an end of an error.
@@ -85,7 +85,7 @@ fn check(sources: &Sources, handler: &str) -> Option<String> {
     }
     let (module, function) = handler.split_once("::").unwrap_or(("routes", handler));
     let module = if module == "posts" { "post" } else { module };
-    let file = format!("accp-hub/src/{module}.rs");
+    let file = format!("crates/hub/hub/src/{module}.rs");
     let text = sources
         .iter()
         .find(|(path, _)| path.to_string_lossy() == file);
@@ -120,7 +120,7 @@ fn lines_with<'s>(text: &'s str, all: &[&str]) -> Vec<(usize, &'s str)> {
 
 /// Returns whether a file may find out who asks.
 fn is_gate(name: &str) -> bool {
-    let file = name.strip_prefix("accp-hub/src/").unwrap_or_default();
+    let file = name.strip_prefix("crates/hub/hub/src/").unwrap_or_default();
     GATE.contains(&file) || file.starts_with("jwt/") || file.starts_with("layers/")
 }
 
@@ -128,8 +128,9 @@ fn who_asks(sources: &Sources) -> Vec<String> {
     let mut said = Vec::new();
     for (path, text) in sources {
         let name = path.to_string_lossy();
-        let is_hub = name.starts_with("accp-hub/src/");
-        let is_service = name.starts_with("accp-mcp/src/") || name.starts_with("accp-a2a/src/");
+        let is_hub = name.starts_with("crates/hub/hub/src/");
+        let is_service =
+            name.starts_with("crates/hub/mcp/src/") || name.starts_with("crates/hub/a2a/src/");
         if is_hub && !is_gate(&name) {
             for (number, line) in lines_with(text, &ASKS) {
                 said.push(format!(
@@ -167,7 +168,7 @@ fn every_route_knows_who_asks() {
     let sources = workspace::sources(&workspace::top()).expect("the workspace");
     let routes = sources
         .iter()
-        .find(|(path, _)| path.ends_with("accp-hub/src/routes.rs"));
+        .find(|(path, _)| path.ends_with("crates/hub/hub/src/routes.rs"));
     let (_, routes) = routes.expect("the routes of the hub");
     let handlers = handlers(routes);
     assert!(handlers.len() > 12, "{handlers:?}");
@@ -196,21 +197,24 @@ fn the_rules_of_the_doors_see_what_breaks_them() {
     let route = ".route(\"/x\", get(reads::all).put(puts::put))";
     assert_eq!(handlers(route), ["reads::all", "puts::put"]);
     let open = file(
-        "accp-hub/src/reads.rs",
+        "crates/hub/hub/src/reads.rs",
         "pub(crate) async fn all(State(app): State<Shared>) {}",
     );
     assert!(check(&open, "reads::all").is_some());
     let closed = file(
-        "accp-hub/src/reads.rs",
+        "crates/hub/hub/src/reads.rs",
         "async fn all(State(app): S, caller: Caller) {}",
     );
     assert_eq!(check(&closed, "reads::all"), None);
-    let path = file("accp-hub/src/puts.rs", "let agent = &frame.agent;");
+    let path = file("crates/hub/hub/src/puts.rs", "let agent = &frame.agent;");
     assert_eq!(who_asks(&path).len(), 1);
-    let service = file("accp-mcp/src/http.rs", "headers.get(AUTHORIZATION)");
+    let service = file("crates/hub/mcp/src/http.rs", "headers.get(AUTHORIZATION)");
     assert_eq!(who_asks(&service).len(), 1);
     let end = "let next = read.next().await.ok().flatten()?;";
-    assert_eq!(errors_as_ends(&file("accp-hub/src/reads.rs", end)).len(), 1);
+    assert_eq!(
+        errors_as_ends(&file("crates/hub/hub/src/reads.rs", end)).len(),
+        1
+    );
     let meant = format!("// {MEANT}: the desk is gone.\n{end}");
-    assert!(errors_as_ends(&file("accp-hub/src/reads.rs", &meant)).is_empty());
+    assert!(errors_as_ends(&file("crates/hub/hub/src/reads.rs", &meant)).is_empty());
 }

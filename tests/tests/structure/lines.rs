@@ -9,9 +9,9 @@ const FILE: usize = 500;
 
 /// Generated files and folders. The first line of such a file names the command that makes it.
 const GENERATED: [&str; 4] = [
-    "accp-frame/src/profiles.rs",
-    "accp-context/src/frames.rs",
-    "accp-session/src/wire/frames.rs",
+    "accp-runtime/frame/src/profiles.rs",
+    "accp-runtime/context/src/frames.rs",
+    "accp-runtime/session/src/wire/frames.rs",
     "tests/goldens/",
 ];
 
@@ -27,13 +27,13 @@ struct Budget {
 }
 
 /// The part of the command that is about packets.
-const PACKETS: &str = "accp-cli/src/commands/aacp";
+const PACKETS: &str = "crates/cli/src/commands/aacp";
 
 /// The part of the command that is about shared folders.
-const FOLDERS: &str = "accp-cli/src/commands/collab";
+const FOLDERS: &str = "crates/cli/src/commands/collab";
 
 /// The part of the command that is about lists of messages.
-const LISTS: &str = "accp-cli/src/commands/context";
+const LISTS: &str = "crates/cli/src/commands/context";
 
 const BUDGETS: [Budget; 5] = [
     Budget {
@@ -47,7 +47,7 @@ const BUDGETS: [Budget; 5] = [
         counts: |file| {
             let apart = [PACKETS, FOLDERS, LISTS];
             let is_apart = apart.iter().any(|apart| file.starts_with(apart));
-            file.starts_with("accp-cli/src/") && !is_apart
+            file.starts_with("crates/cli/src/") && !is_apart
         },
         goal: 8_700,
         until_then: 12_070,
@@ -94,12 +94,12 @@ fn is_of_sessions(file: &str) -> bool {
     if GENERATED.contains(&file) {
         return false;
     }
-    let context = file.strip_prefix("accp-context/src/");
+    let context = file.strip_prefix("accp-runtime/context/src/");
     let is_apart = |file: &str| {
         let first = file.split(['/', '.']).next().unwrap_or_default();
         first.starts_with("view") || matches!(first, "policies" | "policy" | "prices" | "recorded")
     };
-    file.starts_with("accp-session/src/") || context.is_some_and(|file| !is_apart(file))
+    file.starts_with("accp-runtime/session/src/") || context.is_some_and(|file| !is_apart(file))
 }
 
 /// Returns the files that are too long.
@@ -189,7 +189,10 @@ fn a_budget_that_grows_is_found() {
 
 #[test]
 fn the_context_of_a_session_is_told_from_views() {
-    for file in ["accp-session/src/host/accept.rs", "accp-context/src/hot.rs"] {
+    for file in [
+        "accp-runtime/session/src/host/accept.rs",
+        "accp-runtime/context/src/hot.rs",
+    ] {
         assert!(is_of_sessions(file), "{file}");
     }
     for file in [
@@ -201,7 +204,7 @@ fn the_context_of_a_session_is_told_from_views() {
         "policies/last.rs",
         "recorded.rs",
     ] {
-        let file = format!("accp-context/src/{file}");
+        let file = format!("accp-runtime/context/src/{file}");
         assert!(!is_of_sessions(&file), "{file}");
     }
 }

@@ -1,0 +1,391 @@
+//! A hub, and the commands that talk to it.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use super::{Run, command};
+
+/// A process that runs until it is dropped.
+pub(super) struct Running {
+    child: Child,
+    errors: BufReader<ChildStderr>,
+}
+
+impl Running {
+    fn start(args: &[&str], folder: &Path) -> Self {
+        Self::start_with(args, folder, &[])
+    }
+
+    /// Starts a process with these variables in its environment.
+    pub(super) fn start_with(args: &[&str], folder: &Path, variables: &[(&str, &str)]) -> Self {
+        let variables = variables.iter().copied();
+        Self::spawn(command().args(args).envs(variables).current_dir(folder))
+    }
+
+    /// Starts a command, whose stderr can be read.
+    pub(super) fn spawn(command: &mut Command) -> Self {
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let errors = BufReader::new(child.stderr.take().unwrap());
+        Self { child, errors }
+    }
+
+    /// Returns the number of the process.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Returns the next line of stderr.
+    pub(super) fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.errors.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    /// Starts a hub, and returns its address, too.
+    pub(super) fn hub(args: &[&str], folder: &Path) -> (Self, String) {
+        let mut all = vec!["serve", "--listen", "127.0.0.1:0"];
+        all.extend(args);
+        let mut hub = Self::start(&all, folder);
+        let url = hub.url();
+        (hub, url)
+    }
+
+    /// Waits until a hub listens, and returns its address.
+    pub(super) fn url(&mut self) -> String {
+        let line = self.line();
+        let url = line
+            .strip_prefix("hub at ")
+            .and_then(|rest| rest.split(',').next());
+        url.ok_or(&line).unwrap().to_owned()
+    }
+
+    /// Asks the process to end, and waits for it.
+    pub(super) fn stop(mut self) -> (Option<i32>, String) {
+        let pid = self.child.id().to_string();
+        assert!(
+            std::process::Command::new("kill")
+                .arg(&pid)
+                .status()
+                .unwrap()
+                .success()
+        );
+        let mut rest = String::new();
+        self.errors.read_to_string(&mut rest).unwrap();
+        (self.child.wait().unwrap().code(), rest)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(super) fn run(args: &[&str]) -> Run {
+    super::accp(args, "")
+}
+
+#[test]
+fn two_agents_talk_through_a_hub_and_the_log_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let (hub, url) = Running::hub(&[], folder.path());
+    let mut cook = Running::start(
+        &[
+            "agent",
+            "cook",
+            "--hub",
+            &url,
+            "--",
+            "echo",
+            "Pumpkin soup & rye",
+        ],
+        folder.path(),
+    );
+    assert!(cook.line().starts_with("cook is in session main"));
+    let question = "@guest>req:chat{content:Lunch?|schema:CH}";
+    let asked = run(&["ask", "--hub", &url, question]);
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    assert!(
+        asked
+            .stdout
+            .starts_with("@cook>done:chat{content:Pumpkin_soup_&_rye|schema:CH}["),
+        "{}",
+        asked.stdout
+    );
+    // The second frame takes the number that the hub names.
+    let asked = run(&["ask", "--hub", &url, "--words", question]);
+    assert!(
+        asked.stdout.contains("Pumpkin soup & rye"),
+        "{}",
+        asked.stdout
+    );
+    let sent = run(&["send", "--hub", &url, "@guest>req:plan{goal:tea}"]);
+    assert!(
+        sent.stdout.starts_with("@hub>ack:frame{}["),
+        "{}{}",
+        sent.stdout,
+        sent.stderr
+    );
+    let (code, _) = cook.stop();
+    assert_eq!(code, Some(0));
+    let (code, rest) = hub.stop();
+    assert_eq!((code, rest.as_str()), (Some(0), ""));
+
+    // Another hub goes on where the file stands.
+    let (_hub, url) = Running::hub(&["hub.accp"], folder.path());
+    let log = run(&["tail", "--hub", &url, "--no-follow"]);
+    let goals = log
+        .stdout
+        .lines()
+        .filter(|frame| frame.contains("req:plan{goal:tea}"));
+    assert_eq!(goals.count(), 1, "{}", log.stdout);
+    let words = run(&["tail", "--hub", &url, "--no-follow", "--words"]);
+    assert!(
+        words.stdout.contains("guest requests plan: goal tea"),
+        "{}",
+        words.stdout
+    );
+}
+
+#[test]
+fn what_cannot_be_sent_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    for (frame, code, part) in [
+        ("@guest>req:plan{goal", 1, "E1001 at byte 20"),
+        (
+            "@guest>req:chat{c:Hello|schema:CH}",
+            1,
+            "the field `content`",
+        ),
+        ("@hub>req:plan{}", 1, "hub"),
+    ] {
+        let sent = run(&["send", "--hub", &url, frame]);
+        assert_eq!(sent.code, Some(code), "{}", sent.stderr);
+        assert!(sent.stderr.contains(part), "{}", sent.stderr);
+    }
+    let asked = run(&["ask", "--hub", &url, "--timeout", "0", "@guest>req:plan{}"]);
+    assert_eq!(asked.code, Some(1));
+    assert!(asked.stderr.contains("E3001"), "{}", asked.stderr);
+    let tail = run(&["tail", "--hub", &url, "--session", "other"]);
+    assert_eq!(tail.code, Some(1), "{}", tail.stderr);
+    assert!(
+        tail.stderr.contains("a session that is there"),
+        "{}",
+        tail.stderr
+    );
+    let nobody = run(&["send", "--hub", "http://127.0.0.1:1", "@guest>req:plan{}"]);
+    assert_eq!(nobody.code, Some(2));
+    assert!(
+        nobody.stderr.contains("`accp serve` starts one"),
+        "{}",
+        nobody.stderr
+    );
+}
+
+#[test]
+fn a_hub_with_tokens_tells_agents_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    // The SHA-256 of `secret`.
+    let digest = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+    let tokens =
+        format!("[[token]]\nsha256 = \"{digest}\"\nagent = \"guest\"\nsessions = [\"main\"]\n");
+    std::fs::write(folder.path().join("tokens.toml"), tokens).unwrap();
+    let (_hub, url) = Running::hub(&["--memory", "--tokens", "tokens.toml"], folder.path());
+    let frame = "@guest>req:plan{}";
+    let sent = run(&["send", "--hub", &url, "--token", "secret", frame]);
+    assert_eq!(sent.code, Some(0), "{}", sent.stderr);
+    let sent = run(&["send", "--hub", &url, frame]);
+    assert_eq!(sent.code, Some(2));
+    assert!(
+        sent.stderr.contains("--token-file or ACCP_TOKEN"),
+        "{}",
+        sent.stderr
+    );
+    let sent = run(&[
+        "send",
+        "--hub",
+        &url,
+        "--token",
+        "secret",
+        "@eve>req:plan{}",
+    ]);
+    assert!(sent.stderr.contains("E5001"), "{}", sent.stderr);
+    let sent = run(&[
+        "send", "--hub", &url, "--token", "secret", "-s", "other", frame,
+    ]);
+    assert!(sent.stderr.contains("E5002"), "{}", sent.stderr);
+}
+
+#[test]
+fn a_hub_takes_signed_tokens_beside_those_of_a_file() {
+    let samples = include_str!("../../../hub/hub/tests/jwt/samples.json");
+    let samples: super::Json = serde_json::from_str(samples).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
+    write("jwks.json", samples["jwks"].to_string());
+    let digest = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+    write(
+        "tokens.toml",
+        format!("[[token]]\nsha256 = \"{digest}\"\nagent = \"guest\"\nsessions = [\"lunch\"]\n"),
+    );
+    let signed = samples["tokens"]["RS256"].as_str().unwrap();
+    let issuer = [
+        "--jwks",
+        "jwks.json",
+        "--issuer",
+        "https://login.example.com",
+    ];
+    let both = ["--memory", "--tokens", "tokens.toml", "--audience", "accp"];
+    let (_hub, url) = Running::hub(&[&both[..], &issuer].concat(), folder.path());
+    let post = |url: &str, token: &str, frame: &str| {
+        run(&["send", "--hub", url, "--token", token, "-s", "lunch", frame])
+    };
+    for (token, frame) in [("secret", "@guest>req:plan{}"), (signed, "@dev>req:plan{}")] {
+        let sent = post(&url, token, frame);
+        assert_eq!(sent.code, Some(0), "{}", sent.stderr);
+    }
+    let sent = post(&url, signed, "@guest>req:plan{}");
+    assert!(sent.stderr.contains("E5001"), "{}", sent.stderr);
+    let sent = post(&url, "guess", "@dev>req:plan{}");
+    assert_eq!(sent.code, Some(2), "{}", sent.stderr);
+
+    // Another claim names the agent, and the token does not have it.
+    let claim = ["--memory", "--audience", "other", "--agent-claim", "agent"];
+    let (_hub, url) = Running::hub(&[&claim[..], &issuer].concat(), folder.path());
+    let sent = post(&url, signed, "@dev>req:plan{}");
+    assert_eq!(sent.code, Some(2), "{}", sent.stderr);
+    assert!(
+        sent.stderr.contains("a claim that names an agent"),
+        "{}",
+        sent.stderr
+    );
+
+    let alone = run(&["serve", "--memory", "--issuer", "https://login.example.com"]);
+    assert_eq!(alone.code, Some(2));
+    assert!(alone.stderr.contains("--jwks"), "{}", alone.stderr);
+    write("jwks.json", "{\"keys\": []}".to_owned());
+    let jwks = folder.path().join("jwks.json");
+    let empty = run(&["serve", "--memory", "--jwks", jwks.to_str().unwrap()]);
+    assert_eq!(empty.code, Some(1), "{}", empty.stderr);
+    assert!(
+        empty.stderr.contains("jwks.json: expected a key for RS256"),
+        "{}",
+        empty.stderr
+    );
+}
+
+#[test]
+fn a_hub_that_cannot_start_says_why() {
+    let open = run(&["serve", "--memory", "--listen", "0.0.0.0:0"]);
+    assert_eq!(open.code, Some(2));
+    assert!(open.stderr.contains("--tokens FILE"), "{}", open.stderr);
+    let unnamed = run(&["serve", "", "--listen", "127.0.0.1:0"]);
+    assert_eq!(unnamed.code, Some(2));
+    assert!(unnamed.stderr.contains("ACCP_STORE"), "{}", unnamed.stderr);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hub.toml");
+    std::fs::write(&file, "listen = \"127.0.0.1:0\"\nhartbeat = 3\n").unwrap();
+    let config = run(&["serve", "--memory", "--config", file.to_str().unwrap()]);
+    assert_eq!(config.code, Some(1));
+    assert!(config.stderr.contains("line 2"), "{}", config.stderr);
+    let printed = run(&["serve", "--print-config"]);
+    std::fs::write(&file, &printed.stdout).unwrap();
+    let again = run(&[
+        "serve",
+        "--print-config",
+        "--config",
+        file.to_str().unwrap(),
+    ]);
+    assert_eq!(again.stdout, printed.stdout);
+    assert!(
+        printed.stdout.contains("frames_per_second = 1000"),
+        "{}",
+        printed.stdout
+    );
+}
+
+#[test]
+fn a_model_that_speaks_mcp_is_an_agent_of_the_hub() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let http = ureq::Agent::new_with_config(
+        ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .build(),
+    );
+    let ask = |path: &str, origin: Option<&str>| {
+        let mut request = http
+            .post(format!("{url}/mcp/{path}"))
+            .content_type("application/json")
+            .header("accept", "application/json, text/event-stream");
+        if let Some(origin) = origin {
+            request = request.header("origin", origin);
+        }
+        let client = r#"{"name":"test","version":"1"}"#;
+        let params = format!(
+            r#"{{"protocolVersion":"2025-11-25","capabilities":{{}},"clientInfo":{client}}}"#
+        );
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{params}}}"#);
+        let mut answer = request.send(&body).unwrap();
+        let said = answer.body_mut().read_to_string().unwrap();
+        (answer.status().as_u16(), said)
+    };
+    let (status, said) = ask("main/model", None);
+    assert_eq!(status, 200, "{said}");
+    assert!(
+        said.contains("\"instructions\":\"@hub>sync:registry{"),
+        "{said}"
+    );
+    let (status, said) = ask("main/model", Some("https://evil.example"));
+    assert_eq!(status, 403, "{said}");
+    // It is a member of the session like any other.
+    let log = run(&["tail", "--hub", &url, "--no-follow"]);
+    assert!(log.stdout.contains("agents:[model]"), "{}", log.stdout);
+}
+
+#[test]
+fn a_client_of_a2a_is_an_agent_of_the_hub() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let mut cook = Running::start(
+        &["agent", "cook", "--hub", &url, "--", "echo", "Soup"],
+        folder.path(),
+    );
+    assert!(cook.line().starts_with("cook is in session main"));
+    let guest = format!("{url}/a2a/main/guest");
+    let card = ureq::get(format!("{guest}/.well-known/agent-card.json")).call();
+    let card = card.unwrap().body_mut().read_to_string().unwrap();
+    assert!(card.contains(&format!("\"url\":\"{guest}\"")), "{card}");
+    let elsewhere = format!("{url}/a2a/dinner/guest/.well-known/agent-card.json");
+    assert_eq!(ureq::get(elsewhere).call().unwrap().status(), 200);
+    for (session, is_there) in [("main", true), ("dinner", false)] {
+        let state = ureq::get(format!("{url}/accp/v1/sessions/{session}/state")).call();
+        let state = state.map(|mut state| state.body_mut().read_to_string().unwrap());
+        assert_eq!(state.is_ok(), is_there, "{state:?}");
+        assert!(
+            !state.is_ok_and(|state| state.contains("guest")),
+            "a look is no visit"
+        );
+    }
+    let message = r#"{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"Lunch?"}]}"#;
+    let asked = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{{"message":{message}}}}}"#
+    );
+    let answer = ureq::post(&guest)
+        .content_type("application/json")
+        .header("A2A-Version", "1.0")
+        .send(&asked);
+    let said = answer.unwrap().body_mut().read_to_string().unwrap();
+    assert!(said.contains("TASK_STATE_COMPLETED"), "{said}");
+    assert!(said.contains("\"text\":\"Soup\""), "{said}");
+    let log = run(&["tail", "--hub", &url, "--no-follow"]);
+    let asked = "@guest>req:chat{role:user|content:Lunch?|schema:CH}";
+    assert!(log.stdout.contains(asked), "{}", log.stdout);
+}

@@ -1,0 +1,146 @@
+//! The format of files: this format and those from the second on are read, the first is refused, and the
+//! format is as `docs/format.md` says.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+mod common;
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::{env, fs};
+
+use accp_store::{MemoryStore, SqliteStore, Store, StoreErrorKind};
+
+const FIRST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v1.accp");
+const SECOND: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v2.accp");
+const THIRD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v3.accp");
+const FOURTH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v4.accp");
+const FIFTH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v5.accp");
+
+/// Returns the sample file of this format. `ACCP_BLESS=1` makes it if there is none; an existing
+/// file stays as it is.
+fn fifth() -> Vec<u8> {
+    let path = Path::new(FIFTH);
+    if !path.exists() && env::var_os("ACCP_BLESS").is_some() {
+        let mut store = SqliteStore::open(path).unwrap();
+        fill(&mut store, 2..=5);
+    }
+    fs::read(path).unwrap()
+}
+
+/// Returns the number of the format that the header of a file gives.
+fn version(path: &Path) -> i64 {
+    let conn = rusqlite::Connection::open(path).unwrap();
+    let version = conn.pragma_query_value(None, "user_version", |row| row.get(0));
+    version.unwrap()
+}
+
+/// Checks that a store has what was written to it, and is whole.
+fn check(store: &mut SqliteStore, expected: &mut MemoryStore) {
+    let expected = common::dump(expected).unwrap();
+    assert_eq!(common::dump(store).unwrap(), expected);
+    store.check_file().unwrap();
+    for summary in store.list().unwrap() {
+        store.verify(&summary.side).unwrap();
+    }
+}
+
+#[test]
+fn a_file_of_the_first_version_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("v1.accp");
+    fs::copy(FIRST, &path).unwrap();
+    for open in [SqliteStore::open_read_only, SqliteStore::open] {
+        let error = open(&path).unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Version);
+        let text = error.to_string();
+        let file = path.display().to_string();
+        assert_eq!(
+            text.strip_prefix(&file),
+            Some(
+                ": the file has format 1, and this version reads format 5: export its sessions \
+                 with `accp session export` of the version that wrote it, and begin them anew in \
+                 a new file"
+            )
+        );
+    }
+    assert_eq!(fs::read(&path).unwrap(), fs::read(FIRST).unwrap());
+}
+
+/// Writes what is new in each of these formats.
+fn fill(store: &mut impl Store, formats: RangeInclusive<i64>) {
+    for format in formats {
+        let filled = match format {
+            2 => common::fill(store),
+            3 => common::lapse(store),
+            4 => common::erase(store),
+            _ => common::inboxes(store),
+        };
+        filled.unwrap();
+    }
+}
+
+/// A file of an older format reads as it was written, and a reader leaves it alone. It becomes one of this
+/// format when it is opened to write, and then takes what later formats have.
+#[test]
+fn files_of_older_formats_read_as_they_were_written_and_become_those_of_this_one() {
+    for (format, file) in [(2, SECOND), (3, THIRD), (4, FOURTH)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("old.accp");
+        fs::copy(file, &path).unwrap();
+        let mut expected = MemoryStore::new();
+        fill(&mut expected, 2..=format);
+        let mut reader = SqliteStore::open_read_only(&path).unwrap();
+        check(&mut reader, &mut expected);
+        assert_eq!(version(&path), format, "a reader changes nothing");
+        let mut store = SqliteStore::open(&path).unwrap();
+        check(&mut store, &mut expected);
+        assert_eq!(version(&path), 5);
+        fill(&mut store, format + 1..=5);
+        fill(&mut expected, format + 1..=5);
+        check(&mut store, &mut expected);
+        // The reader goes on with the file as it is now.
+        check(&mut reader, &mut expected);
+        drop((store, reader));
+        check(&mut SqliteStore::open(&path).unwrap(), &mut expected);
+    }
+}
+
+#[test]
+fn a_file_of_this_format_reads_as_it_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("v5.accp");
+    fs::write(&path, fifth()).unwrap();
+    let mut expected = MemoryStore::new();
+    fill(&mut expected, 2..=5);
+    for open in [SqliteStore::open_read_only, SqliteStore::open] {
+        check(&mut open(&path).unwrap(), &mut expected);
+    }
+}
+
+#[test]
+fn the_header_and_the_tables_are_those_of_the_description() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new.accp");
+    drop(SqliteStore::open(&path).unwrap());
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    let pragma = |name: &str| -> i64 {
+        conn.pragma_query_value(None, name, |row| row.get(0))
+            .unwrap()
+    };
+    assert_eq!(
+        (pragma("application_id"), pragma("user_version")),
+        (0x4143_4350, 5)
+    );
+    let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL";
+    let mut statement = conn.prepare(sql).unwrap();
+    let tables = statement
+        .query_map((), |row| row.get::<_, String>(0))
+        .unwrap();
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/format.md");
+    let docs = fs::read_to_string(docs).unwrap();
+    for table in tables {
+        let table = table.unwrap();
+        assert!(docs.contains(&table), "docs/format.md lacks\n{table}");
+    }
+}
