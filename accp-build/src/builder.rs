@@ -302,11 +302,11 @@ impl Builder {
 
     /// Returns the paths that the generated text depends on: the path of the registry, and the
     /// files there. The path of a folder shows files that appear or disappear. Without a registry
-    /// it returns the build script, because without any path Cargo would run the script at every
-    /// change in the crate.
+    /// it returns `Cargo.toml`, because without any path Cargo would run the script at every change
+    /// in the crate, and with a path that does not exist at every build.
     fn inputs(&self) -> Vec<PathBuf> {
         let Some(path) = &self.registry else {
-            return vec![PathBuf::from("build.rs")];
+            return vec![PathBuf::from("Cargo.toml")];
         };
         // `generate` reports files that cannot be read.
         let mut inputs = registry_files(path).unwrap_or_default();
@@ -463,7 +463,10 @@ mod tests {
             ["a.json"]
         );
         assert_eq!(names(Builder::new().registry("not/there")), ["not/there"]);
-        assert_eq!(names(Builder::new().standard_profiles(true)), ["build.rs"]);
+        assert_eq!(
+            names(Builder::new().standard_profiles(true)),
+            ["Cargo.toml"]
+        );
     }
 
     #[test]
