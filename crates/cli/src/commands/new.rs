@@ -48,15 +48,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
             folder.display()
         )));
     }
-    let dependency = |krate: &str| match &args.checkout {
+    let dependency = |folder: &str| match &args.checkout {
         Some(checkout) => {
-            let path = checkout.join(krate);
+            let path = checkout.join(folder);
             let path = fs::canonicalize(&path).map_err(Failure::at(&path))?;
             Ok(format!("{{ path = {:?} }}", path.display().to_string()))
         }
         None => Ok::<_, Failure>(format!("{:?}", env!("CARGO_PKG_VERSION"))),
     };
-    let (runtime, build) = (dependency("accp-runtime")?, dependency("accp-build")?);
+    let (runtime, build) = (dependency("accp-runtime")?, dependency("accp-derive/build")?);
     for (file, text) in FILES {
         let text = text
             .replace("NAME", name)
