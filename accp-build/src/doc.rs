@@ -84,11 +84,11 @@ pub(crate) fn field(field: &Field, presence: Presence) -> TokenStream {
             let mut default = default.clone();
             default.sort_all_objects();
             // A `Value` holds a null, and no other type does.
-            let null = match field.ty {
-                Type::Any => "",
-                _ => "; `~` is an error",
+            let subject = match field.ty {
+                Type::Any => "Absent means",
+                _ => "Absent and `~` mean",
             };
-            format!(" Absent means {}{null}.", code(&default.to_string()))
+            format!(" {subject} {}.", code(&default.to_string()))
         }
         _ => " Absent and `~` mean `None`.".to_owned(),
     };

@@ -92,10 +92,11 @@ use syn::{DeriveInput, parse_macro_input};
 /// |---|---|---|---|
 /// | an `Option`, without a default | `None` | `None` | nothing |
 /// | an `Option`, with a default in the registry | the default | `None` | `~` |
-/// | no `Option`, with a default in the registry | the default | E1004 | |
+/// | no `Option`, with a default in the registry | the default | the default | |
 /// | no `Option`, without a default | E1004 | E1004 | |
 ///
-/// A `Value` reads `~` as `Value::Null`.
+/// A `Value` reads `~` as `Value::Null`. An item of a list or a value of a map is never null, and
+/// `~` there is E1004, unless the registry declares it as `any`.
 ///
 /// # On a variant
 ///

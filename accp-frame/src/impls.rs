@@ -21,7 +21,9 @@ use crate::{
     AgentId, Decimal, DecodeError, EncodeError, ErrorCode, Number, Reader, Value, Writer, kind,
 };
 
-pub(crate) use containers::{Pair, PairKind, decode_entries, decode_list, encode_entries};
+pub(crate) use containers::{
+    Pair, PairKind, decode_entries, decode_list, encode_entries, encode_items,
+};
 
 type Decoded<T> = Result<T, DecodeError>;
 type Encoded = Result<(), EncodeError>;

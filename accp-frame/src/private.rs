@@ -116,6 +116,25 @@ pub fn read_required<'a, K, T: DecodeValue<'a, K>>(
     read(r, slot, name)
 }
 
+/// Reads the value of a field with a default, which is given by its wire text, into its slot. A null
+/// that the type does not hold says that the field is not given, so it is the default.
+#[inline]
+pub fn read_or_default<'a, K, T: DecodeValue<'a, K>>(
+    r: &mut Reader<'a>,
+    slot: &mut Option<T>,
+    name: &'static str,
+    default: &'static str,
+) -> Result<(), DecodeError> {
+    let at = r.at();
+    match read(r, slot, name) {
+        Err(_) if slot.is_none() && r.take_refused_null(at) => {
+            *slot = Some(or_default(r, None, name, default)?);
+            Ok(())
+        }
+        read => read,
+    }
+}
+
 /// Skips the value of an unknown key.
 #[inline]
 pub fn skip(r: &mut Reader<'_>) -> Result<(), DecodeError> {

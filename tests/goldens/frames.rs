@@ -27,7 +27,7 @@ pub struct JobRunReq<'a> {
     pub name: Cow<'a, str>,
     /// `pri` on the wire: a string.
     pub priority: Cow<'a, str>,
-    /// `rt` on the wire: an integer. Absent means `3`; `~` is an error.
+    /// `rt` on the wire: an integer. Absent and `~` mean `3`.
     #[accp(default)]
     pub retries: i64,
     /// `queue` on the wire: a string. Absent and `~` mean `None`.
@@ -74,10 +74,10 @@ pub struct NotifyReq<'a> {
     ///
     /// `name` on the wire: a string.
     pub name: Cow<'a, str>,
-    /// `pri` on the wire: a string. Absent means `"medium"`; `~` is an error.
+    /// `pri` on the wire: a string. Absent and `~` mean `"medium"`.
     #[accp(default)]
     pub priority: Cow<'a, str>,
-    /// `rt` on the wire: an integer. Absent means `3`; `~` is an error.
+    /// `rt` on the wire: an integer. Absent and `~` mean `3`.
     #[accp(default)]
     pub retries: i64,
     /// `queue` on the wire: a string. Absent and `~` mean `None`.

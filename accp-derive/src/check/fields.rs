@@ -250,9 +250,11 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
             } else {
                 of.to_string()
             };
-            format!(
-                "schema {code} declares `{name}` as {declared}: `{shown}` cannot hold {part}; use {holders}"
-            )
+            let start = format!("schema {code} declares `{name}` as {declared}");
+            match types::optional(ty).map(types::shown) {
+                Some(inner) => format!("{start}, so no item of it is null: use `{inner}`"),
+                None => format!("{start}: `{shown}` cannot hold {part}; use {holders}"),
+            }
         }
         None => format!("`{shown}` cannot travel; use {holders}"),
     };

@@ -7,7 +7,8 @@ use syn::{GenericArgument, PathArguments, Type as RustType};
 
 use crate::ctxt::Ctxt;
 
-/// Returns the part of the type that cannot hold its part of the registry type.
+/// Returns the part of the type that cannot hold its part of the registry type. A part that is an
+/// `Option` is an item of a list or of a map, which is never null.
 pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType, &'t Type)> {
     let path = match ty {
         RustType::Path(path) => path,
@@ -25,12 +26,12 @@ pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType
     let fits = match (last.ident.to_string().as_str(), inner.as_slice()) {
         ("Option" | "Box", [inner]) => return misfit(inner, of),
         ("Vec", [inner]) => match of {
-            Type::List(item) => return misfit(inner, item),
+            Type::List(item) => return misfit_item(inner, item),
             Type::Any => return misfit(inner, of),
             _ => false,
         },
         ("BTreeMap", [_, inner]) | ("HashMap", [_, inner] | [_, inner, _]) => match of {
-            Type::Map(item) => return misfit(inner, item),
+            Type::Map(item) => return misfit_item(inner, item),
             Type::Any => return misfit(inner, of),
             _ => false,
         },
@@ -44,6 +45,13 @@ pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType
         _ => true,
     };
     (!fits).then_some((ty, of))
+}
+
+fn misfit_item<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType, &'t Type)> {
+    match optional(ty) {
+        Some(inner) if !of.holds_null() => misfit(inner, of).or(Some((ty, of))),
+        _ => misfit(ty, of),
+    }
 }
 
 /// Refuses a well-known type that no field can hold, inside a transparent struct.

@@ -184,12 +184,17 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
         let ty = read_as(input, field, wire);
         let by = by_schema.as_deref();
         let by = by.filter(|_| wire.is_required && wire.default.is_none());
-        let read = match (With::of(field, wire), by) {
-            (Some(with), by) => with.read(&slot, by),
-            (None, Some(by)) => {
+        let read = match (With::of(field, wire), by, &wire.default) {
+            (Some(with), by, _) => with.read(&slot, by),
+            (None, Some(by), _) => {
                 quote_spanned!(span=> _p::read_required::<#kind, #ty>(r, &mut #slot, #name, #by)?)
             }
-            (None, None) => quote_spanned!(span=> _p::read::<#kind, #ty>(r, &mut #slot, #name)?),
+            (None, None, Some(default)) => quote_spanned!(span=>
+                _p::read_or_default::<#kind, #ty>(r, &mut #slot, #name, #default)?
+            ),
+            (None, None, None) => {
+                quote_spanned!(span=> _p::read::<#kind, #ty>(r, &mut #slot, #name)?)
+            }
         };
         quote_spanned!(span=> #name_bytes #short => #read,)
     });
