@@ -163,10 +163,14 @@ fn an_item_is_never_null() {
         @a>req:trip TR(,,{a:1.5,b:$cold.p1},~,1)\n\
         @a>req:schedule TA(dev,x,,,[a,~])\n\
         @a>req:plan{any:[~,{a:~}]}";
-    insta::assert_snapshot!(view.read(text).unwrap_err(), @"");
-    // The lenient reader says which of the null's spellings it has repaired, and refuses the null.
+    insta::assert_snapshot!(view.read(text).unwrap_err(), @"
+    E1004 in block 1, line 1, TR.legs[0]: expected a record of FL, found `~`
+    E1004 in block 2, line 2, TR.prices.a: expected a number of at most 6 places, found `~`
+    E1004 in block 4, line 4, TA.deps[1]: expected a string, found `~`
+    ");
+    // The lenient reader takes this for a null, which is refused as well.
     let text = "@a>req:trip TR(,,{a:null},,1)";
-    insta::assert_snapshot!(view.read_lenient(text).unwrap_err(), @"");
+    insta::assert_snapshot!(view.read_lenient(text).unwrap_err(), @"E1004 in block 1, line 1, TR.prices.a: expected a number of at most 6 places, found `null`");
 }
 
 /// A model gets all that is wrong, with the block, the line, the field and the cure.
