@@ -178,6 +178,54 @@ fn a_type_gives_the_same_verdict() {
     insta::assert_snapshot!(typed.encode().unwrap_err(), @"Task.deps[1]: a value has to stand here, and null is none");
 }
 
+mod tag {
+    use std::convert::Infallible;
+
+    pub fn encode(tag: &[String]) -> Result<String, Infallible> {
+        Ok(tag.join("-"))
+    }
+
+    pub fn decode(tag: String) -> Result<Vec<String>, Infallible> {
+        Ok(tag.split('-').map(str::to_owned).collect())
+    }
+}
+
+/// A field that a module converts, and one that stands in a map of texts.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(schema = "CH", intent = "req", operation = "chat")]
+struct Chat {
+    content: String,
+    turn: Option<i64>,
+    #[accp(with = tag)]
+    lang: Vec<String>,
+    #[accp(flatten)]
+    rest: BTreeMap<String, String>,
+}
+
+#[test]
+fn a_null_is_not_given_to_a_module_or_to_a_map() {
+    let read = |params: &str| {
+        let text = format!("@a>req:chat{{content:Hi{params}|schema:CH}}");
+        let typed = Typed::<Chat>::decode(&text).map(Typed::into_owned);
+        typed.map_err(|error| error.to_string())
+    };
+    let usual = read("").unwrap();
+    assert_eq!(
+        (&usual.frame.lang[..], usual.frame.rest.len()),
+        (&["en".to_owned()][..], 0)
+    );
+    for params in ["|lang:~", "|role:~", "|role:~|lang:~|turn:~"] {
+        assert_eq!(read(params), Ok(usual.clone()), "{params}");
+    }
+    let other = read("|role:user|lang:de-CH").unwrap();
+    assert_eq!(other.frame.rest["role"], "user");
+    assert_eq!(
+        other.encode().unwrap(),
+        "@a>req:chat{role:user|content:Hi|lang:de-CH|schema:CH}"
+    );
+    assert!(read("|lang:[~]").is_err() && read("|role:[~]").is_err());
+}
+
 fn written<K, T: EncodeValue<K> + ?Sized>(value: &T) -> Result<String, String> {
     let mut text = String::new();
     let written = value.encode_value(&mut Writer::new(&mut text, EncodeOptions::default()));
