@@ -119,19 +119,26 @@ pub(crate) fn read<'a>(
 
 /// Reads an item of a list or of a map. A field may be null, which says that it is not given; an item
 /// is null only where null is a value.
+#[expect(
+    clippy::inline_always,
+    reason = "a call for each item costs more than the test for a null"
+)]
+#[inline(always)]
 fn read_item<'a>(
     r: &mut Reader<'a>,
     ty: &Type,
     registry: &Registry,
 ) -> Result<Value<'a>, DecodeError> {
-    let at = r.at();
-    match read(r, ty, registry)? {
-        Value::Null if !ty.holds_null() => {
-            let expected = format!("a value of type {ty}; null is none");
-            Err(DecodeError::new(ErrorCode::INVALID_TYPE, at, expected))
-        }
-        value => Ok(value),
+    if r.is_null() && !ty.holds_null() {
+        return Err(null_item(r.at(), ty));
     }
+    read(r, ty, registry)
+}
+
+#[cold]
+fn null_item(at: usize, ty: &Type) -> DecodeError {
+    let expected = format!("a value of type {ty}; null is none");
+    DecodeError::new(ErrorCode::INVALID_TYPE, at, expected)
 }
 
 /// Reads the value of a field. A field that the frame requires is never null.

@@ -385,10 +385,22 @@ impl<'w, 'e> Writer<'w, 'e> {
                 self.out.push(',');
             }
             self.elements += 1;
-            self.value(item, Absent::of_item(K::HOLDS_NULL))
+            let start = self.out.len();
+            item.encode_value(self)
+                .and_then(|()| self.is_item::<K>(start))
                 .map_err(|error| error.within_index(at))?;
         }
         self.close(']');
+        Ok(())
+    }
+
+    /// Refuses the item that begins at `start` if it is a null and null is no value of `K`.
+    #[inline]
+    fn is_item<K: OfItem>(&self, start: usize) -> Result<()> {
+        let is_short = !K::HOLDS_NULL && self.out.len() == start + 1;
+        if is_short && self.out.ends_with('~') {
+            return Err(no_value());
+        }
         Ok(())
     }
 

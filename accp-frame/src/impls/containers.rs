@@ -94,7 +94,11 @@ containers! {
 }
 
 /// Reads an item of a list or of a map: a null only if it is a value of `K`.
-#[inline]
+#[expect(
+    clippy::inline_always,
+    reason = "a call for each item costs more than the test for a null"
+)]
+#[inline(always)]
 fn decode_item<'a, K: OfItem, T: DecodeValue<'a, K>>(r: &mut Reader<'a>) -> Decoded<T> {
     if !K::HOLDS_NULL && r.is_null() {
         return no_item(r);
