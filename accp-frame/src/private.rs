@@ -125,9 +125,23 @@ pub fn read_or_default<'a, K, T: DecodeValue<'a, K>>(
     name: &'static str,
     default: &'static str,
 ) -> Result<(), DecodeError> {
+    if r.is_null() && slot.is_none() {
+        return null_or_default(r, slot, name, default);
+    }
+    read(r, slot, name)
+}
+
+/// Reads a null into its slot: the type's own, or the default.
+#[cold]
+fn null_or_default<'a, K, T: DecodeValue<'a, K>>(
+    r: &mut Reader<'a>,
+    slot: &mut Option<T>,
+    name: &'static str,
+    default: &'static str,
+) -> Result<(), DecodeError> {
     let at = r.at();
     match read(r, slot, name) {
-        Err(_) if slot.is_none() && r.take_refused_null(at) => {
+        Err(_) if r.take_refused_null(at) => {
             *slot = Some(or_default(r, None, name, default)?);
             Ok(())
         }
