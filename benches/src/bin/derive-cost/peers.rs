@@ -153,13 +153,7 @@ pub fn write_workspace(folder: &Path, root: &Path, shapes: &[Shape]) -> io::Resu
             let name = peer.crate_name(shape);
             let krate = folder.join(&name);
             let dependencies = peer.dependencies.replace("ROOT", &root.to_string_lossy());
-            write_crate(
-                &krate,
-                &name,
-                &dependencies,
-                "lib.rs",
-                &(peer.source)(shape),
-            )?;
+            write_crate(&krate, &name, &dependencies, "lib.rs", "")?;
             if peer.is_ours {
                 fs::write(krate.join("registry.json"), registry(shape))?;
             }
