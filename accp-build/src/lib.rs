@@ -15,7 +15,7 @@ mod file;
 mod generate;
 mod item;
 mod items;
-mod markdown;
+mod lints;
 mod names;
 mod options;
 mod overrides;

@@ -22,6 +22,13 @@ pub(crate) struct Loaded {
     pub(crate) asked: Option<&'static str>,
 }
 
+impl Loaded {
+    /// Returns the variable that would name a registry, if nothing names one.
+    pub(crate) fn unnamed(&self) -> Option<&'static str> {
+        self.asked.filter(|_| self.files.is_empty())
+    }
+}
+
 /// Returns the registry of an item: the one it names, or the one that the environment names, or the
 /// standard profiles. `None` when the registry cannot be read; the mistake is noted.
 pub(crate) fn load(
@@ -71,7 +78,7 @@ pub(crate) fn load(
 /// Returns whether another item of the crate has this mistake and says so. A crate has one registry
 /// and many items, and a wrong registry is one mistake. The first item says it, and says it again
 /// when a language server expands it once more.
-fn is_said_elsewhere(message: &str, item: &Ident) -> bool {
+pub(crate) fn is_said_elsewhere(message: &str, item: &Ident) -> bool {
     let crate_name = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
     let first = SAID.with_borrow_mut(|said| {
         let key = (crate_name, message.to_owned());

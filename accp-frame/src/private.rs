@@ -30,7 +30,7 @@ pub use holds::{Holds, HoldsChrono, HoldsRustDecimal, HoldsTime, HoldsUrl, Holds
 pub use no_variant::no_variant;
 pub use said::{Said, names_fault};
 pub use shape::{Probe, Shape, Shaped, Unshaped, has_schema, has_value, shape_of};
-pub use types::taken;
+pub use types::{Clash, clashes, first_taken, taken};
 pub use untyped::Untyped;
 pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
 pub use with::{converted, or_default_with, preset_with, read_with};

@@ -47,6 +47,12 @@ pub enum N3dModelFrame<'a> {
     SelfReq(SelfReq<'a>),
 }
 
+#[allow(clippy::doc_markdown)]
+/// 1. HTTPd
+///    of a Box\<T\>
+///
+/// # A \`title
+///
 /// Schema `MP` as a value inside a frame.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
@@ -57,12 +63,20 @@ pub struct Map_<'a> {
     pub value: Option<Value_<'a>>,
 }
 
+#[allow(clippy::doc_markdown)]
 /// Schema `VL` as a value inside a frame.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
 #[accp(schema = "VL", new)]
 #[accp(registry = "goldens/names.json")]
 pub struct Value_<'a> {
+    /// One of JSONLines, OpenAPI or x_y, as GitHub's getType() says:
+    /// - the first
+    ///   of all
+    /// - the second */ "#
+    ///
+    /// See \[there\] and \<b\>.
+    ///
     /// `type` on the wire: a string.
     #[accp(rename = "type")]
     pub type_: Cow<'a, str>,
@@ -72,6 +86,8 @@ pub struct Value_<'a> {
     /// `2fa` on the wire: a boolean. Absent and `~` mean `None`.
     #[accp(rename = "2fa")]
     pub n2fa: Option<bool>,
+    /// At ftp://a/b, `not_here`, or {there}.
+    ///
     /// `userId` on the wire: a string. Absent and `~` mean `None`.
     #[accp(rename = "userId")]
     pub user_id: Option<Cow<'a, str>>,
@@ -109,7 +125,7 @@ pub enum AnyFrame<'a> {
 /// session, and for `Registry::from_json` where a program handles frames that it has
 /// no type for.
 #[allow(dead_code)]
-pub const REGISTRY_JSON: &str = r#"{
+pub const REGISTRY_JSON: &str = r##"{
   "schemas": {
     "3d_model": {
       "code": "3D",
@@ -214,7 +230,13 @@ pub const REGISTRY_JSON: &str = r#"{
       },
       "version": 1
     },
-    "map": { "code": "MP", "fields": ["value"], "types": { "value": "VL" }, "version": 1 },
+    "map": {
+      "code": "MP",
+      "doc": "1. HTTPd\nof a Box<T>\n\n# A `title",
+      "fields": ["value"],
+      "types": { "value": "VL" },
+      "version": 1
+    },
     "stream_chunk": {
       "abbreviations": {
         "chunk_index": "idx",
@@ -418,6 +440,10 @@ pub const REGISTRY_JSON: &str = r#"{
     },
     "value": {
       "code": "VL",
+      "docs": {
+        "type": "One of JSONLines, OpenAPI or x_y, as GitHub's getType() says:\n- the first\n  of all\n- the second */ \"#\n\nSee [there] and <b>.",
+        "userId": "At ftp://a/b, `not_here`, or {there}."
+      },
       "fields": ["type", "self", "2fa", "userId", "gen", "_x"],
       "required": ["type"],
       "types": {
@@ -432,4 +458,4 @@ pub const REGISTRY_JSON: &str = r#"{
     }
   },
   "version": 1
-}"#;
+}"##;

@@ -4,10 +4,10 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::{LitByteStr, Type as RustType};
 
-use super::generics::span_of;
+use super::generics::{Way, span_of};
 use super::judged::{judged, judged_at};
 use super::kind;
-use super::owned::{kind_to_read, type_to_read};
+use super::owned::{borrowing, type_to_read};
 use super::with::With;
 use crate::ast::{Field, Input};
 use crate::plan::{Fields, Loose, Member, Role, Wire};
@@ -140,7 +140,7 @@ pub(super) fn slots(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
             let (ty, slot) = (member.field.ty, slot(at));
             let (span, ty, first) = match member.role {
                 Role::Wire(ref wire) => {
-                    let span = match judged(input, member.field, wire) {
+                    let span = match judged(input, member.field, wire, Way::Decode) {
                         Some(_) => judged_at(ty),
                         None => Span::call_site(),
                     };
@@ -150,7 +150,7 @@ pub(super) fn slots(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
                 }
                 Role::Flatten => {
                     let span = span_of(ty);
-                    let ty = extras_type(input, ty);
+                    let ty = type_to_read(input, ty);
                     let first = quote_spanned!(span=> <#ty as _p::Default>::default());
                     (span, ty, first)
                 }
@@ -173,7 +173,7 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
     let arms = wires(fields).map(|(at, ty, wire)| {
         let span = span_of(ty);
         let (kind, slot) = (
-            kind_to_read(span, ty, &wire.ty),
+            kind(span, &wire.ty),
             Ident::new(&slot(at).to_string(), span),
         );
         let Wire { name, key, .. } = wire;
@@ -200,7 +200,7 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
     let others = match flatten {
         Some(at) => {
             let (ty, known) = (fields.members[at].field.ty, &fields.known);
-            let (span, ty) = (span_of(ty), extras_type(input, ty));
+            let (span, ty) = (span_of(ty), type_to_read(input, ty));
             let slot = Ident::new(&slot(at).to_string(), span);
             quote_spanned!(span=> _ => _p::extra::<#ty>(r, &mut #slot, key, &[#(#known),*])?,)
         }
@@ -220,7 +220,7 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
                 Some(at) if !is_ignored => {
                     let of = fields.members[at].field.ty;
                     let span = span_of(of);
-                    let of = extras_type(input, of);
+                    let of = type_to_read(input, of);
                     let (kind, slot) = (kind(span, ty), Ident::new(&slot(at).to_string(), span));
                     quote_spanned!(span=> _p::extra_field::<#kind, #of>(r, &mut #slot, #name)?)
                 }
@@ -260,9 +260,6 @@ pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> 
             let span = span_of(ty);
             let slot = Ident::new(&slot(at).to_string(), span);
             let value = match &member.role {
-                Role::Flatten if type_to_read(input, ty).is_some() => {
-                    quote_spanned!(span=> _accp::IntoOwned::into_owned(#slot))
-                }
                 Role::Flatten => return None,
                 Role::Skip => quote_spanned!(span=> <#ty as _p::Default>::default()),
                 Role::Wire(wire) => {
@@ -274,19 +271,27 @@ pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> 
         });
     let taken = quote!(#(#taken)*);
     let values = fields.members.iter().enumerate().map(|(at, member)| {
-        let (ident, slot) = (
-            member.field.ident,
-            Ident::new(&slot(at).to_string(), span_of(member.field.ty)),
-        );
-        let judged = match &member.role {
-            Role::Wire(wire) => judged(input, member.field, wire),
-            Role::Flatten | Role::Skip => None,
+        let (ident, ty) = (member.field.ident, member.field.ty);
+        let span = span_of(ty);
+        let slot = Ident::new(&slot(at).to_string(), span);
+        let (judged, is_owned) = match &member.role {
+            Role::Wire(_) if member.field.attrs.with.is_some() => (None, false),
+            Role::Wire(wire) => (
+                judged(input, member.field, wire, Way::Decode),
+                borrowing(input, ty).is_some(),
+            ),
+            Role::Flatten => (None, borrowing(input, ty).is_some()),
+            Role::Skip => (None, false),
         };
         let value = judged.map_or_else(
             || slot.to_token_stream(),
-            |judged| quote_spanned!(judged_at(member.field.ty)=> #judged::back(#slot)),
+            |judged| quote_spanned!(judged_at(ty)=> #judged::back(#slot)),
         );
-        quote!(#ident: #value,)
+        if is_owned {
+            quote_spanned!(span=> #ident: _accp::IntoOwned::into_owned(#value),)
+        } else {
+            quote!(#ident: #value,)
+        }
     });
     let fields = quote!(#(#values)*);
     Made { taken, fields }
@@ -305,7 +310,7 @@ fn taken(
         return with.construct(slot, by_schema.unwrap_or(owner));
     }
     let span = span_of(field.ty);
-    let (kind, name) = (kind_to_read(span, field.ty, &wire.ty), &wire.name);
+    let (kind, name) = (kind(span, &wire.ty), &wire.name);
     let ty = read_as(input, field, wire);
     match (&wire.default, by_schema) {
         (Some(default), _) => {
@@ -318,17 +323,13 @@ fn taken(
     }
 }
 
-/// Returns the type that takes the params without a field.
-fn extras_type(input: &Input<'_>, ty: &RustType) -> TokenStream {
-    type_to_read(input, ty).unwrap_or_else(|| ty.to_token_stream())
-}
-
 /// Returns the type of a value that is read. The compiler infers a type that it has to judge, from
 /// the field that takes the value.
 fn read_as(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> TokenStream {
-    match judged(input, field, wire) {
+    match judged(input, field, wire, Way::Decode) {
         Some(_) => quote_spanned!(judged_at(field.ty)=> _),
-        None => field.ty.to_token_stream(),
+        None if field.attrs.with.is_some() => field.ty.to_token_stream(),
+        None => type_to_read(input, field.ty),
     }
 }
 
@@ -338,7 +339,7 @@ fn held(input: &Input<'_>, field: &Field<'_>, wire: &Wire, value: TokenStream) -
     if let Some(with) = With::of(field, wire) {
         return with.written(&value);
     }
-    match judged(input, field, wire) {
+    match judged(input, field, wire, Way::Encode) {
         Some(judged) => quote_spanned!(judged_at(field.ty)=> #judged::of(#value)),
         None => value,
     }

@@ -6,7 +6,9 @@ use quote::{ToTokens as _, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{GenericArgument, PathArguments, Type as RustType};
 
+use super::generics::Way;
 use super::kind;
+use super::owned::type_to_read;
 use crate::ast::{Field, Input, mentions};
 use crate::plan::Wire;
 
@@ -15,7 +17,14 @@ use crate::plan::Wire;
 ///
 /// Code that takes such a value by `Holds` gives one error where the type does not fit. Code that
 /// wants `EncodeValue` here and `DecodeValue` there would give two.
-pub(super) fn judged(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> Option<TokenStream> {
+///
+/// An owned type is read as its borrowing twin.
+pub(super) fn judged(
+    input: &Input<'_>,
+    field: &Field<'_>,
+    wire: &Wire,
+    way: Way,
+) -> Option<TokenStream> {
     let ty = field.ty;
     let span = judged_at(ty);
     // What holds for the item itself follows from the bounds of its parameters.
@@ -27,7 +36,11 @@ pub(super) fn judged(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> Optio
     let kind = kind(span, &wire.ty);
     let holds = Ident::new(holds(ty).unwrap_or("Holds"), span);
     // All tokens have one place, so that the compiler sees one error and not two.
-    let ty = placed(ty.to_token_stream(), span);
+    let ty = match way {
+        Way::Encode => ty.to_token_stream(),
+        Way::Decode => type_to_read(input, ty),
+    };
+    let ty = placed(ty, span);
     Some(quote_spanned!(span=> <#ty as _p::#holds<'_, #kind, _>>))
 }
 
