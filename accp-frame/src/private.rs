@@ -26,7 +26,7 @@ pub use crate::frame_types::FrameTypes;
 pub use crate::writer::Absent;
 pub use crate::{FrameType, Header, Reader, Writer};
 pub use extras::{ExtraWriter, Extras, GiveExtras, extra, extra_field, extra_writer};
-pub use holds::{Holds, HoldsChrono, HoldsRustDecimal, HoldsTime, HoldsUrl, HoldsUuid};
+pub use holds::{Holds, HoldsChrono, HoldsOwned, HoldsRustDecimal, HoldsTime, HoldsUrl, HoldsUuid};
 pub use no_variant::no_variant;
 pub use said::{Said, names_fault};
 pub use shape::{Probe, Shape, Shaped, Unshaped, has_schema, has_value, shape_of};

@@ -254,7 +254,10 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
                 "schema {code} declares `{name}` as {declared}: `{shown}` cannot hold {part}; use {holders}"
             )
         }
-        None => format!("`{shown}` cannot travel; use {holders}"),
+        None => {
+            let holders = types::text_holders(ty).unwrap_or(holders);
+            format!("`{shown}` cannot travel; use {holders}")
+        }
     };
     cx.error(ty, message);
 }

@@ -130,7 +130,7 @@ fn value(input: &Input<'_>, member: &Member<'_>) -> TokenStream {
             let (kind, name) = (kind(span, &wire.ty), &wire.name);
             match (
                 With::of(member.field, wire),
-                judged(input, member.field, wire, Way::Encode),
+                judged(input, member.field, wire),
             ) {
                 (Some(with), _) => with.preset(text),
                 (None, Some(judged)) => {

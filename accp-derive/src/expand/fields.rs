@@ -4,10 +4,10 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::{LitByteStr, Type as RustType};
 
-use super::generics::{Way, span_of};
+use super::generics::span_of;
 use super::judged::{judged, judged_at};
 use super::kind;
-use super::owned::{borrowing, type_to_read};
+use super::owned::{is_owned, type_to_read};
 use super::with::With;
 use crate::ast::{Field, Input};
 use crate::plan::{Fields, Loose, Member, Role, Wire};
@@ -140,7 +140,7 @@ pub(super) fn slots(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
             let (ty, slot) = (member.field.ty, slot(at));
             let (span, ty, first) = match member.role {
                 Role::Wire(ref wire) => {
-                    let span = match judged(input, member.field, wire, Way::Decode) {
+                    let span = match judged(input, member.field, wire) {
                         Some(_) => judged_at(ty),
                         None => Span::call_site(),
                     };
@@ -274,23 +274,19 @@ pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> 
         let (ident, ty) = (member.field.ident, member.field.ty);
         let span = span_of(ty);
         let slot = Ident::new(&slot(at).to_string(), span);
-        let (judged, is_owned) = match &member.role {
-            Role::Wire(_) if member.field.attrs.with.is_some() => (None, false),
-            Role::Wire(wire) => (
-                judged(input, member.field, wire, Way::Decode),
-                borrowing(input, ty).is_some(),
-            ),
-            Role::Flatten => (None, borrowing(input, ty).is_some()),
-            Role::Skip => (None, false),
+        let judged = match &member.role {
+            Role::Wire(wire) => judged(input, member.field, wire),
+            Role::Flatten | Role::Skip => None,
         };
-        let value = judged.map_or_else(
-            || slot.to_token_stream(),
-            |judged| quote_spanned!(judged_at(ty)=> #judged::back(#slot)),
-        );
-        if is_owned {
-            quote_spanned!(span=> #ident: _accp::IntoOwned::into_owned(#value),)
-        } else {
-            quote!(#ident: #value,)
+        let keeps = matches!(member.role, Role::Skip) || member.field.attrs.with.is_some();
+        match judged {
+            Some(judged) => {
+                quote_spanned!(judged_at(ty)=> #ident: #judged::back(#slot),)
+            }
+            None if is_owned(ty) && !keeps => {
+                quote_spanned!(span=> #ident: _accp::IntoOwned::into_owned(#slot),)
+            }
+            None => quote!(#ident: #slot,),
         }
     });
     let fields = quote!(#(#values)*);
@@ -326,7 +322,7 @@ fn taken(
 /// Returns the type of a value that is read. The compiler infers a type that it has to judge, from
 /// the field that takes the value.
 fn read_as(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> TokenStream {
-    match judged(input, field, wire, Way::Decode) {
+    match judged(input, field, wire) {
         Some(_) => quote_spanned!(judged_at(field.ty)=> _),
         None if field.attrs.with.is_some() => field.ty.to_token_stream(),
         None => type_to_read(input, field.ty),
@@ -339,7 +335,7 @@ fn held(input: &Input<'_>, field: &Field<'_>, wire: &Wire, value: TokenStream) -
     if let Some(with) = With::of(field, wire) {
         return with.written(&value);
     }
-    match judged(input, field, wire, Way::Encode) {
+    match judged(input, field, wire) {
         Some(judged) => quote_spanned!(judged_at(field.ty)=> #judged::of(#value)),
         None => value,
     }

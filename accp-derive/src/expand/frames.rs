@@ -8,7 +8,7 @@ use super::fields::{Access, encode_params, slot};
 use super::frame::{constant, decode};
 use super::generics::{Way, bounds, decode_generics, given, span_of, text_lifetime, where_clause};
 use super::lifetimes::without_lifetimes;
-use super::owned::{borrowing, type_to_read};
+use super::owned::{is_owned, owned_bound, type_to_read};
 use super::shapes;
 use crate::ast::Input;
 use crate::plan::{Arm, ArmContent, Frame, Role};
@@ -257,9 +257,10 @@ fn decode_arm(protocol: &Protocol, input: &Input<'_>, at: usize, arm: &Arm<'_>) 
     match &arm.content {
         ArmContent::Newtype(ty) => {
             let (span, lifetime) = (span_of(ty), text_lifetime(input));
-            let frame = match borrowing(input, ty) {
-                Some(_) => quote_spanned!(span=> _accp::IntoOwned::into_owned(frame)),
-                None => quote_spanned!(span=> frame),
+            let frame = if is_owned(ty) {
+                quote_spanned!(span=> _accp::IntoOwned::into_owned(frame))
+            } else {
+                quote_spanned!(span=> frame)
             };
             let ty = type_to_read(input, ty);
             quote_spanned!(span=>
@@ -291,14 +292,13 @@ fn arm_bounds(input: &Input<'_>, arms: &[Arm<'_>], way: Way) -> Vec<TokenStream>
             ArmContent::Fields(frame) => all.extend(bounds(input, &frame.fields, way)),
             ArmContent::Newtype(ty) if input.is_generic(ty) => {
                 let (span, lifetime) = (span_of(ty), text_lifetime(input));
-                all.push(match (way, borrowing(input, ty)) {
-                    (Way::Encode, _) => quote_spanned!(span=> #ty: _accp::EncodeFrame),
-                    (Way::Decode, None) => {
-                        quote_spanned!(span=> #ty: _accp::DecodeFrame<#lifetime>)
+                let read = type_to_read(input, ty);
+                all.push(match way {
+                    Way::Encode => quote_spanned!(span=> #ty: _accp::EncodeFrame),
+                    Way::Decode => {
+                        let owned = owned_bound(ty);
+                        quote_spanned!(span=> #read: _accp::DecodeFrame<#lifetime> #owned)
                     }
-                    (Way::Decode, Some(read)) => quote_spanned!(span=>
-                        #read: _accp::DecodeFrame<#lifetime> + _accp::IntoOwned<Owned = #ty>
-                    ),
                 });
             }
             ArmContent::Newtype(_) => {}

@@ -10,7 +10,7 @@ use syn::{
 };
 
 use super::kind;
-use super::owned::{borrowing, type_to_read};
+use super::owned::{owned_bound, type_to_read};
 use crate::ast::{Input, mentions};
 use crate::attr::Predicates;
 use crate::plan::{Fields, Role};
@@ -140,12 +140,12 @@ fn value_bound(input: &Input<'_>, ty: &RustType, of: &Type, way: Way) -> Option<
     let span = span_of(ty);
     let kind = kind(span, of);
     let lifetime = text_lifetime(input);
-    Some(match (way, borrowing(input, ty)) {
-        (Way::Encode, _) => quote_spanned!(span=> #ty: _accp::EncodeValue<#kind>),
-        (Way::Decode, None) => quote_spanned!(span=> #ty: _accp::DecodeValue<#lifetime, #kind>),
-        (Way::Decode, Some(read)) => quote_spanned!(span=>
-            #read: _accp::DecodeValue<#lifetime, #kind> + _accp::IntoOwned<Owned = #ty>
-        ),
+    Some(match way {
+        Way::Encode => quote_spanned!(span=> #ty: _accp::EncodeValue<#kind>),
+        Way::Decode => {
+            let (read, owned) = (type_to_read(input, ty), owned_bound(ty));
+            quote_spanned!(span=> #read: _accp::DecodeValue<#lifetime, #kind> #owned)
+        }
     })
 }
 

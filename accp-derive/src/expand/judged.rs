@@ -6,9 +6,8 @@ use quote::{ToTokens as _, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{GenericArgument, PathArguments, Type as RustType};
 
-use super::generics::Way;
 use super::kind;
-use super::owned::type_to_read;
+use super::owned::borrowing;
 use crate::ast::{Field, Input, mentions};
 use crate::plan::Wire;
 
@@ -18,13 +17,8 @@ use crate::plan::Wire;
 /// Code that takes such a value by `Holds` gives one error where the type does not fit. Code that
 /// wants `EncodeValue` here and `DecodeValue` there would give two.
 ///
-/// An owned type is read as its borrowing twin.
-pub(super) fn judged(
-    input: &Input<'_>,
-    field: &Field<'_>,
-    wire: &Wire,
-    way: Way,
-) -> Option<TokenStream> {
+/// An owned type is read as its borrowing twin, which `HoldsOwned` makes owned.
+pub(super) fn judged(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> Option<TokenStream> {
     let ty = field.ty;
     let span = judged_at(ty);
     // What holds for the item itself follows from the bounds of its parameters.
@@ -36,12 +30,12 @@ pub(super) fn judged(
     let kind = kind(span, &wire.ty);
     let holds = Ident::new(holds(ty).unwrap_or("Holds"), span);
     // All tokens have one place, so that the compiler sees one error and not two.
-    let ty = match way {
-        Way::Encode => ty.to_token_stream(),
-        Way::Decode => type_to_read(input, ty),
-    };
-    let ty = placed(ty, span);
-    Some(quote_spanned!(span=> <#ty as _p::#holds<'_, #kind, _>>))
+    let read = borrowing(ty, "_").map(|read| placed(read, span));
+    let ty = placed(ty.to_token_stream(), span);
+    Some(match read {
+        Some(read) => quote_spanned!(span=> <#ty as _p::HoldsOwned<'_, #kind, _, #read>>),
+        None => quote_spanned!(span=> <#ty as _p::#holds<'_, #kind, _>>),
+    })
 }
 
 /// Returns the trait whose error names the feature for a type of another crate, by the name of the type. A type of the

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::{GenericParam, Generics, Member, Type as RustType, TypeParam};
 
 use super::generics::{Way, decode_generics, given, span_of, text_lifetime, where_clause};
-use super::owned::{borrowing, type_to_read};
+use super::owned::{is_owned, owned_bound, type_to_read};
 use crate::ast::Input;
 
 /// Returns impls for every registry type that the inner type holds.
@@ -15,12 +15,11 @@ pub(super) fn expand(input: &Input<'_>, member: &Member, inner: &RustType) -> To
     let lifetime = text_lifetime(input);
     let encode = quote_spanned!(span=> #inner: _accp::EncodeValue<AccpKind>);
     let read = type_to_read(input, inner);
-    let (owned, value) = match borrowing(input, inner) {
-        Some(_) => (
-            quote_spanned!(span=> + _accp::IntoOwned<Owned = #inner>),
-            quote_spanned!(span=> _accp::IntoOwned::into_owned(inner)),
-        ),
-        None => (TokenStream::new(), quote_spanned!(span=> inner)),
+    let owned = owned_bound(inner);
+    let value = if is_owned(inner) {
+        quote_spanned!(span=> _accp::IntoOwned::into_owned(inner))
+    } else {
+        quote_spanned!(span=> inner)
     };
     let decode = quote_spanned!(span=> #read: _accp::DecodeValue<#lifetime, AccpKind> #owned);
     let bounds = |way, own| match given(input, way) {

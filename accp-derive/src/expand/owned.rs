@@ -1,31 +1,34 @@
 //! Types that own what they hold: `AgentId<'static>` is read as its borrowing twin, and keeps a copy.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::ToTokens as _;
+use quote::{ToTokens as _, quote_spanned};
 use syn::{GenericArgument, PathArguments, Type as RustType};
 
-use super::generics::text_lifetime;
+use super::generics::{span_of, text_lifetime};
 use super::lifetimes::with_lifetimes;
 use crate::ast::Input;
 
-/// Returns the type by which an owned type is read: with the lifetime of the text in place of each `'static`. `None` for
-/// a type without one.
-pub(super) fn borrowing(input: &Input<'_>, ty: &RustType) -> Option<TokenStream> {
-    if !holds_static(ty) {
-        return None;
-    }
-    let lifetime = text_lifetime(input).ident.to_string();
+/// Returns the type by which an owned type is read: with this lifetime in place of each `'static`. `None` for a type
+/// without one.
+pub(super) fn borrowing(ty: &RustType, lifetime: &str) -> Option<TokenStream> {
     let is_static = |name: &Ident| name == "static";
-    Some(with_lifetimes(ty.to_token_stream(), &is_static, &lifetime))
+    is_owned(ty).then(|| with_lifetimes(ty.to_token_stream(), &is_static, lifetime))
 }
 
-/// Returns the type by which a type is read.
+/// Returns the type by which a type is read: an owned one with the lifetime of the text.
 pub(super) fn type_to_read(input: &Input<'_>, ty: &RustType) -> TokenStream {
-    borrowing(input, ty).unwrap_or_else(|| ty.to_token_stream())
+    let lifetime = text_lifetime(input).ident.to_string();
+    borrowing(ty, &lifetime).unwrap_or_else(|| ty.to_token_stream())
 }
 
-/// Returns whether a type has an argument `'static`, or another argument has one.
-fn holds_static(ty: &RustType) -> bool {
+/// Returns the bound on the type to read, besides those of reading it.
+pub(super) fn owned_bound(ty: &RustType) -> Option<TokenStream> {
+    is_owned(ty).then(|| quote_spanned!(span_of(ty)=> + _accp::IntoOwned<Owned = #ty>))
+}
+
+/// Returns whether a type has an argument `'static`, or another argument has one: its value is made owned after it is
+/// read.
+pub(super) fn is_owned(ty: &RustType) -> bool {
     let RustType::Path(path) = ty else {
         return false;
     };
@@ -34,7 +37,7 @@ fn holds_static(ty: &RustType) -> bool {
         PathArguments::AngleBracketed(arguments) => {
             arguments.args.iter().any(|argument| match argument {
                 GenericArgument::Lifetime(lifetime) => lifetime.ident == "static",
-                GenericArgument::Type(ty) => holds_static(ty),
+                GenericArgument::Type(ty) => is_owned(ty),
                 _ => false,
             })
         }
