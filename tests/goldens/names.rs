@@ -37,6 +37,7 @@ pub struct SelfReq<'a> {
     pub vec: Option<Vec<Value_<'a>>>,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// Any frame of schema `3D`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
@@ -109,6 +110,7 @@ pub enum ValueGen {
     Gen,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// Any frame of this file.
 ///
 /// It has no frames of the schemas that list none: `MP`, `VL`.
