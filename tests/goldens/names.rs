@@ -11,7 +11,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "ba6a0c5cddf992bdd3cfe30bceab414d0fa1af41c77d9c6087d52b800941b67b";
+pub const REGISTRY_HASH: &str = "7a995805d2d57d1443a398f6f942f4ca6b24d968c10e574330d9789d950d1a38";
 
 /// The frame `req:2d_view` of schema `3D`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
@@ -64,6 +64,116 @@ pub struct Map_<'a> {
     pub value: Option<Value_<'a>>,
 }
 
+#[allow(clippy::struct_excessive_bools)]
+/// The frame `req:place` of schema `OR`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "OR", intent = "req", operation = "place", new)]
+#[accp(registry = "goldens/names.json")]
+pub struct PlaceReq<'a> {
+    /// `order_id` on the wire: a string.
+    pub order_id: Cow<'a, str>,
+    /// `order_no` on the wire: an integer. Absent and `~` mean `None`.
+    pub order_no: Option<i64>,
+    /// `order_state` on the wire: `order_new`, `order_paid` or `order_gone`. Absent and `~` mean `None`.
+    pub order_state: Option<OrderOrderState>,
+    /// `gift` on the wire: a boolean.
+    pub gift: bool,
+    /// `paid` on the wire: a boolean.
+    pub paid: bool,
+    /// `sent` on the wire: a boolean.
+    pub sent: bool,
+    /// `gone` on the wire: a boolean.
+    pub gone: bool,
+}
+
+#[allow(clippy::struct_excessive_bools)]
+/// The frame `req:change` of schema `OR`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "OR", intent = "req", operation = "change", new)]
+#[accp(registry = "goldens/names.json")]
+pub struct ChangeReq<'a> {
+    /// `order_id` on the wire: a string.
+    pub order_id: Cow<'a, str>,
+    /// `order_no` on the wire: an integer. Absent and `~` mean `None`.
+    pub order_no: Option<i64>,
+    /// `order_state` on the wire: `order_new`, `order_paid` or `order_gone`. Absent and `~` mean `None`.
+    pub order_state: Option<OrderOrderState>,
+    /// `gift` on the wire: a boolean.
+    pub gift: bool,
+    /// `paid` on the wire: a boolean.
+    pub paid: bool,
+    /// `sent` on the wire: a boolean.
+    pub sent: bool,
+    /// `gone` on the wire: a boolean.
+    pub gone: bool,
+}
+
+#[allow(clippy::struct_excessive_bools)]
+/// The frame `req:drop` of schema `OR`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "OR", intent = "req", operation = "drop", new)]
+#[accp(registry = "goldens/names.json")]
+pub struct DropReq<'a> {
+    /// `order_id` on the wire: a string.
+    pub order_id: Cow<'a, str>,
+    /// `order_no` on the wire: an integer. Absent and `~` mean `None`.
+    pub order_no: Option<i64>,
+    /// `order_state` on the wire: `order_new`, `order_paid` or `order_gone`. Absent and `~` mean `None`.
+    pub order_state: Option<OrderOrderState>,
+    /// `gift` on the wire: a boolean.
+    pub gift: bool,
+    /// `paid` on the wire: a boolean.
+    pub paid: bool,
+    /// `sent` on the wire: a boolean.
+    pub sent: bool,
+    /// `gone` on the wire: a boolean.
+    pub gone: bool,
+}
+
+#[allow(clippy::enum_variant_names, clippy::large_enum_variant)]
+/// Any frame of schema `OR`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+pub enum OrderFrame<'a> {
+    /// The frame `req:place` of schema `OR`.
+    PlaceReq(PlaceReq<'a>),
+    /// The frame `req:change` of schema `OR`.
+    ChangeReq(ChangeReq<'a>),
+    /// The frame `req:drop` of schema `OR`.
+    DropReq(DropReq<'a>),
+}
+
+#[allow(clippy::enum_variant_names)]
+/// A value of the field `order_state` of schema `OR`.
+#[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(dead_code)]
+pub enum OrderOrderState {
+    /// `order_new` on the wire.
+    OrderNew,
+    /// `order_paid` on the wire.
+    OrderPaid,
+    /// `order_gone` on the wire.
+    OrderGone,
+}
+
+#[allow(clippy::struct_field_names)]
+/// Schema `ON` as a value inside a frame.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "ON", new)]
+#[accp(registry = "goldens/names.json")]
+pub struct OrderName<'a> {
+    /// `order_id` on the wire: any value. Absent and `~` mean `None`.
+    pub order_id: Option<Value<'a>>,
+    /// `order_no` on the wire: any value. Absent and `~` mean `None`.
+    pub order_no: Option<Value<'a>>,
+    /// `order_at` on the wire: any value. Absent and `~` mean `None`.
+    pub order_at: Option<Value<'a>>,
+}
+
 #[allow(clippy::doc_markdown)]
 /// Schema `VL` as a value inside a frame.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
@@ -110,10 +220,10 @@ pub enum ValueGen {
     Gen,
 }
 
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::enum_variant_names, clippy::large_enum_variant)]
 /// Any frame of this file.
 ///
-/// It has no frames of the schemas that list none: `MP`, `VL`.
+/// It has no frames of the schemas that list none: `MP`, `ON`, `VL`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
 pub enum AnyFrame<'a> {
@@ -121,6 +231,12 @@ pub enum AnyFrame<'a> {
     N2dViewReq(N2dViewReq<'a>),
     /// The frame `req:self` of schema `3D`.
     SelfReq(SelfReq<'a>),
+    /// The frame `req:place` of schema `OR`.
+    PlaceReq(PlaceReq<'a>),
+    /// The frame `req:change` of schema `OR`.
+    ChangeReq(ChangeReq<'a>),
+    /// The frame `req:drop` of schema `OR`.
+    DropReq(DropReq<'a>),
 }
 
 /// The registry with the standard profiles as JSON: for `Options::from_json` of a
@@ -237,6 +353,32 @@ pub const REGISTRY_JSON: &str = r##"{
       "doc": "1. HTTPd\nof a Box<T>\n\n# A `title",
       "fields": ["value"],
       "types": { "value": "VL" },
+      "version": 1
+    },
+    "order": {
+      "code": "OR",
+      "fields": ["order_id", "order_no", "order_state", "gift", "paid", "sent", "gone"],
+      "frames": [
+        { "intent": "req", "operation": "place" },
+        { "intent": "req", "operation": "change" },
+        { "intent": "req", "operation": "drop" }
+      ],
+      "required": ["order_id", "gift", "paid", "sent", "gone"],
+      "types": {
+        "gift": "boolean",
+        "gone": "boolean",
+        "order_id": "string",
+        "order_no": "integer",
+        "order_state": "enum(order_new,order_paid,order_gone)",
+        "paid": "boolean",
+        "sent": "boolean"
+      },
+      "version": 1
+    },
+    "order_name": {
+      "code": "ON",
+      "fields": ["order_id", "order_no", "order_at"],
+      "types": { "order_at": "any", "order_id": "any", "order_no": "any" },
       "version": 1
     },
     "stream_chunk": {
