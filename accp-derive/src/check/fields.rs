@@ -242,22 +242,19 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
     };
     let shown = types::shown(ty);
     let holders = types::holders(cx.protocol, of);
-    let message = match place.schema {
-        Some(schema) => {
-            let (code, name, declared) = (&schema.code, &wire.name, &wire.ty);
-            let part = if *of == wire.ty {
-                String::from("it")
-            } else {
-                of.to_string()
-            };
-            format!(
-                "schema {code} declares `{name}` as {declared}: `{shown}` cannot hold {part}; use {holders}"
-            )
-        }
-        None => {
-            let holders = types::text_holders(ty).unwrap_or(holders);
-            format!("`{shown}` cannot travel; use {holders}")
-        }
+    let message = if let Some(schema) = place.schema {
+        let (code, name, declared) = (&schema.code, &wire.name, &wire.ty);
+        let part = if *of == wire.ty {
+            String::from("it")
+        } else {
+            of.to_string()
+        };
+        format!(
+            "schema {code} declares `{name}` as {declared}: `{shown}` cannot hold {part}; use {holders}"
+        )
+    } else {
+        let holders = types::text_holders(ty).unwrap_or(holders);
+        format!("`{shown}` cannot travel; use {holders}")
     };
     cx.error(ty, message);
 }

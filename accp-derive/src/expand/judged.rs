@@ -32,10 +32,12 @@ pub(super) fn judged(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> Optio
     // All tokens have one place, so that the compiler sees one error and not two.
     let read = borrowing(ty, "_").map(|read| placed(read, span));
     let ty = placed(ty.to_token_stream(), span);
-    Some(match read {
-        Some(read) => quote_spanned!(span=> <#ty as _p::HoldsOwned<'_, #kind, _, #read>>),
-        None => quote_spanned!(span=> <#ty as _p::#holds<'_, #kind, _>>),
-    })
+    let holds = if let Some(read) = read {
+        quote_spanned!(span=> HoldsOwned<'_, #kind, _, #read>)
+    } else {
+        quote_spanned!(span=> #holds<'_, #kind, _>)
+    };
+    Some(quote_spanned!(span=> <#ty as _p::#holds>))
 }
 
 /// Returns the trait whose error names the feature for a type of another crate, by the name of the type. A type of the

@@ -11,7 +11,7 @@ use crate::FrameType;
 use crate::frame_types::FrameTypes;
 
 /// The slots of a table. A longer list of types is walked several times, each time for a part of the hashes.
-const SLOTS: usize = 4096;
+const SLOTS: usize = 1024;
 
 /// A type of a variant that a variant before it accepts too.
 #[derive(Debug, Clone, Copy)]
