@@ -150,7 +150,7 @@ fn unnamed_registry(cx: &Ctxt, input: &Input<'_>, loaded: &Loaded) -> Result<(),
     let Some(code) = codes.find(is_unknown) else {
         return Ok(());
     };
-    if !registry::is_said_elsewhere(variable, input.ident()) {
+    if registry::is_first(variable, input.ident()) {
         let codes: Vec<_> = registry
             .schemas()
             .map(|schema| schema.code.as_str())
