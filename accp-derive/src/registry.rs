@@ -21,6 +21,15 @@ pub(crate) struct Loaded {
     pub(crate) files: Vec<PathBuf>,
     /// The variable that may name the registry: setting it rebuilds the crate.
     pub(crate) asked: Option<&'static str>,
+    /// Whether the item or the variable names the registry.
+    is_named: bool,
+}
+
+impl Loaded {
+    /// Returns the variable that would name a registry, if nothing names one.
+    pub(crate) fn unnamed(&self) -> Option<&'static str> {
+        self.asked.filter(|_| !self.is_named)
+    }
 }
 
 /// Returns the registry of an item: the one it names, or the one that the environment names, or the
@@ -46,6 +55,7 @@ pub(crate) fn load(
             registry: standard(protocol),
             files: Vec::new(),
             asked,
+            is_named: false,
         });
     };
     let path = absolute(&path);
@@ -56,6 +66,7 @@ pub(crate) fn load(
                 registry,
                 files,
                 asked,
+                is_named: true,
             })
         }
         Err(problems) => {
@@ -75,7 +86,7 @@ pub(crate) fn load(
 
 /// Returns whether this item is the first of its crate that says this. It says it again when a language server expands
 /// it once more.
-fn is_first(said: &str, item: &Ident) -> bool {
+pub(crate) fn is_first(said: &str, item: &Ident) -> bool {
     let crate_name = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
     let first = SAID.with_borrow_mut(|all| {
         let key = (crate_name, said.to_owned());

@@ -114,11 +114,6 @@ pub struct Map<T>(PhantomData<T>);
 /// The code of a schema: a map of that schema's fields.
 #[derive(Debug)]
 pub struct Schema(());
-/// `K`, read into a type that borrows nothing: `AgentId<'static>`, `Value<'static>`. The derive
-/// writes it for a field of such a type, because one Rust type can be read in one way only for
-/// each kind.
-#[derive(Debug)]
-pub struct Owned<K>(PhantomData<K>);
 /// `any`: no type is declared.
 #[derive(Debug)]
 pub struct Any(());

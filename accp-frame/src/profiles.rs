@@ -78,6 +78,7 @@ pub struct ChatDone<'a> {
     pub reply_to: Option<Cow<'a, str>>,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// A message of a conversation (draft section 10.1).
 ///
 /// Any frame of schema `CH`.
@@ -300,6 +301,7 @@ pub struct ExecuteDone<'a> {
     pub progress: Option<i64>,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// A task, given to an agent and reported on (draft sections 6.2 and 10.5).
 ///
 /// Any frame of schema `TA`.
@@ -374,6 +376,7 @@ pub struct ToolDone<'a> {
     pub error_code: Option<Cow<'a, str>>,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// A tool call and its result (draft section 10.2).
 ///
 /// Any frame of schema `TC`.
@@ -454,6 +457,7 @@ pub struct TransactionDone<'a> {
     pub status: Cow<'a, str>,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// A payment or another transfer of value (draft section 10.3).
 ///
 /// Any frame of schema `TX`.
@@ -471,6 +475,7 @@ pub enum TransactionFrame<'a> {
     TransactionDone(TransactionDone<'a>),
 }
 
+#[allow(clippy::large_enum_variant)]
 /// Any frame of this file.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]

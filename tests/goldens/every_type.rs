@@ -119,6 +119,7 @@ pub struct StoreDone<'a> {
     pub groups: Option<BTreeMap<Cow<'a, str>, Vec<AgentId<'a>>>>,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// One field of every type.
 ///
 /// Any frame of schema `SM`.
@@ -145,6 +146,7 @@ pub enum SampleLevel {
     High,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// Any frame of this file.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]

@@ -121,6 +121,7 @@ pub struct StoreDone {
     pub groups: Option<BTreeMap<String, Vec<AgentId<'static>>>>,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// One field of every type.
 ///
 /// Any frame of schema `SM`.
@@ -149,6 +150,7 @@ pub enum SampleLevel {
     High,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// Any frame of this file.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]

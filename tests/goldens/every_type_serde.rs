@@ -139,6 +139,7 @@ pub struct StoreDone<'a> {
     pub groups: Option<BTreeMap<Cow<'a, str>, Vec<AgentId<'a>>>>,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// One field of every type.
 ///
 /// Any frame of schema `SM`.
@@ -168,6 +169,7 @@ pub enum SampleLevel {
     High,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// Any frame of this file.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]

@@ -118,6 +118,7 @@ pub struct Span {
     pub end: i64,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// Any frame of this file.
 ///
 /// It has no frames of the schemas that list none: `ND`, `SC`, `SP`.

@@ -256,7 +256,10 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
                 None => format!("{start}: `{shown}` cannot hold {part}; use {holders}"),
             }
         }
-        None => format!("`{shown}` cannot travel; use {holders}"),
+        None => {
+            let holders = types::text_holders(ty).unwrap_or(holders);
+            format!("`{shown}` cannot travel; use {holders}")
+        }
     };
     cx.error(ty, message);
 }
