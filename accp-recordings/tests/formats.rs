@@ -17,6 +17,8 @@ mod kept;
 mod loss;
 #[path = "formats/provided.rs"]
 mod provided;
+#[path = "formats/variants.rs"]
+mod variants;
 #[path = "formats/written.rs"]
 mod written;
 
@@ -224,7 +226,7 @@ fn the_rare_is_shown() {
     odd_responses.json
       assistant: "Thinking." "{\"type\":\"web_search_call\",\"id\":\"ws_1\",\"status\":\"completed\",\"action\":{\"type\":\"search\",\"query\":\"rye\"}}" k1=shell(Some(String("ls")))
       tool: answers k1 "total 0" "[image image/png, 12 characters of base64]"
-      assistant: "{\"type\":\"computer_call\",\"id\":\"cu_1\",\"call_id\":\"k2\",\"action\":{\"type\":\"click\",\"x\":3,\"y\":4},\"pending_safety_checks\":[]}"
+      assistant: k2=computer({"type":"click","x":3,"y":4})
       tool: answers k2 "{\"type\":\"computer_screenshot\",\"image_url\":\"https://example.org/s.png\"}"
       assistant: "No." "See [1]." "{\"type\":\"mcp_list_tools\",\"id\":\"m1\",\"server_label\":\"store\",\"tools\":[{\"name\":\"stock\"}]}" "{\"type\":\"item_reference\",\"id\":\"msg_9\"}"
     odd_gemini.json
