@@ -1,14 +1,14 @@
 //! The build script as a user writes it. `tests/generated_by_build.rs` includes its output.
 
+use accp_build::{Builder, include_file};
+
 fn main() -> Result<(), accp_build::Error> {
-    accp_build::Builder::new()
-        .registry("goldens/team")
-        .compile()?;
+    let team = Builder::new().registry("goldens/team").out_file("team.rs");
     // As the README does.
-    accp_build::Builder::new()
+    let frames = Builder::new()
         .registry("goldens/readme")
         .owned(true)
         .type_attribute(".", "#[derive(serde::Serialize)]")
-        .out_file("readme.rs")
-        .compile()
+        .out_file("frames.rs");
+    include_file("registries.rs", &[team, frames])
 }

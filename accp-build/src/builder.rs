@@ -1,7 +1,7 @@
 //! The builder for build scripts.
 
 use std::env;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use accp_registry::{Registry, registry_files};
 
@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::file::write;
 use crate::generate::generate;
 use crate::options::Options;
+use crate::slashed::slashed;
 
 /// Generates Rust from a registry on disk.
 ///
@@ -28,6 +29,10 @@ use crate::options::Options;
 ///     include!(concat!(env!("OUT_DIR"), "/accp.rs"));
 /// }
 /// ```
+///
+/// [`include_file`](crate::include_file) takes several builders, one for each registry. `accp new frames` makes a
+/// crate of frames alone, as `examples/frames` is. `examples/desk` is a second crate with that registry, which
+/// shares its types by [`extern_path`](Self::extern_path).
 #[derive(Debug, Clone)]
 pub struct Builder {
     registry: Option<PathBuf>,
@@ -51,6 +56,9 @@ impl Builder {
 
     /// Sets the registry: a file, or a folder whose `*.json` files are all read. The path is
     /// relative to the folder of `Cargo.toml`, where Cargo runs a build script.
+    ///
+    /// Of a file, Cargo watches this file alone. Of a folder, it watches every file below, so that it sees a
+    /// registry that is new; a change of any other file there compiles the crate again. Keep other files elsewhere.
     pub fn registry(mut self, path: impl Into<PathBuf>) -> Self {
         self.registry = Some(path.into());
         self
@@ -231,11 +239,9 @@ impl Builder {
     /// Every mistake in the registry, with file and line, and the errors of [`generate`].
     pub fn generate(&self) -> Result<String, Error> {
         let mut options = self.options.clone();
+        options.registry = self.place()?;
         let registry = match &self.registry {
-            Some(path) => {
-                options.registry = Some(slashed(self.registry_path.as_ref().unwrap_or(path))?);
-                Registry::load(path)?
-            }
+            Some(path) => Registry::load(path)?,
             None => Registry::empty(),
         };
         generate(&registry, &options).map_err(|mut error| {
@@ -272,22 +278,35 @@ impl Builder {
         for path in self.inputs() {
             println!("cargo:rerun-if-changed={}", path.display());
         }
-        let out_dir = match &self.out_dir {
-            Some(folder) => folder.clone(),
-            None => env::var_os("OUT_DIR")
-                .map(PathBuf::from)
-                .ok_or(Error::NoOutDir)?,
-        };
-        write(out_dir.join(&self.out_file), &self.generate()?).map(|_| ())
+        write(self.folder()?.join(&self.out_file), &self.generate()?).map(|_| ())
+    }
+
+    /// Returns the folder to write to.
+    pub(crate) fn folder(&self) -> Result<PathBuf, Error> {
+        let set = self.out_dir.clone();
+        let set = set.or_else(|| env::var_os("OUT_DIR").map(PathBuf::from));
+        set.ok_or(Error::NoOutDir)
+    }
+
+    /// Returns the name of the file, in the folder.
+    pub(crate) fn file(&self) -> &Path {
+        &self.out_file
+    }
+
+    /// Returns the path of the registry for the derive, if there is a registry.
+    pub(crate) fn place(&self) -> Result<Option<String>, Error> {
+        let path = self.registry.as_ref();
+        let path = path.map(|path| self.registry_path.as_ref().unwrap_or(path));
+        path.map(|path| slashed(path)).transpose()
     }
 
     /// Returns the paths that the generated text depends on: the path of the registry, and the
     /// files there. The path of a folder shows files that appear or disappear. Without a registry
-    /// it returns the build script, because without any path Cargo would run the script at every
-    /// change in the crate.
+    /// it returns `Cargo.toml`, because without any path Cargo would run the script at every change
+    /// in the crate, and with a path that does not exist at every build.
     fn inputs(&self) -> Vec<PathBuf> {
         let Some(path) = &self.registry else {
-            return vec![PathBuf::from("build.rs")];
+            return vec![PathBuf::from("Cargo.toml")];
         };
         // `generate` reports files that cannot be read.
         let mut inputs = registry_files(path).unwrap_or_default();
@@ -302,25 +321,6 @@ impl Default for Builder {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// Returns the path as it stands in source files: the same on every system.
-fn slashed(path: &Path) -> Result<String, Error> {
-    let Some(text) = path.to_str() else {
-        return Err(Error::Path(path.to_owned()));
-    };
-    if path.is_absolute() {
-        return Ok(text.to_owned());
-    }
-    let parts = path.components().filter(|part| *part != Component::CurDir);
-    let parts: Vec<_> = parts
-        .map(|part| part.as_os_str().to_string_lossy())
-        .collect();
-    Ok(if parts.is_empty() {
-        ".".to_owned()
-    } else {
-        parts.join("/")
-    })
 }
 
 #[cfg(test)]
@@ -463,7 +463,10 @@ mod tests {
             ["a.json"]
         );
         assert_eq!(names(Builder::new().registry("not/there")), ["not/there"]);
-        assert_eq!(names(Builder::new().standard_profiles(true)), ["build.rs"]);
+        assert_eq!(
+            names(Builder::new().standard_profiles(true)),
+            ["Cargo.toml"]
+        );
     }
 
     #[test]
@@ -483,18 +486,5 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(missing.starts_with("the registry has mistakes:\nno/such: cannot be read: "));
-    }
-
-    #[test]
-    fn spells_paths_alike_everywhere() {
-        for (path, text) in [
-            ("registry", "registry"),
-            ("./registry/", "registry"),
-            ("a/./b.json", "a/b.json"),
-            ("../a", "../a"),
-            (".", "."),
-        ] {
-            assert_eq!(slashed(Path::new(path)).unwrap(), text);
-        }
     }
 }

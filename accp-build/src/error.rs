@@ -37,6 +37,14 @@ pub enum Error {
     /// The name of the enum over all frames is not a Rust name.
     #[error("`{0}` is not the name of a type; expected one like `AnyFrame`")]
     AnyFrame(String),
+    /// A generated file cannot be a module of the file that includes it.
+    #[error("{file:?} cannot be a module: {message}")]
+    Module {
+        /// The file.
+        file: PathBuf,
+        /// The fault, and the way to correct it.
+        message: String,
+    },
     /// There is no folder to write to.
     #[error(
         "OUT_DIR is not set; call `compile` from a build script, or name a folder by `out_dir`"

@@ -1,8 +1,8 @@
 //! Rust source from registry JSON: the one engine behind `build.rs`, `accp generate` and its
 //! `--check`.
 //!
-//! [`Builder`] is for build scripts. [`generate`], [`write()`] and [`check`] are its parts, for
-//! programs that already have a registry. With feature `aacp`, `generate_workflows` does the same for
+//! [`Builder`] is for build scripts, and [`include_file`] for those with several registries. [`generate`],
+//! [`write()`] and [`check`] are their parts, for programs that already have a registry. With feature `aacp`, `generate_workflows` does the same for
 //! the workflows of AACP.
 
 mod attributes;
@@ -16,9 +16,11 @@ mod generate;
 mod item;
 mod items;
 mod markdown;
+mod modules;
 mod names;
 mod options;
 mod overrides;
+mod slashed;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "aacp")]
@@ -28,6 +30,7 @@ pub use builder::Builder;
 pub use error::{AttributeFault, Error, NameFault};
 pub use file::{Stale, check, write};
 pub use generate::generate;
+pub use modules::include_file;
 pub use options::Options;
 #[cfg(feature = "aacp")]
 pub use workflows::{WorkflowOptions, generate_workflows};

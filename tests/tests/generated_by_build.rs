@@ -1,23 +1,18 @@
 //! Frames from a folder of registries, through a build script. `build.rs` exists for this test.
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
-/// The frames of the team.
-pub mod team {
-    #![deny(warnings)]
+/// The frames of the team, and those of the README, owned.
+pub mod registries {
+    #![deny(warnings, missing_docs)]
 
-    include!(concat!(env!("OUT_DIR"), "/accp.rs"));
-}
-
-/// The frames of the README, owned.
-pub mod frames {
-    #![deny(warnings)]
-
-    include!(concat!(env!("OUT_DIR"), "/readme.rs"));
+    include!(concat!(env!("OUT_DIR"), "/registries.rs"));
 }
 
 use accp_runtime::session::{Inbound, MemberId, Options, Outbound, Rules, Time};
 use accp_runtime::{AgentId, Decimal, Envelope, Typed};
 use accp_store::{Driver, Handled, MemoryStore};
+
+use registries::{frames, team};
 
 #[test]
 fn a_conversation_in_generated_types() {
@@ -43,7 +38,7 @@ fn a_conversation_in_generated_types() {
 
 #[test]
 fn the_build_script_and_the_command_give_the_same_text() {
-    let written = include_str!(concat!(env!("OUT_DIR"), "/accp.rs"));
+    let written = include_str!(concat!(env!("OUT_DIR"), "/team.rs"));
     let builder = accp_build::Builder::new().registry("goldens/team");
     assert_eq!(written, builder.generate().unwrap());
 }

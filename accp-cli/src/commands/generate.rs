@@ -1,7 +1,7 @@
 //! `accp generate`: generates Rust from a registry or from workflows of AACP, or the tools of a model.
 
-use std::env;
 use std::path::{Path, PathBuf};
+use std::{env, io};
 
 use accp_build::{Builder, Error};
 use accp_registry::export::{Export, Options, ToolForm};
@@ -118,7 +118,7 @@ impl Args {
         if own == here {
             return None;
         }
-        let registry = here.join(registry).canonicalize().ok()?;
+        let registry = placed(&here.join(registry)).ok()?;
         let common = own
             .ancestors()
             .find(|folder| registry.starts_with(folder))?;
@@ -141,6 +141,14 @@ impl Args {
             here = format!("{here} --registry-path {}", path.display());
         }
         said.replacen(&there, &here, 1)
+    }
+}
+
+/// Returns a path without links among its folders. A link at its end stays, because the crate has that link too.
+fn placed(path: &Path) -> io::Result<PathBuf> {
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => Ok(folder.canonicalize()?.join(name)),
+        _ => path.canonicalize(),
     }
 }
 

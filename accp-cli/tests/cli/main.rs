@@ -6,6 +6,7 @@ mod aacp_fallback;
 #[cfg(unix)]
 mod agent;
 mod bench;
+mod built;
 mod check;
 mod collab;
 mod conduct;

@@ -1,0 +1,17 @@
+//! A desk that shares the frames of its team: the types of the crate `frames`, and the same registry.
+//!
+//! It has a registry of its own beside that of the team. `build.rs` makes a module of each: `team` and `own`.
+
+use accp_runtime::AccpFrame;
+
+include!(concat!(env!("OUT_DIR"), "/registries.rs"));
+
+/// The number of a case.
+#[derive(AccpFrame, Debug, Clone, PartialEq, Eq, Hash)]
+#[accp(transparent)]
+pub struct CaseNumber(pub String);
+
+/// Says how a case stands. The refunds are those of the team, as they are.
+pub fn closed(number: CaseNumber, refunds: Vec<frames::Refund>) -> team::CaseDone {
+    team::CaseDone::new(number, team::CaseState::Closed).refunds(refunds)
+}
