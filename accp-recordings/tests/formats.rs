@@ -15,6 +15,8 @@ mod ids;
 mod kept;
 #[path = "formats/loss.rs"]
 mod loss;
+#[path = "formats/made.rs"]
+mod made;
 #[path = "formats/provided.rs"]
 mod provided;
 #[path = "formats/variants.rs"]
@@ -28,6 +30,7 @@ use accp_recordings::{Conversation, ConvertOptions, Converter, Documents, Format
 use accp_runtime::{Registry, TokenCounter, Value};
 use awkward::AWKWARD;
 use foreign::FOREIGN;
+use made::MADE;
 use serde_json::{Value as Json, json};
 
 macro_rules! samples {
@@ -71,7 +74,12 @@ const ODD: [(&str, Format, &str); 10] = samples![
 
 /// Returns all samples.
 fn all() -> impl Iterator<Item = (&'static str, Format, &'static str)> {
-    BAKERY.into_iter().chain(ODD).chain(AWKWARD).chain(FOREIGN)
+    BAKERY
+        .into_iter()
+        .chain(ODD)
+        .chain(AWKWARD)
+        .chain(FOREIGN)
+        .chain(MADE)
 }
 
 /// Counts bytes.
@@ -273,7 +281,7 @@ fn the_rare_is_shown() {
 #[test]
 fn the_rare_is_in_the_frames_of_a_prompt() {
     let registry = Registry::shared();
-    for (name, _, sample) in ODD.into_iter().chain(AWKWARD).chain(FOREIGN) {
+    for (name, _, sample) in ODD.into_iter().chain(AWKWARD).chain(FOREIGN).chain(MADE) {
         let conversation = one(sample);
         let mut frames = Frames::default();
         let mut shown = String::new();

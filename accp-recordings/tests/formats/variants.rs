@@ -37,10 +37,13 @@ fn a_title_and_a_quote_of_the_model_are_its_own() {
     "##);
     let several = "# aider chat started at 2026-01-01 00:00:00\n\n#### Rye?  \n\nFour.\n\n> Commit 1 Rye\n\n\
                    #### More of it\n\nThe end.  \n> Undone.  \n\n#### Thanks  \n";
-    insta::assert_snapshot!(read(several), @"");
+    assert_eq!(
+        read(several),
+        "user: \"Rye?\"\nassistant: \"Four.\"\nuser: \"Thanks\""
+    );
     // An editor cut the spaces away.
     let cut = several.replace("  \n", "\n");
-    insta::assert_snapshot!(read(&cut), @"");
+    assert!(read(&cut).contains("user: \"More of it\""));
 }
 
 /// A shell of the provider is run by the program, and a snapshot is no word of the model.
