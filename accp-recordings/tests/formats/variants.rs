@@ -35,7 +35,7 @@ fn a_title_and_a_quote_of_the_model_are_its_own() {
     user: "Danke. Noch etwas?"
     assistant: "Nothing more."
     "##);
-    let several = "# aider chat started at 2026-01-01 00:00:00\n\n#### Rye?  \n\nFour.\n\n> Commit 1 Rye\n\n\
+    let several = "# aider chat started at 2026-01-01 00:00:00\n\n#### Rye?  \n\nFour.\n\n> Tokens: 1 sent.  \n> Commit 1 Rye\n\n\
                    #### More of it\n\nThe end.  \n> Undone.  \n\n#### Thanks  \n";
     assert_eq!(
         read(several),
