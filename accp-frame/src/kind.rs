@@ -132,10 +132,6 @@ impl<K> OfItem for List<K> {}
 
 impl<K> OfItem for Map<K> {}
 
-impl<K: OfItem> OfItem for Owned<K> {
-    const HOLDS_NULL: bool = K::HOLDS_NULL;
-}
-
 impl OfItem for Any {
     const HOLDS_NULL: bool = true;
 }
