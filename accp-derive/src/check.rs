@@ -43,6 +43,9 @@ pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Op
     if matches!(input.body, Body::Struct(_)) && input.attrs.is_faulty && !is_frame(&input.attrs) {
         return None;
     }
+    if let Some(loaded) = &loaded {
+        unnamed_registry(cx, input, loaded).ok()?;
+    }
     let empty = Registry::empty_of(cx.protocol);
     let registry = loaded.as_ref().map_or(&empty, |loaded| &loaded.registry);
     let plan = match &input.body {
@@ -124,6 +127,44 @@ fn registry_without_schema(cx: &Ctxt, attrs: &Attrs) {
             "a registry is of use only with a schema: add `schema = \"..\"`",
         );
     }
+}
+
+/// Refuses a schema that the standard profiles lack if nothing names a registry. That is one mistake of the crate, so only
+/// the first item says it.
+fn unnamed_registry(cx: &Ctxt, input: &Input<'_>, loaded: &Loaded) -> Result<(), Noted> {
+    let Some(variable) = loaded.unnamed() else {
+        return Ok(());
+    };
+    let of_variants = match &input.body {
+        Body::Enum(variants) => variants.as_slice(),
+        Body::Struct(_) | Body::Newtype(..) => &[],
+    };
+    let of_variants = of_variants
+        .iter()
+        .filter_map(|variant| variant.attrs.schema.as_ref());
+    let mut codes = input.attrs.schema.iter().chain(of_variants);
+    let registry = &loaded.registry;
+    let is_unknown = |code: &&LitStr| {
+        registry.schema(&code.value()).is_none() && registry.schema_by_name(&code.value()).is_none()
+    };
+    let Some(code) = codes.find(is_unknown) else {
+        return Ok(());
+    };
+    if registry::is_first(variable, input.ident()) {
+        let codes: Vec<_> = registry
+            .schemas()
+            .map(|schema| schema.code.as_str())
+            .collect();
+        let near = nearest(&code.value(), codes.iter().copied());
+        let hint = hint(near, "their codes", &codes);
+        let message = format!(
+            "no schema `{}` in the standard profiles{hint}; a schema of your own needs its registry: \
+             `registry = \"..\"` here, or the variable {variable} for the whole crate",
+            code.value()
+        );
+        cx.error(code, message);
+    }
+    Err(Noted)
 }
 
 /// Refuses frame attributes on an enum: its variants are the frames, or its values.

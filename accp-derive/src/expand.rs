@@ -113,8 +113,13 @@ pub(crate) fn allow() -> TokenStream {
 fn tracked(loaded: &Loaded) -> TokenStream {
     let files = loaded.files.iter().map(|file| {
         let path = file.to_string_lossy();
+        // The metadata of the crate has the values of constants, and no bodies of private functions.
         quote!(
-            const _: &[::core::primitive::u8] = ::core::include_bytes!(#path);
+            const _: () = {
+                fn _tracked() -> &'static [::core::primitive::u8] {
+                    ::core::include_bytes!(#path)
+                }
+            };
         )
     });
     let variable = loaded.asked.map(|variable| {

@@ -10,6 +10,7 @@ mod check;
 mod ctxt;
 mod expand;
 mod fallback;
+mod fragments;
 mod plan;
 mod registry;
 
@@ -92,10 +93,11 @@ use syn::{DeriveInput, parse_macro_input};
 /// |---|---|---|---|
 /// | an `Option`, without a default | `None` | `None` | nothing |
 /// | an `Option`, with a default in the registry | the default | `None` | `~` |
-/// | no `Option`, with a default in the registry | the default | E1004 | |
+/// | no `Option`, with a default in the registry | the default | the default | |
 /// | no `Option`, without a default | E1004 | E1004 | |
 ///
-/// A `Value` reads `~` as `Value::Null`.
+/// A `Value` reads `~` as `Value::Null`. An item of a list or a value of a map is never null, and
+/// `~` there is E1004, unless the registry declares it as `any`.
 ///
 /// # On a variant
 ///
@@ -106,6 +108,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `symbol = "+"`: travels instead of the name (draft section 3.3, item 3). Both are read.
 #[proc_macro_derive(AccpFrame, attributes(accp))]
 pub fn derive_accp_frame(input: TokenStream) -> TokenStream {
+    let input = fragments::joined(input.into()).into();
     let input = parse_macro_input!(input as DeriveInput);
     expand(&ACCP, &input).into()
 }
@@ -159,6 +162,7 @@ pub fn derive_accp_frame(input: TokenStream) -> TokenStream {
 /// - `rename = "name"`: the name of the value; without it, the variant's name in `snake_case`.
 #[proc_macro_derive(AacpPacket, attributes(aacp))]
 pub fn derive_aacp_packet(input: TokenStream) -> TokenStream {
+    let input = fragments::joined(input.into()).into();
     let input = parse_macro_input!(input as DeriveInput);
     expand(&AACP, &input).into()
 }

@@ -16,10 +16,20 @@ use crate::ctxt::{Ctxt, Noted};
 #[derive(Clone)]
 pub(crate) struct Loaded {
     pub(crate) registry: Rc<Registry>,
-    /// The files that the registry was read from: an edit rebuilds the crate.
+    /// The files that the registry was read from, for the first item of the crate that reads them: an edit rebuilds
+    /// the crate. Each item that tracks a file holds all of it, so that files would grow with the square of the items.
     pub(crate) files: Vec<PathBuf>,
     /// The variable that may name the registry: setting it rebuilds the crate.
     pub(crate) asked: Option<&'static str>,
+    /// Whether the item or the variable names the registry.
+    is_named: bool,
+}
+
+impl Loaded {
+    /// Returns the variable that would name a registry, if nothing names one.
+    pub(crate) fn unnamed(&self) -> Option<&'static str> {
+        self.asked.filter(|_| !self.is_named)
+    }
 }
 
 /// Returns the registry of an item: the one it names, or the one that the environment names, or the
@@ -45,22 +55,28 @@ pub(crate) fn load(
             registry: standard(protocol),
             files: Vec::new(),
             asked,
+            is_named: false,
         });
     };
     let path = absolute(&path);
     match read(protocol, &path) {
-        Ok((registry, files)) => Some(Loaded {
-            registry,
-            files,
-            asked,
-        }),
+        Ok((registry, mut files)) => {
+            files.retain(|file| is_first(&file.to_string_lossy(), item));
+            Some(Loaded {
+                registry,
+                files,
+                asked,
+                is_named: true,
+            })
+        }
         Err(problems) => {
             let origin = match asked {
                 Some(variable) => format!(" (from the variable {variable})"),
                 None => String::new(),
             };
             let message = format!("the registry{origin} cannot be used:\n{problems}");
-            if !is_said_elsewhere(&message, item) {
+            // A crate has one registry and many items, and a wrong registry is one mistake.
+            if is_first(&message, item) {
                 cx.error_at(span, message);
             }
             None
@@ -68,16 +84,15 @@ pub(crate) fn load(
     }
 }
 
-/// Returns whether another item of the crate has this mistake and says so. A crate has one registry
-/// and many items, and a wrong registry is one mistake. The first item says it, and says it again
-/// when a language server expands it once more.
-fn is_said_elsewhere(message: &str, item: &Ident) -> bool {
+/// Returns whether this item is the first of its crate that says this. It says it again when a language server expands
+/// it once more.
+pub(crate) fn is_first(said: &str, item: &Ident) -> bool {
     let crate_name = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
-    let first = SAID.with_borrow_mut(|said| {
-        let key = (crate_name, message.to_owned());
-        said.entry(key).or_insert_with(|| item.to_string()).clone()
+    let first = SAID.with_borrow_mut(|all| {
+        let key = (crate_name, said.to_owned());
+        all.entry(key).or_insert_with(|| item.to_string()).clone()
     });
-    *item != first
+    *item == first
 }
 
 /// Returns the value of the variable, if it is set.

@@ -25,6 +25,35 @@ fn every_fault_has_its_message() {
     trybuild::TestCases::new().compile_fail("tests/ui/*/case.rs");
 }
 
+/// The compiler bounds how long a constant may take. It refuses an enum whose frames are compared all with all.
+#[test]
+fn many_frames_compile() {
+    let mut source = String::from("use accp_runtime::{AccpFrame, Typed};\n");
+    for name in ["First", "Second"] {
+        let _ = writeln!(source, "#[derive(AccpFrame)] enum {name} {{");
+        for at in 0..700 {
+            let _ = writeln!(
+                source,
+                "    #[accp(intent = \"req\", operation = \"{name}_{at}\")] V{at} {{ a: i64 }},"
+            );
+        }
+        source.push_str("}\n");
+    }
+    source.push_str(
+        "#[derive(AccpFrame)] enum All { First(First), Second(Box<Second>) }
+        #[derive(AccpFrame)] enum Any<T> { First(First), Other(T) }
+        fn main() {
+            let text = \"@a>req:Second_699{a:1}\";
+            assert!(matches!(Typed::<All>::decode(text).unwrap().frame, All::Second(_)));
+            assert!(matches!(Typed::<Any<Second>>::decode(text).unwrap().frame, Any::Other(_)));
+        }
+",
+    );
+    let case = Path::new(env!("CARGO_TARGET_TMPDIR")).join("frames.rs");
+    fs::write(&case, source).unwrap();
+    trybuild::TestCases::new().pass(case);
+}
+
 /// The compiler bounds how long a constant may take. It refuses an enum if its names are compared all with all.
 #[test]
 fn many_names_and_many_fields_compile() {

@@ -269,6 +269,146 @@ fn extra_params_may_be_owned() {
 }
 
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+struct Held<'a, T = i64> {
+    a: Cow<'a, str>,
+    t: Option<T>,
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(transparent)]
+struct Title<'a>(Cow<'a, str>);
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(transparent)]
+struct OwnName(Title<'static>);
+
+/// Another name for a type of the runtime.
+type Texts<'a> = Vec<Cow<'a, str>>;
+
+/// What borrows elsewhere is owned here.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "req", operation = "x")]
+struct OwnedInside<T> {
+    held: Held<'static>,
+    more: Option<Vec<Held<'static, T>>>,
+    by_name: BTreeMap<Cow<'static, str>, Title<'static>>,
+    own_name: OwnName,
+    texts: Option<Texts<'static>>,
+    boxed: Option<Box<Value<'static>>>,
+    hashed: HashMap<String, Value<'static>, std::hash::RandomState>,
+}
+
+/// A frame that borrows, and enums that own it.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "req", operation = "y")]
+struct Borrowing<'accp, T> {
+    a: Cow<'accp, str>,
+    t: T,
+    #[accp(flatten)]
+    rest: Map<'accp>,
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+enum OwnedFrames<T> {
+    Plain(Borrowing<'static, T>),
+    Boxed(Box<Done>),
+}
+
+#[test]
+fn an_owned_type_of_the_user_may_hold_what_borrows() {
+    let held = |a: &'static str| Held {
+        a: a.into(),
+        t: Some(1),
+    };
+    let inside = OwnedInside::<i64> {
+        held: held("a b"),
+        more: Some(vec![held("c"), held("d")]),
+        by_name: BTreeMap::from([("one".into(), Title("o".into()))]),
+        own_name: OwnName(Title("own".into())),
+        texts: Some(vec!["t".into()]),
+        boxed: Some(Box::new(Value::from(1))),
+        hashed: HashMap::from([("h".to_owned(), Value::from(2))]),
+    };
+    // The text does not live as long as what is read.
+    let read = {
+        let text = text(&inside);
+        Typed::<OwnedInside<i64>>::decode(&text).unwrap().frame
+    };
+    assert_eq!(read, inside);
+    back(OwnedFrames::<i64>::Plain(Borrowing {
+        a: "a".into(),
+        t: 1,
+        rest: [("zz", Value::from(1))].into_iter().collect(),
+    }));
+    back(OwnedFrames::<i64>::Boxed(Box::new(Done { b: 1 })));
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "req", operation = "x", new)]
+struct Shared {
+    a: Box<str>,
+    b: Option<Box<str>>,
+    c: BTreeMap<Box<str>, std::sync::Arc<str>>,
+}
+
+#[test]
+fn a_text_may_stand_behind_any_pointer() {
+    back(Shared {
+        a: "a b".into(),
+        b: Some("".into()),
+        c: BTreeMap::from([("k".into(), "v".into())]),
+    });
+}
+
+/// A macro by example hands types on in groups that nobody sees.
+macro_rules! items {
+    ($ty:ty, $frame:ty, $any:ty, $extra:path, $intent:literal) => {
+        #[derive(AccpFrame, Debug, Clone, PartialEq)]
+        #[accp(transparent)]
+        struct Wrapped($ty);
+
+        #[derive(AccpFrame)]
+        #[accp(intent = $intent, operation = "made", new)]
+        struct Made<'a> {
+            required: $ty,
+            optional: Option<$ty>,
+            list: Vec<Option<$ty>>,
+            #[accp(skip)]
+            ignored: Option<&'a $any>,
+            #[accp(flatten)]
+            rest: $extra,
+        }
+
+        #[derive(AccpFrame, Debug, Clone, PartialEq)]
+        enum MadeFrames {
+            Frame($frame),
+            Done(Done),
+        }
+    };
+}
+
+items!(
+    Value<'static>,
+    Borrowing<'static, i64>,
+    dyn Debug + Sync,
+    Map<'static>,
+    "req"
+);
+
+#[test]
+fn a_type_may_come_from_a_macro() {
+    let made = Made::new(1, vec![Some(Value::from(2))]).optional(3);
+    let text = text(made);
+    let read = Typed::<Made<'_>>::decode(&text).unwrap().frame;
+    assert_eq!((read.required, read.optional), (1.into(), Some(3.into())));
+    back(MadeFrames::Frame(Borrowing {
+        a: "a".into(),
+        t: 1,
+        rest: Map::default(),
+    }));
+}
+
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(rename_all = "SCREAMING-KEBAB-CASE")]
 enum Level {
     VeryLow,

@@ -26,6 +26,7 @@ pub mod types {
     pub use std::{borrow::Cow, collections::{BTreeMap, HashMap}, fmt::Debug, marker::PhantomData};
     #[derive(AccpFrame)] pub enum Known { Low, High }
     #[derive(AccpFrame)] #[accp(transparent)] pub struct Text(pub String);
+    #[derive(AccpFrame)] pub struct Held<'a> { a: Cow<'a, str> }
     #[derive(AccpFrame)] #[accp(intent = \"req\", operation = \"x\")] pub struct FrameX { a: i64 }
     #[derive(AccpFrame)] #[accp(intent = \"req\", operation = \"y\")] pub struct FrameY { a: i64 }
     #[derive(AccpFrame)] #[accp(intent = \"req\", operation = \"z\")] pub struct FrameZ<'a> { a: Cow<'a, str> }

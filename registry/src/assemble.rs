@@ -60,8 +60,12 @@ impl<'a> Source<'a> {
                 let message = error.to_string();
                 let place = format!(" at line {line} column {column}");
                 let message = message.strip_suffix(&place).unwrap_or(&message);
-                let cure = if error.is_eof() {
+                let cure = if text.contains('\0') {
+                    "this may be UTF-16: save the file as UTF-8, in which JSON is written"
+                } else if error.is_eof() {
                     "the text ends here; close what is still open"
+                } else if message.contains("recursion limit") {
+                    "no registry nests so deep; remove the inner arrays and objects"
                 } else {
                     cure
                 };

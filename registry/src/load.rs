@@ -223,6 +223,21 @@ mod tests {
         DIR/a.json:1:1: byte 0 is not UTF-8
             save the file as UTF-8, in which JSON is written
         ");
+        // UTF-16 without a mark, and ASCII alone.
+        fs::write(&path, b"{\0}\0").unwrap();
+        insta::assert_snapshot!(error(&directory), @"
+        DIR/a.json:1:2: this is not JSON: key must be a string
+            this may be UTF-16: save the file as UTF-8, in which JSON is written
+        ");
+    }
+
+    #[test]
+    fn says_that_a_file_nests_too_deep() {
+        let directory = directory(&[("a.json", &"[".repeat(1000))]);
+        insta::assert_snapshot!(error(&directory), @"
+        DIR/a.json:1:128: this is not JSON: recursion limit exceeded
+            no registry nests so deep; remove the inner arrays and objects
+        ");
     }
 
     #[test]

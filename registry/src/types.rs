@@ -129,6 +129,19 @@ impl Type {
         }
     }
 
+    /// Returns whether null is a value of this type, as it is of `any` alone. An item of a list or of a
+    /// map has to be such a value. A field of any type may be null: it is not given.
+    ///
+    /// ```
+    /// use accp_registry::Type;
+    ///
+    /// assert!(Type::Any.holds_null());
+    /// assert!(!Type::String.holds_null());
+    /// ```
+    pub fn holds_null(&self) -> bool {
+        *self == Type::Any
+    }
+
     /// Returns whether a value of this type holds maps, or lists of lists.
     pub(crate) fn nests(&self) -> bool {
         match self {

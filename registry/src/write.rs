@@ -55,9 +55,10 @@ impl TypeError {
 }
 
 impl Type {
-    /// Appends the canonical wire text of a JSON value of this type. Null is `~` for every type.
-    /// The fields of a nested schema are written under their short names, without those that equal
-    /// their default.
+    /// Appends the canonical wire text of a JSON value of this type. Null is `~` for a whole value
+    /// and for a field that its schema does not require: it is not given. It is no item of a list or
+    /// of a map, unless the type of the items is `any`. The fields of a nested schema are written
+    /// under their short names, without those that equal their default.
     ///
     /// A map of data is written as `{_:[[k,v],..]}` if one of its keys is outside the key set.
     ///
@@ -166,10 +167,18 @@ impl Writer<'_> {
             if index > 0 {
                 self.out.push(',');
             }
-            self.value(item, json, &child(at, index))?;
+            self.item(item, json, &child(at, index))?;
         }
         self.out.push(']');
         Ok(())
+    }
+
+    /// Writes an item of a list or of a map.
+    fn item(&mut self, ty: &Type, json: &Value, at: &str) -> Result<(), TypeError> {
+        if json.is_null() && !ty.holds_null() {
+            return Err(TypeError::new(at, expected(ty), json));
+        }
+        self.value(ty, json, at)
     }
 
     /// Writes a map whose keys are data.
@@ -193,12 +202,12 @@ impl Writer<'_> {
                 self.out.push('[');
                 lexical::write_untyped(self.out, key);
                 self.out.push(',');
-                self.value(item, json, &child(at, key))?;
+                self.item(item, json, &child(at, key))?;
                 self.out.push(']');
             } else {
                 self.out.push_str(key);
                 self.out.push(':');
-                self.value(item, json, &child(at, key))?;
+                self.item(item, json, &child(at, key))?;
             }
         }
         self.out.push_str(if pairs { "]}" } else { "}" });
@@ -227,6 +236,9 @@ impl Writer<'_> {
             if present.iter().any(|(other, ..)| *other == index) {
                 let expected = format!("`{}` once, by its full or its short name", field.name);
                 return Err(TypeError::told(&at, expected, "both".into()));
+            }
+            if field.required && json.is_null() {
+                return Err(TypeError::new(&at, expected(&field.ty), json));
             }
             present.push((index, field, json));
         }

@@ -19,14 +19,14 @@ pub const REGISTRY_HASH: &str = "fb946f93560b5e7ed0fc5969d8799cc4dcb2297db07bb1a
 #[accp(schema = "SR", new)]
 #[accp(registry = "goldens/draft.json")]
 pub struct SalesReport<'a> {
-    /// `period` on the wire: a string. Absent means `"quarterly"`; `~` is an error.
+    /// `period` on the wire: a string. Absent and `~` mean `"quarterly"`.
     #[accp(default)]
     pub period: Cow<'a, str>,
     /// `revenue` on the wire: any value. Absent and `~` mean `None`.
     pub revenue: Option<Value<'a>>,
     /// `growth_pct` on the wire: any value. Absent and `~` mean `None`.
     pub growth_pct: Option<Value<'a>>,
-    /// `segments` on the wire: a list of any values. Absent means `[]`; `~` is an error.
+    /// `segments` on the wire: a list of any values. Absent and `~` mean `[]`.
     #[accp(default)]
     pub segments: Vec<Value<'a>>,
     /// `notes` on the wire: any value. Absent and `~` mean `None`.
@@ -43,12 +43,12 @@ pub struct TaskAssignment<'a> {
     pub assignee: Option<Value<'a>>,
     /// `task` on the wire: any value. Absent and `~` mean `None`.
     pub task: Option<Value<'a>>,
-    /// `pri` on the wire: a string. Absent means `"medium"`; `~` is an error.
+    /// `pri` on the wire: a string. Absent and `~` mean `"medium"`.
     #[accp(default)]
     pub priority: Cow<'a, str>,
     /// `deadline` on the wire: any value. Absent and `~` mean `None`.
     pub deadline: Option<Value<'a>>,
-    /// `deps` on the wire: a list of any values. Absent means `[]`; `~` is an error.
+    /// `deps` on the wire: a list of any values. Absent and `~` mean `[]`.
     #[accp(default)]
     pub deps: Vec<Value<'a>>,
 }

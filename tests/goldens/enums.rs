@@ -26,12 +26,12 @@ pub struct SignalSync<'a> {
     ///
     /// `trend` on the wire: `up`, `down` or `flat`.
     pub trend: SignalTrend,
-    /// `levels` on the wire: a list of `low`, `medium` or `high`. Absent means `["low"]`; `~` is an error.
+    /// `levels` on the wire: a list of `low`, `medium` or `high`. Absent and `~` mean `["low"]`.
     #[accp(default)]
     pub levels: Vec<SignalLevels>,
     /// `by_region` on the wire: a map of `open` or `closed`. Absent and `~` mean `None`.
     pub by_region: Option<BTreeMap<Cow<'a, str>, SignalByRegion>>,
-    /// `mode` on the wire: `fast-path`, `self`, `2x` or `HTTPOnly`. Absent means `"fast-path"`; `~` is an error.
+    /// `mode` on the wire: `fast-path`, `self`, `2x` or `HTTPOnly`. Absent and `~` mean `"fast-path"`.
     #[accp(default)]
     pub mode: SignalMode,
 }

@@ -25,7 +25,7 @@ pub const REGISTRY_HASH: &str = "fb86e1c317d6a7c9009b8fd79778d430d82890cd094ba3c
 pub struct CounterSync {
     /// `total` on the wire: an integer.
     pub total: i64,
-    /// `step` on the wire: an integer. Absent means `1`; `~` is an error.
+    /// `step` on the wire: an integer. Absent and `~` mean `1`.
     #[accp(default)]
     pub step: i64,
     /// `exact` on the wire: a list of booleans. Absent and `~` mean `None`.
@@ -139,6 +139,7 @@ pub struct StoreDone<'a> {
     pub groups: Option<BTreeMap<Cow<'a, str>, Vec<AgentId<'a>>>>,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// One field of every type.
 ///
 /// Any frame of schema `SM`.
@@ -168,6 +169,7 @@ pub enum SampleLevel {
     High,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// Any frame of this file.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]

@@ -13,6 +13,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 #[allow(dead_code)]
 pub const REGISTRY_HASH: &str = "e5bacf1d6286a4d7dab62097371a5f3afed2dd524fd63996d5ae453a05bba1b5";
 
+#[allow(clippy::doc_markdown)]
 /// Starts it.
 ///
 /// The frame `req:run` of schema `JB`.
@@ -27,7 +28,7 @@ pub struct JobRunReq<'a> {
     pub name: Cow<'a, str>,
     /// `pri` on the wire: a string.
     pub priority: Cow<'a, str>,
-    /// `rt` on the wire: an integer. Absent means `3`; `~` is an error.
+    /// `rt` on the wire: an integer. Absent and `~` mean `3`.
     #[accp(default)]
     pub retries: i64,
     /// `queue` on the wire: a string. Absent and `~` mean `None`.
@@ -41,6 +42,7 @@ pub struct JobRunReq<'a> {
     pub progress: Option<i64>,
 }
 
+#[allow(clippy::doc_markdown)]
 /// Reports on it.
 ///
 /// The frame `done:run` of schema `JB`. Its envelope must carry `cid`.
@@ -62,6 +64,7 @@ pub struct RunDone<'a> {
     pub progress: Option<i64>,
 }
 
+#[allow(clippy::doc_markdown)]
 /// A job and what became of it.
 ///
 /// The frame `req:notify` of schema `JB`.
@@ -74,10 +77,10 @@ pub struct NotifyReq<'a> {
     ///
     /// `name` on the wire: a string.
     pub name: Cow<'a, str>,
-    /// `pri` on the wire: a string. Absent means `"medium"`; `~` is an error.
+    /// `pri` on the wire: a string. Absent and `~` mean `"medium"`.
     #[accp(default)]
     pub priority: Cow<'a, str>,
-    /// `rt` on the wire: an integer. Absent means `3`; `~` is an error.
+    /// `rt` on the wire: an integer. Absent and `~` mean `3`.
     #[accp(default)]
     pub retries: i64,
     /// `queue` on the wire: a string. Absent and `~` mean `None`.
@@ -91,6 +94,7 @@ pub struct NotifyReq<'a> {
     pub progress: Option<i64>,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// A job and what became of it.
 ///
 /// Any frame of schema `JB`.
@@ -125,6 +129,7 @@ pub struct ProbeRunReq<'a> {
     pub depth: i64,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// Any frame of this file.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]

@@ -11,7 +11,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "ba6a0c5cddf992bdd3cfe30bceab414d0fa1af41c77d9c6087d52b800941b67b";
+pub const REGISTRY_HASH: &str = "7a995805d2d57d1443a398f6f942f4ca6b24d968c10e574330d9789d950d1a38";
 
 /// The frame `req:2d_view` of schema `3D`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
@@ -37,6 +37,7 @@ pub struct SelfReq<'a> {
     pub vec: Option<Vec<Value_<'a>>>,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// Any frame of schema `3D`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
@@ -47,6 +48,12 @@ pub enum N3dModelFrame<'a> {
     SelfReq(SelfReq<'a>),
 }
 
+#[allow(clippy::doc_markdown)]
+/// 1. HTTPd
+///    of a Box\<T\>
+///
+/// # A \`title
+///
 /// Schema `MP` as a value inside a frame.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
@@ -57,12 +64,130 @@ pub struct Map_<'a> {
     pub value: Option<Value_<'a>>,
 }
 
+#[allow(clippy::struct_excessive_bools)]
+/// The frame `req:place` of schema `OR`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "OR", intent = "req", operation = "place", new)]
+#[accp(registry = "goldens/names.json")]
+pub struct PlaceReq<'a> {
+    /// `order_id` on the wire: a string.
+    pub order_id: Cow<'a, str>,
+    /// `order_no` on the wire: an integer. Absent and `~` mean `None`.
+    pub order_no: Option<i64>,
+    /// `order_state` on the wire: `order_new`, `order_paid` or `order_gone`. Absent and `~` mean `None`.
+    pub order_state: Option<OrderOrderState>,
+    /// `gift` on the wire: a boolean.
+    pub gift: bool,
+    /// `paid` on the wire: a boolean.
+    pub paid: bool,
+    /// `sent` on the wire: a boolean.
+    pub sent: bool,
+    /// `gone` on the wire: a boolean.
+    pub gone: bool,
+}
+
+#[allow(clippy::struct_excessive_bools)]
+/// The frame `req:change` of schema `OR`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "OR", intent = "req", operation = "change", new)]
+#[accp(registry = "goldens/names.json")]
+pub struct ChangeReq<'a> {
+    /// `order_id` on the wire: a string.
+    pub order_id: Cow<'a, str>,
+    /// `order_no` on the wire: an integer. Absent and `~` mean `None`.
+    pub order_no: Option<i64>,
+    /// `order_state` on the wire: `order_new`, `order_paid` or `order_gone`. Absent and `~` mean `None`.
+    pub order_state: Option<OrderOrderState>,
+    /// `gift` on the wire: a boolean.
+    pub gift: bool,
+    /// `paid` on the wire: a boolean.
+    pub paid: bool,
+    /// `sent` on the wire: a boolean.
+    pub sent: bool,
+    /// `gone` on the wire: a boolean.
+    pub gone: bool,
+}
+
+#[allow(clippy::struct_excessive_bools)]
+/// The frame `req:drop` of schema `OR`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "OR", intent = "req", operation = "drop", new)]
+#[accp(registry = "goldens/names.json")]
+pub struct DropReq<'a> {
+    /// `order_id` on the wire: a string.
+    pub order_id: Cow<'a, str>,
+    /// `order_no` on the wire: an integer. Absent and `~` mean `None`.
+    pub order_no: Option<i64>,
+    /// `order_state` on the wire: `order_new`, `order_paid` or `order_gone`. Absent and `~` mean `None`.
+    pub order_state: Option<OrderOrderState>,
+    /// `gift` on the wire: a boolean.
+    pub gift: bool,
+    /// `paid` on the wire: a boolean.
+    pub paid: bool,
+    /// `sent` on the wire: a boolean.
+    pub sent: bool,
+    /// `gone` on the wire: a boolean.
+    pub gone: bool,
+}
+
+#[allow(clippy::enum_variant_names, clippy::large_enum_variant)]
+/// Any frame of schema `OR`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+pub enum OrderFrame<'a> {
+    /// The frame `req:place` of schema `OR`.
+    PlaceReq(PlaceReq<'a>),
+    /// The frame `req:change` of schema `OR`.
+    ChangeReq(ChangeReq<'a>),
+    /// The frame `req:drop` of schema `OR`.
+    DropReq(DropReq<'a>),
+}
+
+#[allow(clippy::enum_variant_names)]
+/// A value of the field `order_state` of schema `OR`.
+#[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(dead_code)]
+pub enum OrderOrderState {
+    /// `order_new` on the wire.
+    OrderNew,
+    /// `order_paid` on the wire.
+    OrderPaid,
+    /// `order_gone` on the wire.
+    OrderGone,
+}
+
+#[allow(clippy::struct_field_names)]
+/// Schema `ON` as a value inside a frame.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "ON", new)]
+#[accp(registry = "goldens/names.json")]
+pub struct OrderName<'a> {
+    /// `order_id` on the wire: any value. Absent and `~` mean `None`.
+    pub order_id: Option<Value<'a>>,
+    /// `order_no` on the wire: any value. Absent and `~` mean `None`.
+    pub order_no: Option<Value<'a>>,
+    /// `order_at` on the wire: any value. Absent and `~` mean `None`.
+    pub order_at: Option<Value<'a>>,
+}
+
+#[allow(clippy::doc_markdown)]
 /// Schema `VL` as a value inside a frame.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
 #[accp(schema = "VL", new)]
 #[accp(registry = "goldens/names.json")]
 pub struct Value_<'a> {
+    /// One of JSONLines, OpenAPI or x_y, as GitHub's getType() says:
+    /// - the first
+    ///   of all
+    /// - the second */ "#
+    ///
+    /// See \[there\] and \<b\>.
+    ///
     /// `type` on the wire: a string.
     #[accp(rename = "type")]
     pub type_: Cow<'a, str>,
@@ -72,6 +197,8 @@ pub struct Value_<'a> {
     /// `2fa` on the wire: a boolean. Absent and `~` mean `None`.
     #[accp(rename = "2fa")]
     pub n2fa: Option<bool>,
+    /// At ftp://a/b, `not_here`, or {there}.
+    ///
     /// `userId` on the wire: a string. Absent and `~` mean `None`.
     #[accp(rename = "userId")]
     pub user_id: Option<Cow<'a, str>>,
@@ -93,9 +220,10 @@ pub enum ValueGen {
     Gen,
 }
 
+#[allow(clippy::enum_variant_names, clippy::large_enum_variant)]
 /// Any frame of this file.
 ///
-/// It has no frames of the schemas that list none: `MP`, `VL`.
+/// It has no frames of the schemas that list none: `MP`, `ON`, `VL`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
 pub enum AnyFrame<'a> {
@@ -103,13 +231,19 @@ pub enum AnyFrame<'a> {
     N2dViewReq(N2dViewReq<'a>),
     /// The frame `req:self` of schema `3D`.
     SelfReq(SelfReq<'a>),
+    /// The frame `req:place` of schema `OR`.
+    PlaceReq(PlaceReq<'a>),
+    /// The frame `req:change` of schema `OR`.
+    ChangeReq(ChangeReq<'a>),
+    /// The frame `req:drop` of schema `OR`.
+    DropReq(DropReq<'a>),
 }
 
 /// The registry with the standard profiles as JSON: for `Options::from_json` of a
 /// session, and for `Registry::from_json` where a program handles frames that it has
 /// no type for.
 #[allow(dead_code)]
-pub const REGISTRY_JSON: &str = r#"{
+pub const REGISTRY_JSON: &str = r##"{
   "schemas": {
     "3d_model": {
       "code": "3D",
@@ -214,7 +348,39 @@ pub const REGISTRY_JSON: &str = r#"{
       },
       "version": 1
     },
-    "map": { "code": "MP", "fields": ["value"], "types": { "value": "VL" }, "version": 1 },
+    "map": {
+      "code": "MP",
+      "doc": "1. HTTPd\nof a Box<T>\n\n# A `title",
+      "fields": ["value"],
+      "types": { "value": "VL" },
+      "version": 1
+    },
+    "order": {
+      "code": "OR",
+      "fields": ["order_id", "order_no", "order_state", "gift", "paid", "sent", "gone"],
+      "frames": [
+        { "intent": "req", "operation": "place" },
+        { "intent": "req", "operation": "change" },
+        { "intent": "req", "operation": "drop" }
+      ],
+      "required": ["order_id", "gift", "paid", "sent", "gone"],
+      "types": {
+        "gift": "boolean",
+        "gone": "boolean",
+        "order_id": "string",
+        "order_no": "integer",
+        "order_state": "enum(order_new,order_paid,order_gone)",
+        "paid": "boolean",
+        "sent": "boolean"
+      },
+      "version": 1
+    },
+    "order_name": {
+      "code": "ON",
+      "fields": ["order_id", "order_no", "order_at"],
+      "types": { "order_at": "any", "order_id": "any", "order_no": "any" },
+      "version": 1
+    },
     "stream_chunk": {
       "abbreviations": {
         "chunk_index": "idx",
@@ -418,6 +584,10 @@ pub const REGISTRY_JSON: &str = r#"{
     },
     "value": {
       "code": "VL",
+      "docs": {
+        "type": "One of JSONLines, OpenAPI or x_y, as GitHub's getType() says:\n- the first\n  of all\n- the second */ \"#\n\nSee [there] and <b>.",
+        "userId": "At ftp://a/b, `not_here`, or {there}."
+      },
       "fields": ["type", "self", "2fa", "userId", "gen", "_x"],
       "required": ["type"],
       "types": {
@@ -432,4 +602,4 @@ pub const REGISTRY_JSON: &str = r#"{
     }
   },
   "version": 1
-}"#;
+}"##;

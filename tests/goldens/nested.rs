@@ -24,7 +24,7 @@ pub const REGISTRY_HASH: &str = "6a6cebe5686a1569d49882acebd427983c9e23ec5b96754
 pub struct FindingSync<'a> {
     /// `topic` on the wire: a string.
     pub topic: Cow<'a, str>,
-    /// `delta` on the wire: a decimal. Absent means `0.5`; `~` is an error.
+    /// `delta` on the wire: a decimal. Absent and `~` mean `0.5`.
     #[accp(default)]
     pub delta: Decimal,
     /// `span` on the wire: a record of schema `SP`. Absent and `~` mean `None`.
@@ -41,7 +41,7 @@ pub struct FindingSync<'a> {
 pub struct Finding<'a> {
     /// `topic` on the wire: a string.
     pub topic: Cow<'a, str>,
-    /// `delta` on the wire: a decimal. Absent means `0.5`; `~` is an error.
+    /// `delta` on the wire: a decimal. Absent and `~` mean `0.5`.
     #[accp(default)]
     pub delta: Decimal,
     /// `span` on the wire: a record of schema `SP`. Absent and `~` mean `None`.
@@ -60,7 +60,7 @@ pub struct Node<'a> {
     pub name: Cow<'a, str>,
     /// `first` on the wire: a record of schema `ND`. Absent and `~` mean `None`.
     pub first: Option<Box<Node<'a>>>,
-    /// `children` on the wire: a list of records of schema `ND`. Absent means `[]`; `~` is an error.
+    /// `children` on the wire: a list of records of schema `ND`. Absent and `~` mean `[]`.
     #[accp(default)]
     pub children: Vec<Node<'a>>,
 }
@@ -75,7 +75,7 @@ pub struct Node<'a> {
 pub struct ReportDone<'a> {
     /// `title` on the wire: a text.
     pub title: Cow<'a, str>,
-    /// `f` on the wire: a list of records of schema `FD`. Absent means `[]`; `~` is an error.
+    /// `f` on the wire: a list of records of schema `FD`. Absent and `~` mean `[]`.
     #[accp(default)]
     pub findings: Vec<Finding<'a>>,
     /// `sources` on the wire: a map of records of schema `SC`. Absent and `~` mean `None`.
@@ -94,7 +94,7 @@ pub struct ReportDone<'a> {
 pub struct Source<'a> {
     /// `uri` on the wire: a string.
     pub uri: Cow<'a, str>,
-    /// `agent` on the wire: an agent id. Absent means `"root"`; `~` is an error.
+    /// `agent` on the wire: an agent id. Absent and `~` mean `"root"`.
     #[accp(default)]
     pub agent: AgentId<'a>,
 }
@@ -113,6 +113,7 @@ pub struct Span {
     pub end: i64,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// Any frame of this file.
 ///
 /// It has no frames of the schemas that list none: `ND`, `SC`, `SP`.

@@ -24,7 +24,7 @@ pub const REGISTRY_HASH: &str = "6a6cebe5686a1569d49882acebd427983c9e23ec5b96754
 pub struct FindingSync {
     /// `topic` on the wire: a string.
     pub topic: String,
-    /// `delta` on the wire: a decimal. Absent means `0.5`; `~` is an error.
+    /// `delta` on the wire: a decimal. Absent and `~` mean `0.5`.
     #[accp(default)]
     pub delta: Decimal,
     /// `span` on the wire: a record of schema `SP`. Absent and `~` mean `None`.
@@ -42,7 +42,7 @@ pub struct FindingSync {
 pub struct Finding {
     /// `topic` on the wire: a string.
     pub topic: String,
-    /// `delta` on the wire: a decimal. Absent means `0.5`; `~` is an error.
+    /// `delta` on the wire: a decimal. Absent and `~` mean `0.5`.
     #[accp(default)]
     pub delta: Decimal,
     /// `span` on the wire: a record of schema `SP`. Absent and `~` mean `None`.
@@ -62,7 +62,7 @@ pub struct Node {
     pub name: String,
     /// `first` on the wire: a record of schema `ND`. Absent and `~` mean `None`.
     pub first: Option<Box<Node>>,
-    /// `children` on the wire: a list of records of schema `ND`. Absent means `[]`; `~` is an error.
+    /// `children` on the wire: a list of records of schema `ND`. Absent and `~` mean `[]`.
     #[accp(default)]
     pub children: Vec<Node>,
 }
@@ -78,7 +78,7 @@ pub struct Node {
 pub struct ReportDone {
     /// `title` on the wire: a text.
     pub title: String,
-    /// `f` on the wire: a list of records of schema `FD`. Absent means `[]`; `~` is an error.
+    /// `f` on the wire: a list of records of schema `FD`. Absent and `~` mean `[]`.
     #[accp(default)]
     pub findings: Vec<Finding>,
     /// `sources` on the wire: a map of records of schema `SC`. Absent and `~` mean `None`.
@@ -98,7 +98,7 @@ pub struct ReportDone {
 pub struct Source {
     /// `uri` on the wire: a string.
     pub uri: String,
-    /// `agent` on the wire: an agent id. Absent means `"root"`; `~` is an error.
+    /// `agent` on the wire: an agent id. Absent and `~` mean `"root"`.
     #[accp(default)]
     pub agent: AgentId<'static>,
 }
@@ -118,6 +118,7 @@ pub struct Span {
     pub end: i64,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// Any frame of this file.
 ///
 /// It has no frames of the schemas that list none: `ND`, `SC`, `SP`.

@@ -1,6 +1,7 @@
 //! Random messages of any registry: fields of their schema, with values of their types.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+use accp_registry::protocol::NO_HEAD;
 use accp_registry::{Field, Schema, Type};
 use accp_runtime::{Decimal, Envelope, Map, Message, Registry, Value};
 use proptest::prelude::*;
@@ -90,6 +91,64 @@ pub fn frame(
             message
         })
         .boxed()
+}
+
+/// Returns the message as the types of a generator write it. They read a null field as one that is
+/// not given, and write neither. Only the type of a field that is `any` with a default holds the null.
+pub fn as_typed(message: &Message<'_>, registry: &Registry) -> Message<'static> {
+    let mut message = message.clone().into_owned();
+    if let Some(schema) = message.schema_in(registry) {
+        let head = [message.intent.as_str(), &*message.operation];
+        let payload = &mut message.payload;
+        fields_as_typed(payload, schema, &head, registry);
+    }
+    message
+}
+
+fn fields_as_typed(map: &mut Map<'static>, schema: &Schema, head: &[&str], registry: &Registry) {
+    for (index, field) in schema.fields.iter().enumerate() {
+        match map.get_mut(&field.name) {
+            Some(Value::Null) if field.ty != Type::Any || !schema.has_default(index, head) => {
+                map.remove(&field.name);
+            }
+            Some(value) => value_as_typed(value, &field.ty, registry),
+            None => {}
+        }
+    }
+}
+
+fn value_as_typed(value: &mut Value<'static>, ty: &Type, registry: &Registry) {
+    match (value, ty) {
+        (Value::Array(items), Type::List(ty)) => {
+            items
+                .iter_mut()
+                .for_each(|item| value_as_typed(item, ty, registry));
+        }
+        (Value::Map(map), Type::Map(ty)) => {
+            let keys: Vec<String> = map.iter().map(|(key, _)| key.to_owned()).collect();
+            for key in &keys {
+                value_as_typed(map.get_mut(key).unwrap(), ty, registry);
+            }
+        }
+        (Value::Map(map), Type::Schema(code)) => {
+            let schema = registry.schema(code).unwrap();
+            fields_as_typed(map, schema, NO_HEAD, registry);
+        }
+        _ => {}
+    }
+}
+
+/// Returns whether a value is a reference, or holds one.
+///
+/// A type need not hold one: a handler gets the values behind the references of its frame, and a
+/// reference that is still there is E2001. A message passes it on.
+pub fn holds_reference(value: &Value<'_>) -> bool {
+    match value {
+        Value::Ref(_) => true,
+        Value::Array(items) => items.iter().any(holds_reference),
+        Value::Map(map) => map.iter().any(|(_, item)| holds_reference(item)),
+        _ => false,
+    }
 }
 
 fn envelope(
@@ -191,7 +250,7 @@ fn given(
     } else {
         reference.boxed()
     };
-    let inner = |ty: &Type| value(registry, ty, depth - 1);
+    let inner = |ty: &Type| given(registry, ty, depth - 1, ty.holds_null());
     let value = match ty {
         Type::List(_) | Type::Map(_) | Type::Schema(_) if depth == 0 => return carried,
         Type::String | Type::Text => text().prop_map(Value::from).boxed(),

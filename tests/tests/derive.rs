@@ -297,7 +297,7 @@ fn a_required_field_is_neither_missing_nor_null() {
     };
     let envelope = Envelope::new("100001000001", 1).answering("c");
     let refused = Typed::new(AgentId::new("a").unwrap(), frame, envelope).encode();
-    insta::assert_snapshot!(refused.unwrap_err(), @"ToolDone.tool_name: required, and null is no value");
+    insta::assert_snapshot!(refused.unwrap_err(), @"ToolDone.tool_name: a value has to stand here, and null is none");
 }
 
 #[test]

@@ -28,7 +28,7 @@ use proptest::prelude::*;
 use regex_automata::meta::Regex;
 
 use accp_tests::machine::Machine;
-use accp_tests::messages::{Metadata, OWN, message, text};
+use accp_tests::messages::{Metadata, OWN, holds_reference, message, text};
 
 /// A registry, its grammar, and machines that read the grammar.
 struct Subject {
@@ -107,16 +107,6 @@ fn is_a_key_twice(error: &DecodeError) -> bool {
     error.expected().contains("once")
 }
 
-/// Returns whether a value holds a null or a reference, which types cannot hold.
-fn is_carried(value: &Value<'_>) -> bool {
-    match value {
-        Value::Null | Value::Ref(_) => true,
-        Value::Array(items) => items.iter().any(is_carried),
-        Value::Map(map) => map.iter().any(|(_, item)| is_carried(item)),
-        _ => false,
-    }
-}
-
 /// Decodes the text of a standard frame into its struct, and encodes the struct.
 fn through_type(code: &str, text: &str) -> Result<String, String> {
     fn through<'a, T: DecodeFrame<'a> + EncodeFrame>(text: &'a str) -> Result<String, String> {
@@ -154,9 +144,9 @@ proptest! {
         let again = message.encode_with(&subject.registry, inline());
         let again = again.map_err(|error| TestCaseError::fail(format!("{text}\n{error}")))?;
         prop_assert!(subject.lark.takes(&again), "{}\nas written {}", text, again);
-        let carried = message.payload.iter().any(|(_, value)| is_carried(value));
+        let refers = message.payload.iter().any(|(_, value)| holds_reference(value));
         let code = message.schema.as_deref().unwrap();
-        if Registry::shared().schema(code).is_some() && !carried {
+        if Registry::shared().schema(code).is_some() && !refers {
             let typed = through_type(code, &text);
             let typed = typed.map_err(|error| TestCaseError::fail(format!("{text}\n{error}")))?;
             prop_assert!(subject.lark.takes(&typed), "{}\nas written {}", text, typed);
@@ -173,9 +163,9 @@ proptest! {
         };
         prop_assert!(Message::decode(&text, &subject.registry).is_ok(), "{}", text);
         prop_assert!(subject.lark.takes(&text), "{}", text);
-        let carried = message.payload.iter().any(|(_, value)| is_carried(value));
+        let refers = message.payload.iter().any(|(_, value)| holds_reference(value));
         let code = message.schema.as_deref().unwrap();
-        if Registry::shared().schema(code).is_some() && !carried {
+        if Registry::shared().schema(code).is_some() && !refers {
             let typed = through_type(code, &text).map_err(TestCaseError::fail)?;
             prop_assert!(subject.lark.takes(&typed), "{}", typed);
         }

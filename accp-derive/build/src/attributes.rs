@@ -309,6 +309,7 @@ mod tests {
             #[accp(rename = "userId")]
             pub user_id: Option<Cow<'a, str>>,
         }
+        #[allow(clippy::large_enum_variant)]
         #[derive(AccpFrame, Debug, Clone, PartialEq)]
         #[allow(dead_code)]
         #[derive(Hash, std::cmp::Eq)]
@@ -324,6 +325,7 @@ mod tests {
             #[accp(symbol = "-")]
             Down,
         }
+        #[allow(clippy::large_enum_variant)]
         #[derive(AccpFrame, Debug, Clone, PartialEq)]
         #[allow(dead_code)]
         #[derive(Hash, std::cmp::Eq)]
@@ -383,6 +385,7 @@ mod tests {
             #[accp(rename = "userId")]
             pub user_id: Option<Cow<'a, str>>,
         }
+        #[allow(clippy::large_enum_variant)]
         #[derive(AccpFrame, Debug, Clone, PartialEq)]
         #[allow(dead_code)]
         pub enum SignalFrame<'a> {
@@ -400,6 +403,7 @@ mod tests {
             #[accp(symbol = "-")]
             Down,
         }
+        #[allow(clippy::large_enum_variant)]
         #[derive(AccpFrame, Debug, Clone, PartialEq)]
         #[allow(dead_code)]
         pub enum AnyFrame<'a> {

@@ -84,11 +84,11 @@ pub(crate) fn field(field: &Field, presence: Presence) -> TokenStream {
             let mut default = default.clone();
             default.sort_all_objects();
             // A `Value` holds a null, and no other type does.
-            let null = match field.ty {
-                Type::Any => "",
-                _ => "; `~` is an error",
+            let subject = match field.ty {
+                Type::Any => "Absent means",
+                _ => "Absent and `~` mean",
             };
-            format!(" Absent means {}{null}.", code(&default.to_string()))
+            format!(" {subject} {}.", code(&default.to_string()))
         }
         _ => " Absent and `~` mean `None`.".to_owned(),
     };
@@ -168,7 +168,32 @@ fn prose(doc: Option<&String>) -> String {
         });
         parts.collect()
     });
-    lines.collect::<Vec<String>>().join("\n")
+    continued(lines).join("\n")
+}
+
+/// Returns the lines with those that continue an item of a list below the text of the item.
+fn continued(lines: impl Iterator<Item = String>) -> Vec<String> {
+    let mut indent = 0;
+    let indented = lines.map(|line| match marker(&line) {
+        Some(width) => {
+            indent = width;
+            line
+        }
+        None if line.is_empty() => {
+            indent = 0;
+            line
+        }
+        None => " ".repeat(indent) + &line,
+    });
+    indented.collect()
+}
+
+/// Returns the width of the marker at the beginning of an item of a list (`- `, `2. `).
+fn marker(line: &str) -> Option<usize> {
+    let (marker, _) = line.split_once(' ')?;
+    let number = marker.strip_suffix(['.', ')']).unwrap_or_default();
+    let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    (is_number || matches!(marker, "-" | "*" | "+")).then_some(marker.len() + 1)
 }
 
 fn escape(text: &str, backticks: bool) -> String {
@@ -210,6 +235,10 @@ mod tests {
                 "At <https://example.org/a>, or (<http://b.c>).",
             ),
             ("Größe ≤ 5", "Größe ≤ 5"),
+            (
+                "a\n- b\nc\n10) d\ne\n\nf\n-g",
+                "a\n- b\n  c\n10) d\n    e\n\nf\n-g",
+            ),
             ("  \n one \n\n two ", "one\n\ntwo"),
             ("", ""),
         ] {

@@ -9,7 +9,7 @@ use crate::constants::{constants, document};
 use crate::doc;
 use crate::error::{Error, NameFault};
 use crate::items::File;
-use crate::markdown;
+use crate::lints;
 use crate::names::{pascal, sanitize};
 use crate::options::Options;
 
@@ -72,9 +72,9 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
         .items
         .iter()
         .filter(|item| !catalog.overrides.has(&item.ident))
-        .map(|item| markdown::allowed(file.item(item)))
-        .collect();
-    items.extend(file.any().map(markdown::allowed));
+        .map(|item| lints::allowed(file.item(item)))
+        .collect::<Result<_, _>>()?;
+    items.extend(file.any().map(lints::allowed).transpose()?);
 
     let mut sections = file.finish()?;
     // The derive and the command know the standard profiles too, and so should a peer.

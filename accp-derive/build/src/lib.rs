@@ -15,7 +15,7 @@ mod file;
 mod generate;
 mod item;
 mod items;
-mod markdown;
+mod lints;
 mod modules;
 mod names;
 mod options;

@@ -356,6 +356,7 @@ fn another_protocol_has_its_own_names() {
         pub parts: Option<Vec<Cow<'a, str>>>,
     }
 
+    #[allow(clippy::large_enum_variant)]
     /// Any packet of schema `P`.
     #[derive(ToyPacket, Debug, Clone, PartialEq)]
     #[allow(dead_code)]
@@ -366,6 +367,7 @@ fn another_protocol_has_its_own_names() {
         FetchAllHr(FetchAllHr<'a>),
     }
 
+    #[allow(clippy::large_enum_variant)]
     /// Any packet of this file.
     #[derive(ToyPacket, Debug, Clone, PartialEq)]
     #[allow(dead_code)]

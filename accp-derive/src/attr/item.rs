@@ -28,6 +28,11 @@ impl Parse for Items {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let (mut items, mut faults) = (Vec::new(), Vec::new());
         while !input.is_empty() {
+            if let Some(comma) = input.parse::<Option<Token![,]>>()? {
+                let message = "a comma too many: one stands between two attributes";
+                faults.push(syn::Error::new_spanned(comma, message));
+                continue;
+            }
             let is_name = input.peek(syn::Ident::peek_any) && !input.peek2(Token![::]);
             let item = Item::parse(input, is_name);
             match item {
@@ -40,6 +45,10 @@ impl Parse for Items {
                     next.span(),
                     format!("expected `,` before `{next}`: a comma stands between two attributes"),
                 ));
+                if !input.peek(syn::Ident::peek_any) {
+                    rest(input)?;
+                    input.parse::<Option<Token![,]>>()?;
+                }
             }
         }
         Ok(Self { items, faults })

@@ -250,11 +250,16 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
             } else {
                 of.to_string()
             };
-            format!(
-                "schema {code} declares `{name}` as {declared}: `{shown}` cannot hold {part}; use {holders}"
-            )
+            let start = format!("schema {code} declares `{name}` as {declared}");
+            match types::optional(ty).map(types::shown) {
+                Some(inner) => format!("{start}, so no item of it is null: use `{inner}`"),
+                None => format!("{start}: `{shown}` cannot hold {part}; use {holders}"),
+            }
         }
-        None => format!("`{shown}` cannot travel; use {holders}"),
+        None => {
+            let holders = types::text_holders(ty).unwrap_or(holders);
+            format!("`{shown}` cannot travel; use {holders}")
+        }
     };
     cx.error(ty, message);
 }

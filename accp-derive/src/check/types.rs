@@ -7,7 +7,8 @@ use syn::{GenericArgument, PathArguments, Type as RustType};
 
 use crate::ctxt::Ctxt;
 
-/// Returns the part of the type that cannot hold its part of the registry type.
+/// Returns the part of the type that cannot hold its part of the registry type. A part that is an
+/// `Option` is an item of a list or of a map, which is never null.
 pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType, &'t Type)> {
     let path = match ty {
         RustType::Path(path) => path,
@@ -25,12 +26,12 @@ pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType
     let fits = match (last.ident.to_string().as_str(), inner.as_slice()) {
         ("Option" | "Box", [inner]) => return misfit(inner, of),
         ("Vec", [inner]) => match of {
-            Type::List(item) => return misfit(inner, item),
+            Type::List(item) => return misfit_item(inner, item),
             Type::Any => return misfit(inner, of),
             _ => false,
         },
         ("BTreeMap", [_, inner]) | ("HashMap", [_, inner] | [_, inner, _]) => match of {
-            Type::Map(item) => return misfit(inner, item),
+            Type::Map(item) => return misfit_item(inner, item),
             Type::Any => return misfit(inner, of),
             _ => false,
         },
@@ -46,24 +47,39 @@ pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType
     (!fits).then_some((ty, of))
 }
 
+fn misfit_item<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType, &'t Type)> {
+    match optional(ty) {
+        Some(inner) if !of.holds_null() => misfit(inner, of).or(Some((ty, of))),
+        _ => misfit(ty, of),
+    }
+}
+
 /// Refuses a well-known type that no field can hold, inside a transparent struct.
 pub(super) fn travels(cx: &Ctxt, ty: &RustType) {
     if cx.protocol.is_text() {
         return;
     }
-    let is_str = |ty: &RustType| matches!(ty, RustType::Path(path) if path.path.is_ident("str"));
-    let cure = match ty {
-        RustType::Reference(reference) if is_str(&reference.elem) => {
-            let lifetime = &reference.lifetime;
-            format!("`Cow<{}, str>` or `String`", lifetime.to_token_stream())
-        }
-        RustType::Reference(_) | RustType::Tuple(_) | RustType::Array(_) => {
+    let cure = match (text_holders(ty), ty) {
+        (Some(text), _) => text,
+        (_, RustType::Reference(_) | RustType::Tuple(_) | RustType::Array(_)) => {
             "a type that owns its value, such as `Vec` or `String`".to_owned()
         }
         _ if is_one_of(ty, &["f32", "char", "i128", "u128"]) => holders(cx.protocol, &Type::Any),
         _ => return,
     };
     cx.error(ty, format!("`{}` cannot travel; use {cure}", shown(ty)));
+}
+
+/// Returns the words for types that hold the text of a `&str`.
+pub(super) fn text_holders(ty: &RustType) -> Option<String> {
+    let RustType::Reference(reference) = ty else {
+        return None;
+    };
+    let is_str = matches!(&*reference.elem, RustType::Path(path) if path.path.is_ident("str"));
+    let lifetime = reference.lifetime.to_token_stream().to_string();
+    let lifetime = Some(lifetime).filter(|name| !name.is_empty());
+    let lifetime = lifetime.as_deref().unwrap_or("'_");
+    is_str.then(|| format!("`Cow<{lifetime}, str>` or `String`"))
 }
 
 /// The words for Rust types that hold a text.
@@ -158,6 +174,7 @@ fn entry(ty: &RustType) -> Option<(&RustType, &RustType)> {
 
 /// Returns the words for a well-known type that is not a message.
 pub(super) fn no_frame(ty: &RustType) -> Option<String> {
+    let ty = inside(ty, "Box").unwrap_or(ty);
     well_known(ty, &["Map", "BTreeMap", "HashMap"])
 }
 

@@ -6,7 +6,7 @@ use syn::Type as RustType;
 
 use super::generics::{Way, bounds, decode_generics, span_of, where_clause};
 use super::judged::judged;
-use super::owned::kind_to_read;
+use super::kind;
 use super::with::With;
 use crate::ast::Input;
 use crate::check::{is_argument, item_of, optional, setter};
@@ -127,7 +127,7 @@ fn value(input: &Input<'_>, member: &Member<'_>) -> TokenStream {
             let Some(text) = &wire.default else {
                 return quote!(#ident: _p::None,);
             };
-            let (kind, name) = (kind_to_read(span, ty, &wire.ty), &wire.name);
+            let (kind, name) = (kind(span, &wire.ty), &wire.name);
             match (
                 With::of(member.field, wire),
                 judged(input, member.field, wire),

@@ -7,7 +7,7 @@ use syn::{LitByteStr, Type as RustType};
 use super::generics::span_of;
 use super::judged::{judged, judged_at};
 use super::kind;
-use super::owned::{kind_to_read, type_to_read};
+use super::owned::{is_owned, type_to_read};
 use super::with::With;
 use crate::ast::{Field, Input};
 use crate::plan::{Fields, Loose, Member, Role, Wire};
@@ -150,7 +150,7 @@ pub(super) fn slots(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
                 }
                 Role::Flatten => {
                     let span = span_of(ty);
-                    let ty = extras_type(input, ty);
+                    let ty = type_to_read(input, ty);
                     let first = quote_spanned!(span=> <#ty as _p::Default>::default());
                     (span, ty, first)
                 }
@@ -173,7 +173,7 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
     let arms = wires(fields).map(|(at, ty, wire)| {
         let span = span_of(ty);
         let (kind, slot) = (
-            kind_to_read(span, ty, &wire.ty),
+            kind(span, &wire.ty),
             Ident::new(&slot(at).to_string(), span),
         );
         let Wire { name, key, .. } = wire;
@@ -184,12 +184,17 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
         let ty = read_as(input, field, wire);
         let by = by_schema.as_deref();
         let by = by.filter(|_| wire.is_required && wire.default.is_none());
-        let read = match (With::of(field, wire), by) {
-            (Some(with), by) => with.read(&slot, by),
-            (None, Some(by)) => {
+        let read = match (With::of(field, wire), by, &wire.default) {
+            (Some(with), by, _) => with.read(&slot, by),
+            (None, Some(by), _) => {
                 quote_spanned!(span=> _p::read_required::<#kind, #ty>(r, &mut #slot, #name, #by)?)
             }
-            (None, None) => quote_spanned!(span=> _p::read::<#kind, #ty>(r, &mut #slot, #name)?),
+            (None, None, Some(default)) => quote_spanned!(span=>
+                _p::read_or_default::<#kind, #ty>(r, &mut #slot, #name, #default)?
+            ),
+            (None, None, None) => {
+                quote_spanned!(span=> _p::read::<#kind, #ty>(r, &mut #slot, #name)?)
+            }
         };
         quote_spanned!(span=> #name_bytes #short => #read,)
     });
@@ -200,7 +205,7 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
     let others = match flatten {
         Some(at) => {
             let (ty, known) = (fields.members[at].field.ty, &fields.known);
-            let (span, ty) = (span_of(ty), extras_type(input, ty));
+            let (span, ty) = (span_of(ty), type_to_read(input, ty));
             let slot = Ident::new(&slot(at).to_string(), span);
             quote_spanned!(span=> _ => _p::extra::<#ty>(r, &mut #slot, key, &[#(#known),*])?,)
         }
@@ -220,7 +225,7 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
                 Some(at) if !is_ignored => {
                     let of = fields.members[at].field.ty;
                     let span = span_of(of);
-                    let of = extras_type(input, of);
+                    let of = type_to_read(input, of);
                     let (kind, slot) = (kind(span, ty), Ident::new(&slot(at).to_string(), span));
                     quote_spanned!(span=> _p::extra_field::<#kind, #of>(r, &mut #slot, #name)?)
                 }
@@ -260,9 +265,6 @@ pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> 
             let span = span_of(ty);
             let slot = Ident::new(&slot(at).to_string(), span);
             let value = match &member.role {
-                Role::Flatten if type_to_read(input, ty).is_some() => {
-                    quote_spanned!(span=> _accp::IntoOwned::into_owned(#slot))
-                }
                 Role::Flatten => return None,
                 Role::Skip => quote_spanned!(span=> <#ty as _p::Default>::default()),
                 Role::Wire(wire) => {
@@ -274,19 +276,23 @@ pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> 
         });
     let taken = quote!(#(#taken)*);
     let values = fields.members.iter().enumerate().map(|(at, member)| {
-        let (ident, slot) = (
-            member.field.ident,
-            Ident::new(&slot(at).to_string(), span_of(member.field.ty)),
-        );
+        let (ident, ty) = (member.field.ident, member.field.ty);
+        let span = span_of(ty);
+        let slot = Ident::new(&slot(at).to_string(), span);
         let judged = match &member.role {
             Role::Wire(wire) => judged(input, member.field, wire),
             Role::Flatten | Role::Skip => None,
         };
-        let value = judged.map_or_else(
-            || slot.to_token_stream(),
-            |judged| quote_spanned!(judged_at(member.field.ty)=> #judged::back(#slot)),
-        );
-        quote!(#ident: #value,)
+        let keeps = matches!(member.role, Role::Skip) || member.field.attrs.with.is_some();
+        match judged {
+            Some(judged) => {
+                quote_spanned!(judged_at(ty)=> #ident: #judged::back(#slot),)
+            }
+            None if is_owned(ty) && !keeps => {
+                quote_spanned!(span=> #ident: _accp::IntoOwned::into_owned(#slot),)
+            }
+            None => quote!(#ident: #slot,),
+        }
     });
     let fields = quote!(#(#values)*);
     Made { taken, fields }
@@ -305,7 +311,7 @@ fn taken(
         return with.construct(slot, by_schema.unwrap_or(owner));
     }
     let span = span_of(field.ty);
-    let (kind, name) = (kind_to_read(span, field.ty, &wire.ty), &wire.name);
+    let (kind, name) = (kind(span, &wire.ty), &wire.name);
     let ty = read_as(input, field, wire);
     match (&wire.default, by_schema) {
         (Some(default), _) => {
@@ -318,17 +324,13 @@ fn taken(
     }
 }
 
-/// Returns the type that takes the params without a field.
-fn extras_type(input: &Input<'_>, ty: &RustType) -> TokenStream {
-    type_to_read(input, ty).unwrap_or_else(|| ty.to_token_stream())
-}
-
 /// Returns the type of a value that is read. The compiler infers a type that it has to judge, from
 /// the field that takes the value.
 fn read_as(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> TokenStream {
     match judged(input, field, wire) {
         Some(_) => quote_spanned!(judged_at(field.ty)=> _),
-        None => field.ty.to_token_stream(),
+        None if field.attrs.with.is_some() => field.ty.to_token_stream(),
+        None => type_to_read(input, field.ty),
     }
 }
 

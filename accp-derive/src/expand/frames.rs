@@ -8,6 +8,7 @@ use super::fields::{Access, encode_params, slot};
 use super::frame::{constant, decode};
 use super::generics::{Way, bounds, decode_generics, given, span_of, text_lifetime, where_clause};
 use super::lifetimes::without_lifetimes;
+use super::owned::{is_owned, owned_bound, type_to_read};
 use super::shapes;
 use crate::ast::Input;
 use crate::plan::{Arm, ArmContent, Frame, Role};
@@ -156,6 +157,7 @@ fn accepts(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
     match &arm.content {
         ArmContent::Newtype(ty) => {
             let (span, lifetime) = (span_of(ty), text_lifetime(input));
+            let ty = type_to_read(input, ty);
             quote_spanned!(span=> <#ty as _accp::DecodeFrame<#lifetime>>::accepts(header, schema))
         }
         ArmContent::Fields(_) => {
@@ -170,6 +172,7 @@ fn types(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
     match &arm.content {
         ArmContent::Newtype(ty) => {
             let (span, lifetime) = (span_of(ty), text_lifetime(input));
+            let ty = type_to_read(input, ty);
             quote_spanned!(span=> <#ty as _accp::DecodeFrame<#lifetime>>::TYPES)
         }
         ArmContent::Fields(_) => {
@@ -210,15 +213,17 @@ fn alone(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
         };
         let span = span.resolved_at(Span::call_site());
         quote_spanned!(span=>
-            const _: () = if let _p::Some(said) = _p::taken(VARIANTS, #at) {
+            const _: () = if let _p::Some(said) = _p::taken(VARIANTS, CLASHES, #at) {
                 ::core::panic!("{}", said.as_str())
             };
         )
     });
+    let count = arms.len();
     quote! {
         const _: () = {
             use _p::Untyped as _;
             const VARIANTS: &[(&::core::primitive::str, _p::FrameTypes)] = &[#(#types),*];
+            const CLASHES: &[_p::Option<_p::Clash>] = &_p::clashes::<#count>(VARIANTS);
             #(#assertions)*
         };
     }
@@ -237,13 +242,12 @@ fn alone_here(input: &Input<'_>, arms: &[Arm<'_>], types: &[TokenStream]) -> Tok
     let names = arms
         .iter()
         .map(|arm| arm.variant.original.ident.to_string());
-    let indices = 1..arms.len();
+    let count = arms.len();
     quote! {
         const {
-            let variants = &[#((#names, #types)),*];
-            #(if let _p::Some(said) = _p::taken(variants, #indices) {
+            if let _p::Some(said) = _p::first_taken::<#count>(&[#((#names, #types)),*]) {
                 ::core::panic!("{}", said.as_str())
-            })*
+            }
         }
     }
 }
@@ -253,9 +257,15 @@ fn decode_arm(protocol: &Protocol, input: &Input<'_>, at: usize, arm: &Arm<'_>) 
     match &arm.content {
         ArmContent::Newtype(ty) => {
             let (span, lifetime) = (span_of(ty), text_lifetime(input));
+            let frame = if is_owned(ty) {
+                quote_spanned!(span=> _accp::IntoOwned::into_owned(frame))
+            } else {
+                quote_spanned!(span=> frame)
+            };
+            let ty = type_to_read(input, ty);
             quote_spanned!(span=>
                 <#ty as _accp::DecodeFrame<#lifetime>>::decode_fields(header, r)
-                    .map(|(frame, envelope)| (Self::#variant(frame), envelope))
+                    .map(|(frame, envelope)| (Self::#variant(#frame), envelope))
             )
         }
         ArmContent::Fields(frame) => {
@@ -282,9 +292,13 @@ fn arm_bounds(input: &Input<'_>, arms: &[Arm<'_>], way: Way) -> Vec<TokenStream>
             ArmContent::Fields(frame) => all.extend(bounds(input, &frame.fields, way)),
             ArmContent::Newtype(ty) if input.is_generic(ty) => {
                 let (span, lifetime) = (span_of(ty), text_lifetime(input));
+                let read = type_to_read(input, ty);
                 all.push(match way {
                     Way::Encode => quote_spanned!(span=> #ty: _accp::EncodeFrame),
-                    Way::Decode => quote_spanned!(span=> #ty: _accp::DecodeFrame<#lifetime>),
+                    Way::Decode => {
+                        let owned = owned_bound(ty);
+                        quote_spanned!(span=> #read: _accp::DecodeFrame<#lifetime> #owned)
+                    }
                 });
             }
             ArmContent::Newtype(_) => {}

@@ -10,6 +10,7 @@ use syn::{
 };
 
 use super::kind;
+use super::owned::{owned_bound, type_to_read};
 use crate::ast::{Input, mentions};
 use crate::attr::Predicates;
 use crate::plan::{Fields, Role};
@@ -55,12 +56,21 @@ pub(crate) fn family(ident: &Ident, generics: &Generics) -> TokenStream {
         return TokenStream::new();
     }
     let (params, ty, _) = generics.split_for_impl();
-    let of: Vec<_> = generics.lifetimes().map(|_| quote!('accp)).collect();
+    // No lifetime of the item may have this name.
+    let mut name = "'accp".to_owned();
+    while generics
+        .lifetimes()
+        .any(|own| own.lifetime.to_string() == name)
+    {
+        name.push('_');
+    }
+    let text = Lifetime::new(&name, Span::call_site());
+    let of: Vec<_> = generics.lifetimes().map(|_| &text).collect();
     let of = (!of.is_empty()).then(|| quote!(<#(#of),*>));
     quote! {
         #[automatically_derived]
         impl #params _accp::FrameFamily for #ident #ty {
-            type Frame<'accp> = #ident #of;
+            type Frame<#text> = #ident #of;
         }
     }
 }
@@ -109,7 +119,10 @@ pub(super) fn bounds(input: &Input<'_>, fields: &Fields<'_>, way: Way) -> Vec<To
             (Role::Flatten, _) if fields.is_text => None,
             (Role::Wire(wire), _) => value_bound(input, ty, &wire.ty, way),
             (Role::Flatten, Way::Encode) => Some(quote_spanned!(span=> #ty: _p::GiveExtras)),
-            (Role::Flatten, Way::Decode) => Some(quote_spanned!(span=> #ty: _p::Extras<#lifetime>)),
+            (Role::Flatten, Way::Decode) => {
+                let ty = type_to_read(input, ty);
+                Some(quote_spanned!(span=> #ty: _p::Extras<#lifetime>))
+            }
             (Role::Skip, Way::Decode) => Some(quote_spanned!(span=> #ty: _p::Default)),
             (Role::Skip, Way::Encode) => None,
         });
@@ -129,7 +142,10 @@ fn value_bound(input: &Input<'_>, ty: &RustType, of: &Type, way: Way) -> Option<
     let lifetime = text_lifetime(input);
     Some(match way {
         Way::Encode => quote_spanned!(span=> #ty: _accp::EncodeValue<#kind>),
-        Way::Decode => quote_spanned!(span=> #ty: _accp::DecodeValue<#lifetime, #kind>),
+        Way::Decode => {
+            let (read, owned) = (type_to_read(input, ty), owned_bound(ty));
+            quote_spanned!(span=> #read: _accp::DecodeValue<#lifetime, #kind> #owned)
+        }
     })
 }
 

@@ -7,6 +7,7 @@ use syn::spanned::Spanned as _;
 use syn::{GenericArgument, PathArguments, Type as RustType};
 
 use super::kind;
+use super::owned::borrowing;
 use crate::ast::{Field, Input, mentions};
 use crate::plan::Wire;
 
@@ -15,6 +16,8 @@ use crate::plan::Wire;
 ///
 /// Code that takes such a value by `Holds` gives one error where the type does not fit. Code that
 /// wants `EncodeValue` here and `DecodeValue` there would give two.
+///
+/// An owned type is read as its borrowing twin, which `HoldsOwned` makes owned.
 pub(super) fn judged(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> Option<TokenStream> {
     let ty = field.ty;
     let span = judged_at(ty);
@@ -27,8 +30,14 @@ pub(super) fn judged(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> Optio
     let kind = kind(span, &wire.ty);
     let holds = Ident::new(holds(ty).unwrap_or("Holds"), span);
     // All tokens have one place, so that the compiler sees one error and not two.
+    let read = borrowing(ty, "_").map(|read| placed(read, span));
     let ty = placed(ty.to_token_stream(), span);
-    Some(quote_spanned!(span=> <#ty as _p::#holds<'_, #kind, _>>))
+    let holds = if let Some(read) = read {
+        quote_spanned!(span=> HoldsOwned<'_, #kind, _, #read>)
+    } else {
+        quote_spanned!(span=> #holds<'_, #kind, _>)
+    };
+    Some(quote_spanned!(span=> <#ty as _p::#holds>))
 }
 
 /// Returns the trait whose error names the feature for a type of another crate, by the name of the type. A type of the

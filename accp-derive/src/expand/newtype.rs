@@ -5,6 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::{GenericParam, Generics, Member, Type as RustType, TypeParam};
 
 use super::generics::{Way, decode_generics, given, span_of, text_lifetime, where_clause};
+use super::owned::{is_owned, owned_bound, type_to_read};
 use crate::ast::Input;
 
 /// Returns impls for every registry type that the inner type holds.
@@ -13,7 +14,14 @@ pub(super) fn expand(input: &Input<'_>, member: &Member, inner: &RustType) -> To
     let span = span_of(inner);
     let lifetime = text_lifetime(input);
     let encode = quote_spanned!(span=> #inner: _accp::EncodeValue<AccpKind>);
-    let decode = quote_spanned!(span=> #inner: _accp::DecodeValue<#lifetime, AccpKind>);
+    let read = type_to_read(input, inner);
+    let owned = owned_bound(inner);
+    let value = if is_owned(inner) {
+        quote_spanned!(span=> _accp::IntoOwned::into_owned(inner))
+    } else {
+        quote_spanned!(span=> inner)
+    };
+    let decode = quote_spanned!(span=> #read: _accp::DecodeValue<#lifetime, AccpKind> #owned);
     let bounds = |way, own| match given(input, way) {
         Some(given) => [&given[..], &[own]].concat(),
         None => vec![own],
@@ -45,12 +53,12 @@ pub(super) fn expand(input: &Input<'_>, member: &Member, inner: &RustType) -> To
             fn decode_value(
                 r: &mut _p::Reader<#lifetime>,
             ) -> _p::Result<Self, _accp::DecodeError> {
-                let inner = <#inner as _accp::DecodeValue<#lifetime, AccpKind>>::decode_value(r)?;
-                _p::Ok(Self { #member: inner })
+                let inner = <#read as _accp::DecodeValue<#lifetime, AccpKind>>::decode_value(r)?;
+                _p::Ok(Self { #member: #value })
             }
             fn absent() -> _p::Option<Self> {
-                let inner = <#inner as _accp::DecodeValue<#lifetime, AccpKind>>::absent()?;
-                _p::Some(Self { #member: inner })
+                let inner = <#read as _accp::DecodeValue<#lifetime, AccpKind>>::absent()?;
+                _p::Some(Self { #member: #value })
             }
         }
 

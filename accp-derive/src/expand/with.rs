@@ -58,9 +58,9 @@ impl<'f> With<'f> {
     /// Returns the code that reads the value into its slot. `by` requires the field, if it is given.
     pub(super) fn read(self, slot: &Ident, by: Option<&str>) -> TokenStream {
         let (kind, convert, ty, name) = (self.kind(), self.convert(), self.ty, &self.wire.name);
-        let by = super::optional(by);
+        let [by, default] = [by, self.wire.default.as_deref()].map(super::optional);
         quote_spanned!(self.module.span()=>
-            _p::read_with::<#kind, _, #ty, _>(r, &mut #slot, #name, #by, #convert)?
+            _p::read_with::<#kind, _, #ty, _>(r, &mut #slot, #name, #by, #default, #convert)?
         )
     }
 

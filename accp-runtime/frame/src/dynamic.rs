@@ -10,7 +10,7 @@ use accp_registry::lexical;
 use accp_registry::protocol::NO_HEAD;
 use accp_registry::{Field, Registry, Schema, Type, abbreviate, expand, nearest};
 
-use crate::impls::{self, decode_entries, encode_entries};
+use crate::impls::{self, decode_entries, encode_entries, encode_items};
 use crate::reader::Token;
 use crate::scalar::{self, enum_value, is_float};
 use crate::writer::Absent;
@@ -57,7 +57,8 @@ impl<'p> Place<'p> {
     }
 }
 
-/// Reads one value of type `ty`. A null and a reference are allowed for every type.
+/// Reads one value of type `ty`: of a field, or of an item that [`read_item`] judges. A null and a
+/// reference are allowed for every type.
 pub(crate) fn read<'a>(
     r: &mut Reader<'a>,
     ty: &Type,
@@ -89,9 +90,9 @@ pub(crate) fn read<'a>(
             scalar::read(raw, ty, r).map_or_else(wrong, Ok)
         }
         (Token::Array, Type::List(item)) => {
-            impls::decode_list(r, |r| read(r, item, registry)).map(Value::Array)
+            impls::decode_list(r, |r| read_item(r, item, registry)).map(Value::Array)
         }
-        (Token::Map, Type::Map(item)) => read_map(r, |r, _| read(r, item, registry)),
+        (Token::Map, Type::Map(item)) => read_map(r, |r, _| read_item(r, item, registry)),
         (Token::Map, Type::Schema(code)) => {
             let Some(schema) = registry.schema(code) else {
                 let expected = "the code of a schema in the registry";
@@ -114,6 +115,30 @@ pub(crate) fn read<'a>(
         }
         _ => wrong(),
     }
+}
+
+/// Reads an item of a list or of a map. A field may be null, which says that it is not given; an item
+/// is null only where null is a value.
+#[expect(
+    clippy::inline_always,
+    reason = "a call for each item costs more than the test for a null"
+)]
+#[inline(always)]
+fn read_item<'a>(
+    r: &mut Reader<'a>,
+    ty: &Type,
+    registry: &Registry,
+) -> Result<Value<'a>, DecodeError> {
+    if r.is_null() && !ty.holds_null() {
+        return Err(null_item(r.at(), ty));
+    }
+    read(r, ty, registry)
+}
+
+#[cold]
+fn null_item(at: usize, ty: &Type) -> DecodeError {
+    let expected = format!("a value of type {ty}; null is none");
+    DecodeError::new(ErrorCode::INVALID_TYPE, at, expected)
 }
 
 /// Reads the value of a field. A field that the frame requires is never null.
@@ -198,8 +223,24 @@ pub(crate) struct Dynamic<'v, 'a> {
     pub(crate) registry: &'v Registry,
 }
 
-/// The kind of [`Dynamic`] values.
+/// The kind of [`Dynamic`] values and of [`Item`]s, which judge a null themselves.
 pub(crate) struct ByType(());
+
+impl kind::OfItem for ByType {
+    const HOLDS_NULL: bool = true;
+}
+
+/// An item of a list or of a map, to be written as its type.
+struct Item<'v, 'a>(Dynamic<'v, 'a>);
+
+impl EncodeValue<ByType> for Item<'_, '_> {
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
+        match self.0.value {
+            Value::Null if !self.0.ty.holds_null() => Err(self.0.mismatch()),
+            _ => self.0.encode_value(w),
+        }
+    }
+}
 
 impl EncodeValue<ByType> for Dynamic<'_, '_> {
     fn encode_value(&self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
@@ -249,27 +290,26 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
             (Value::Array(items), Type::List(ty)) => {
                 let items: Vec<_> = items
                     .iter()
-                    .map(|value| Dynamic {
-                        value,
-                        ty,
-                        registry,
+                    .map(|value| {
+                        Item(Dynamic {
+                            value,
+                            ty,
+                            registry,
+                        })
                     })
                     .collect();
                 w.array::<ByType, _>(&items)
             }
             (Value::Map(map), Type::Map(ty)) => {
-                let of = |value| Dynamic {
-                    value,
-                    ty,
-                    registry,
+                let of = |value| {
+                    Item(Dynamic {
+                        value,
+                        ty,
+                        registry,
+                    })
                 };
                 let entries: Vec<_> = map.iter().map(|(key, value)| (key, of(value))).collect();
-                encode_entries(
-                    w,
-                    entries
-                        .iter()
-                        .map(|(key, value)| (*key, value, Absent::Nothing)),
-                )
+                encode_items(w, entries.iter().map(|(key, value)| (*key, value)))
             }
             (Value::Map(map), Type::Schema(code)) => {
                 let Some(schema) = registry.schema(code) else {

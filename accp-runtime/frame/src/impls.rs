@@ -2,7 +2,6 @@
 
 mod containers;
 mod foreign;
-mod owned;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -21,7 +20,9 @@ use crate::{
     AgentId, Decimal, DecodeError, EncodeError, ErrorCode, Number, Reader, Value, Writer, kind,
 };
 
-pub(crate) use containers::{Pair, PairKind, decode_entries, decode_list, encode_entries};
+pub(crate) use containers::{
+    Pair, PairKind, decode_entries, decode_list, encode_entries, encode_items,
+};
 
 type Decoded<T> = Result<T, DecodeError>;
 type Encoded = Result<(), EncodeError>;
@@ -170,7 +171,7 @@ macro_rules! owned_text {
 
 owned_text!(String, Text, Any, Agent);
 
-macro_rules! shared_text {
+macro_rules! unsized_text {
     ($($kind:ident),*) => {$(
         impl EncodeValue<kind::$kind> for Arc<str> {
             #[inline]
@@ -185,10 +186,17 @@ macro_rules! shared_text {
                 <Cow<'a, str> as DecodeValue<'a, kind::$kind>>::decode_value(r).map(Arc::from)
             }
         }
+
+        impl<'a> DecodeValue<'a, kind::$kind> for Box<str> {
+            #[inline]
+            fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+                <Cow<'a, str> as DecodeValue<'a, kind::$kind>>::decode_value(r).map(Box::from)
+            }
+        }
     )*};
 }
 
-shared_text!(String, Text, Any, Agent);
+unsized_text!(String, Text, Any, Agent);
 
 impl EncodeValue<kind::Agent> for AgentId<'_> {
     #[inline]

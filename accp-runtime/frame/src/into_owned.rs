@@ -86,6 +86,7 @@ pub(crate) use own;
 
 own! {
     String, bool, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, f64, Decimal, Number,
+    Box<str>,
 }
 
 impl<T: IntoOwned> IntoOwned for Option<T> {

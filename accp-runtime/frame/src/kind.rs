@@ -20,7 +20,8 @@
 //! | the code of a schema | a struct that derives `AccpFrame` with this schema |
 //! | `any` | [`Value`](crate::Value), and all of these but agents and structs of a schema |
 //!
-//! `Option`, `Box` and references hold what the type inside holds. These types need the standard
+//! `Option`, `Box` and references hold what the type inside holds. An item that is `None` is refused, except in `[any]`,
+//! `{any}` and `any`. These types need the standard
 //! library, or a feature of their name:
 //!
 //! | Type | In the registry |
@@ -72,6 +73,14 @@
 
 use core::marker::PhantomData;
 
+/// A kind whose values may be items of a list or of a map. A field may be null, which says that it is
+/// not given; an item is null only where null is a value.
+#[doc(hidden)]
+pub trait OfItem {
+    /// Whether null is a value.
+    const HOLDS_NULL: bool = false;
+}
+
 /// `string`: raw or marked, never another type.
 #[derive(Debug)]
 pub struct String(());
@@ -105,11 +114,24 @@ pub struct Map<T>(PhantomData<T>);
 /// The code of a schema: a map of that schema's fields.
 #[derive(Debug)]
 pub struct Schema(());
-/// `K`, read into a type that borrows nothing: `AgentId<'static>`, `Value<'static>`. The derive
-/// writes it for a field of such a type, because one Rust type can be read in one way only for
-/// each kind.
-#[derive(Debug)]
-pub struct Owned<K>(PhantomData<K>);
 /// `any`: no type is declared.
 #[derive(Debug)]
 pub struct Any(());
+
+macro_rules! items {
+    ($($kind:ty),*) => {$(
+        impl OfItem for $kind {}
+    )*};
+}
+
+items!(
+    String, Text, Integer, Decimal, Number, Boolean, Agent, Enum, Schema
+);
+
+impl<K> OfItem for List<K> {}
+
+impl<K> OfItem for Map<K> {}
+
+impl OfItem for Any {
+    const HOLDS_NULL: bool = true;
+}

@@ -26,11 +26,11 @@ pub use crate::frame_types::FrameTypes;
 pub use crate::writer::Absent;
 pub use crate::{FrameType, Header, Reader, Writer};
 pub use extras::{ExtraWriter, Extras, GiveExtras, extra, extra_field, extra_writer};
-pub use holds::{Holds, HoldsChrono, HoldsRustDecimal, HoldsTime, HoldsUrl, HoldsUuid};
+pub use holds::{Holds, HoldsChrono, HoldsOwned, HoldsRustDecimal, HoldsTime, HoldsUrl, HoldsUuid};
 pub use no_variant::no_variant;
 pub use said::{Said, names_fault};
 pub use shape::{Probe, Shape, Shaped, Unshaped, has_schema, has_value, shape_of};
-pub use types::taken;
+pub use types::{Clash, clashes, first_taken, taken};
 pub use untyped::Untyped;
 pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
 pub use with::{converted, or_default_with, preset_with, read_with};
@@ -114,6 +114,39 @@ pub fn read_required<'a, K, T: DecodeValue<'a, K>>(
         return Err(required_null(r.at(), by).within(name));
     }
     read(r, slot, name)
+}
+
+/// Reads the value of a field with a default, which is given by its wire text, into its slot. A null
+/// that the type does not hold says that the field is not given, so it is the default.
+#[inline]
+pub fn read_or_default<'a, K, T: DecodeValue<'a, K>>(
+    r: &mut Reader<'a>,
+    slot: &mut Option<T>,
+    name: &'static str,
+    default: &'static str,
+) -> Result<(), DecodeError> {
+    if r.is_null() && slot.is_none() {
+        return null_or_default(r, slot, name, default);
+    }
+    read(r, slot, name)
+}
+
+/// Reads a null into its slot: the type's own, or the default.
+#[cold]
+fn null_or_default<'a, K, T: DecodeValue<'a, K>>(
+    r: &mut Reader<'a>,
+    slot: &mut Option<T>,
+    name: &'static str,
+    default: &'static str,
+) -> Result<(), DecodeError> {
+    let at = r.at();
+    match read(r, slot, name) {
+        Err(_) if r.take_refused_null(at) => {
+            *slot = Some(or_default(r, None, name, default)?);
+            Ok(())
+        }
+        read => read,
+    }
 }
 
 /// Skips the value of an unknown key.

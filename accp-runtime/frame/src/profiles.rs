@@ -24,7 +24,7 @@ pub const REGISTRY_HASH: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0
 pub struct ChatReq<'a> {
     /// Who speaks: user, assistant, system, tool or another role.
     ///
-    /// `role` on the wire: a string. Absent means `"assistant"`; `~` is an error.
+    /// `role` on the wire: a string. Absent and `~` mean `"assistant"`.
     #[accp(default)]
     pub role: Cow<'a, str>,
     /// What is said.
@@ -37,7 +37,7 @@ pub struct ChatReq<'a> {
     pub turn: Option<i64>,
     /// The language, as a BCP 47 tag.
     ///
-    /// `lang` on the wire: a string. Absent means `"en"`; `~` is an error.
+    /// `lang` on the wire: a string. Absent and `~` mean `"en"`.
     #[accp(default)]
     pub lang: Cow<'a, str>,
     /// The message that this one answers.
@@ -56,7 +56,7 @@ pub struct ChatReq<'a> {
 pub struct ChatDone<'a> {
     /// Who speaks: user, assistant, system, tool or another role.
     ///
-    /// `role` on the wire: a string. Absent means `"assistant"`; `~` is an error.
+    /// `role` on the wire: a string. Absent and `~` mean `"assistant"`.
     #[accp(default)]
     pub role: Cow<'a, str>,
     /// What is said.
@@ -69,7 +69,7 @@ pub struct ChatDone<'a> {
     pub turn: Option<i64>,
     /// The language, as a BCP 47 tag.
     ///
-    /// `lang` on the wire: a string. Absent means `"en"`; `~` is an error.
+    /// `lang` on the wire: a string. Absent and `~` mean `"en"`.
     #[accp(default)]
     pub lang: Cow<'a, str>,
     /// The message that this one answers.
@@ -78,6 +78,7 @@ pub struct ChatDone<'a> {
     pub reply_to: Option<Cow<'a, str>>,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// A message of a conversation (draft section 10.1).
 ///
 /// Any frame of schema `CH`.
@@ -171,7 +172,7 @@ pub struct InferStream<'a> {
     pub data: Cow<'a, str>,
     /// Whether this is the last chunk.
     ///
-    /// `done` on the wire: a boolean. Absent means `false`; `~` is an error.
+    /// `done` on the wire: a boolean. Absent and `~` mean `false`.
     #[accp(default)]
     pub is_final: bool,
 }
@@ -194,7 +195,7 @@ pub struct ScheduleReq<'a> {
     pub task: Cow<'a, str>,
     /// How urgent it is.
     ///
-    /// `pri` on the wire: a string. Absent means `"medium"`; `~` is an error.
+    /// `pri` on the wire: a string. Absent and `~` mean `"medium"`.
     #[accp(default)]
     pub priority: Cow<'a, str>,
     /// When it is to be done.
@@ -203,7 +204,7 @@ pub struct ScheduleReq<'a> {
     pub deadline: Option<Cow<'a, str>>,
     /// The tasks that come before it.
     ///
-    /// `deps` on the wire: a list of strings. Absent means `[]`; `~` is an error.
+    /// `deps` on the wire: a list of strings. Absent and `~` mean `[]`.
     #[accp(default)]
     pub deps: Vec<Cow<'a, str>>,
     /// How far it is, in a word.
@@ -234,7 +235,7 @@ pub struct ExecuteReq<'a> {
     pub task: Cow<'a, str>,
     /// How urgent it is.
     ///
-    /// `pri` on the wire: a string. Absent means `"medium"`; `~` is an error.
+    /// `pri` on the wire: a string. Absent and `~` mean `"medium"`.
     #[accp(default)]
     pub priority: Cow<'a, str>,
     /// When it is to be done.
@@ -243,7 +244,7 @@ pub struct ExecuteReq<'a> {
     pub deadline: Option<Cow<'a, str>>,
     /// The tasks that come before it.
     ///
-    /// `deps` on the wire: a list of strings. Absent means `[]`; `~` is an error.
+    /// `deps` on the wire: a list of strings. Absent and `~` mean `[]`.
     #[accp(default)]
     pub deps: Vec<Cow<'a, str>>,
     /// How far it is, in a word.
@@ -300,6 +301,7 @@ pub struct ExecuteDone<'a> {
     pub progress: Option<i64>,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// A task, given to an agent and reported on (draft sections 6.2 and 10.5).
 ///
 /// Any frame of schema `TA`.
@@ -365,7 +367,7 @@ pub struct ToolDone<'a> {
     pub result: Option<Value<'a>>,
     /// How the call went.
     ///
-    /// `stat` on the wire: a string. Absent means `"ok"`; `~` is an error.
+    /// `stat` on the wire: a string. Absent and `~` mean `"ok"`.
     #[accp(default)]
     pub status: Cow<'a, str>,
     /// The tool's own code for what went wrong.
@@ -374,6 +376,7 @@ pub struct ToolDone<'a> {
     pub error_code: Option<Cow<'a, str>>,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// A tool call and its result (draft section 10.2).
 ///
 /// Any frame of schema `TC`.
@@ -409,7 +412,7 @@ pub struct TransactionReq<'a> {
     pub amount: Decimal,
     /// The ISO 4217 code of the currency.
     ///
-    /// `currency` on the wire: a string. Absent means `"USD"`; `~` is an error.
+    /// `currency` on the wire: a string. Absent and `~` mean `"USD"`.
     #[accp(default)]
     pub currency: Cow<'a, str>,
     /// The account that is charged or credited.
@@ -422,12 +425,12 @@ pub struct TransactionReq<'a> {
     pub reference: Option<Cow<'a, str>>,
     /// Where the transaction stands.
     ///
-    /// `stat` on the wire: a string. Absent means `"pending"`; `~` is an error.
+    /// `stat` on the wire: a string. Absent and `~` mean `"pending"`.
     #[accp(default)]
     pub status: Cow<'a, str>,
     /// Whether a failed transaction may be tried again.
     ///
-    /// `retry` on the wire: a boolean. Absent means `false`; `~` is an error.
+    /// `retry` on the wire: a boolean. Absent and `~` mean `false`.
     #[accp(default)]
     pub retryable: bool,
 }
@@ -454,6 +457,7 @@ pub struct TransactionDone<'a> {
     pub status: Cow<'a, str>,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// A payment or another transfer of value (draft section 10.3).
 ///
 /// Any frame of schema `TX`.
@@ -471,6 +475,7 @@ pub enum TransactionFrame<'a> {
     TransactionDone(TransactionDone<'a>),
 }
 
+#[allow(clippy::large_enum_variant)]
 /// Any frame of this file.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]

@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
     /// Returns whether the next value is a null.
     #[inline]
     pub(crate) fn is_null(&self) -> bool {
-        self.rest.starts_with('~')
+        self.peek() == Some(b'~')
     }
 
     /// Consumes a character, if it is next.

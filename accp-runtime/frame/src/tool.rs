@@ -384,6 +384,14 @@ impl Call<'_> {
         self.value_of(path, json, ty)
     }
 
+    /// Reads an item of a list or of a map, which is null only where null is a value.
+    fn item(&mut self, path: &str, json: &Json, ty: &Type) -> Option<Value<'static>> {
+        match self.value(path, json, ty)? {
+            Value::Null if !ty.holds_null() => self.wrong(path, json, ty),
+            value => Some(value),
+        }
+    }
+
     fn value_of(&mut self, path: &str, json: &Json, ty: &Type) -> Option<Value<'static>> {
         if !self.is_strict
             && let Value::Ref(key) = Value::from_json(json)
@@ -414,7 +422,7 @@ impl Call<'_> {
             (Json::Number(_), Type::Number) => Some(Value::from_data(json).into_owned()),
             (Json::Array(items), Type::List(item)) => {
                 let items = items.iter().enumerate();
-                let items = items.map(|(n, json)| self.value(&format!("{path}[{n}]"), json, item));
+                let items = items.map(|(n, json)| self.item(&format!("{path}[{n}]"), json, item));
                 let items: Vec<_> = items.collect();
                 // Each item that does not fit has said so.
                 return items
@@ -424,7 +432,7 @@ impl Call<'_> {
             }
             (Json::Object(object), Type::Map(item)) => {
                 let entries = object.iter().map(|(key, json)| {
-                    let value = self.value(&format!("{path}.{key}"), json, item)?;
+                    let value = self.item(&format!("{path}.{key}"), json, item)?;
                     Some((key.clone(), value))
                 });
                 let entries: Vec<_> = entries.collect();

@@ -1,5 +1,6 @@
 //! Frames as Rust types: the traits that `#[derive(AccpFrame)]` implements.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -35,6 +36,16 @@ impl<T: EncodeFrame + ?Sized> EncodeFrame for &T {
     }
 }
 
+impl<T: EncodeFrame> EncodeFrame for Box<T> {
+    fn frame_type(&self) -> FrameType<'static> {
+        (**self).frame_type()
+    }
+
+    fn encode_fields(&self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
+        (**self).encode_fields(w)
+    }
+}
+
 /// A type that is read from a frame; it borrows from the text if possible.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a frame",
@@ -57,6 +68,21 @@ pub trait DecodeFrame<'a>: Sized {
     /// out.
     #[doc(hidden)]
     const TYPES: FrameTypes = FrameTypes::Unknown;
+}
+
+impl<'a, T: DecodeFrame<'a>> DecodeFrame<'a> for Box<T> {
+    fn accepts(header: &Header<'_>, schema: Option<&str>) -> bool {
+        T::accepts(header, schema)
+    }
+
+    fn decode_fields(
+        header: &Header<'a>,
+        r: &mut Reader<'a>,
+    ) -> Result<(Self, &'static [&'static str]), DecodeError> {
+        T::decode_fields(header, r).map(|(frame, envelope)| (Self::new(frame), envelope))
+    }
+
+    const TYPES: FrameTypes = T::TYPES;
 }
 
 /// A frame type for every text that it can borrow from, so that a handler can be registered for it.

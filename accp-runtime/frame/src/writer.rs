@@ -6,6 +6,7 @@ use alloc::string::String;
 use accp_registry::Intent;
 
 use crate::external::{Externals, Reason, put_external};
+use crate::kind::OfItem;
 use crate::{AgentId, EncodeError, Envelope, ErrorCode, Limits, Value};
 
 /// The options for writing a frame.
@@ -62,6 +63,17 @@ pub enum Absent<'t> {
     Default(&'t str),
     /// The payload is at fault. A writer refuses an absent value and a null.
     Fault,
+}
+
+impl Absent<'_> {
+    /// Returns what it means that a list or a map lacks an item, which may be null or has to be a value.
+    pub(crate) const fn of_item(holds_null: bool) -> Self {
+        if holds_null {
+            Self::Nothing
+        } else {
+            Self::Fault
+        }
+    }
 }
 
 /// A value inside a frame, written as the registry type `K`.
@@ -328,7 +340,7 @@ impl<'w, 'e> Writer<'w, 'e> {
         Ok(())
     }
 
-    /// Appends `[k,v]`.
+    /// Appends `[k,v]`. A value that `must` be there is never null.
     ///
     /// # Errors
     /// The error of the value, or nesting over the limit.
@@ -336,12 +348,13 @@ impl<'w, 'e> Writer<'w, 'e> {
         &mut self,
         key: &str,
         value: &T,
+        must: bool,
     ) -> Result<()> {
         self.open('[')?;
         self.elements += 2;
         accp_registry::lexical::write_untyped(self.out, key);
         self.out.push(',');
-        value.encode_value(self)?;
+        self.value(value, Absent::of_item(!must))?;
         self.close(']');
         Ok(())
     }
@@ -363,18 +376,31 @@ impl<'w, 'e> Writer<'w, 'e> {
     /// Appends `[`, every item, and `]`.
     ///
     /// # Errors
-    /// The error of an item, under its index, or nesting over the limit.
-    pub fn array<K, T: EncodeValue<K>>(&mut self, items: &[T]) -> Result<()> {
+    /// The error of an item, under its index, E1004 for a null that is no value of `K`, or nesting over
+    /// the limit.
+    pub fn array<K: OfItem, T: EncodeValue<K>>(&mut self, items: &[T]) -> Result<()> {
         self.open('[')?;
         for (at, item) in items.iter().enumerate() {
             if at > 0 {
                 self.out.push(',');
             }
             self.elements += 1;
+            let start = self.out.len();
             item.encode_value(self)
+                .and_then(|()| self.is_item::<K>(start))
                 .map_err(|error| error.within_index(at))?;
         }
         self.close(']');
+        Ok(())
+    }
+
+    /// Refuses the item that begins at `start` if it is a null and null is no value of `K`.
+    #[inline]
+    fn is_item<K: OfItem>(&self, start: usize) -> Result<()> {
+        let is_short = !K::HOLDS_NULL && self.out.len() == start + 1;
+        if is_short && self.out.ends_with('~') {
+            return Err(no_value());
+        }
         Ok(())
     }
 
@@ -446,7 +472,10 @@ impl<'w, 'e> Writer<'w, 'e> {
 
 #[cold]
 fn no_value() -> EncodeError {
-    EncodeError::new(ErrorCode::INVALID_TYPE, "required, and null is no value")
+    EncodeError::new(
+        ErrorCode::INVALID_TYPE,
+        "a value has to stand here, and null is none",
+    )
 }
 
 /// Counts the entries of a map that is being written.

@@ -168,7 +168,7 @@ fn ty(random: &mut Random, of: &Generics, depth: usize) -> String {
     if let Some(name) = of.values.first().filter(|_| random.chance(40)) {
         return (*name).to_owned();
     }
-    let borrowed = ["Cow<'a, str>", "Value<'a>", "Map<'a>"];
+    let borrowed = ["Cow<'a, str>", "Value<'a>", "Map<'a>", "Held<'a>"];
     if of.lifetime && random.chance(40) {
         return random.pick(&borrowed).to_owned();
     }
@@ -184,6 +184,8 @@ fn ty(random: &mut Random, of: &Generics, depth: usize) -> String {
         "Cow<'static, str>",
         "Known",
         "Text",
+        "Held<'static>",
+        "Box<str>",
     ];
     random.pick(&owned).to_owned()
 }
@@ -263,7 +265,7 @@ fn head(random: &mut Random, operation: &str, wrong: bool) -> String {
             6 => "intent = \"req\", operation = OPERATION".to_owned(),
             7 => "accp::intent = \"req\", operation = \"x\"".to_owned(),
             8 => "intent = \"req\", operation = \"x y\"".to_owned(),
-            9 => format!("{good}, schema = \"NONE\""),
+            9 => format!("{good}, schema = \"task_assignment\""),
             10 => format!("{good}, deny_unknown_fields = true"),
             _ => format!("{good}, operation = \"y\""),
         };
@@ -378,9 +380,14 @@ fn frames(random: &mut Random, name: &str, generics: &Generics, is_wrong: bool) 
                 "#[accp(intent = \"req\", operation = \"y\")] B { n: i64 }",
                 "B(FrameY)",
                 "B(FrameZ<'static>)",
+                "B(Box<FrameZ<'static>>)",
+                if generics.lifetime {
+                    "B(FrameZ<'a>)"
+                } else {
+                    "B(Box<FrameY>)"
+                },
             ])
-            .replace("'static", if generics.lifetime { "'a" } else { "'static" })
-            .replace("FrameZ<'static>", "FrameY")
+            .to_owned()
     };
     format!("enum {name}{params}{clause} {{ {first}, {second} }}")
 }

@@ -102,7 +102,7 @@ impl UnknownModel {
         let mut names: Vec<_> = names.chain(table::EXAMPLES).collect();
         let mut found = Vec::new();
         while found.len() < SUGGESTED
-            && let Some(near) = nearest(model, names.iter().copied())
+            && let Some(near) = nearest(table::base(model), names.iter().copied())
         {
             names.retain(|name| *name != near);
             found.push(near);
@@ -122,7 +122,7 @@ impl Bpe {
     /// a substitute, with what is known of its error.
     ///
     /// It knows OpenAI's models from GPT-3.5 on, with any suffix (`gpt-4o-2024-05-13`), fine-tuned
-    /// (`ft:gpt-4o:org`), or behind a router (`openai/gpt-4o`), and the names of Claude, Gemini and other common
+    /// (`ft:gpt-4o:org`), or behind routers (`openrouter/openai/gpt-4o`), and the names of Claude, Gemini and other common
     /// models.
     ///
     /// ```
@@ -261,6 +261,8 @@ mod tests {
             ("meta-llama/Llama-3.3-70B-Instruct", "not measured"),
             ("Qwen/Qwen2.5-7B", "not measured"),
             ("gpt-6", "not measured"),
+            ("openrouter/anthropic/claude-opus-4.5", "about 22 %"),
+            ("vertex_ai/claude-sonnet-4@20250514", "about 22 %"),
         ];
         for (model, error) in cases {
             let ours = Bpe::for_model(model).unwrap();
@@ -289,6 +291,7 @@ mod tests {
             ("ft:", "gpt-5"),
             ("voyage-3", "gpt-5"),
             ("-", "gpt-5"),
+            ("azure/gpt4o-mini", "gpt-4o-mini"),
         ] {
             let refused = Bpe::for_model(model).unwrap_err();
             assert_eq!(refused.nearest[0], near, "{model}");
@@ -329,10 +332,19 @@ mod tests {
             Bpe::for_model("openai/gpt-4").unwrap().to_string(),
             "cl100k_base"
         );
-        assert_eq!(
-            Bpe::for_model("openai/ft:gpt-4o:org").unwrap().to_string(),
-            "o200k_base"
-        );
+        for model in [
+            "openai/ft:gpt-4o:org",
+            "azure/gpt-4o",
+            "openrouter/openai/gpt-4o:extended",
+            "gpt-4o@2024-08-06",
+            "azure/ft:gpt-4o-mini-2024-07-18:org::id",
+        ] {
+            assert_eq!(
+                Bpe::for_model(model).unwrap().to_string(),
+                "o200k_base",
+                "{model}"
+            );
+        }
     }
 
     proptest! {

@@ -200,6 +200,8 @@ impl fmt::Display for Expr {
 pub(super) struct Reader<'a> {
     rule: &'a Definition,
     case_sensitive: bool,
+    /// How many times pest writes out what is read now: the counts around it, multiplied.
+    times: usize,
     /// The number of literals so far.
     pub(super) literals: usize,
 }
@@ -209,6 +211,7 @@ impl<'a> Reader<'a> {
         Self {
             rule,
             case_sensitive,
+            times: 1,
             literals: 0,
         }
     }
@@ -235,7 +238,8 @@ impl<'a> Reader<'a> {
                         max.unwrap_or_default()
                     )));
                 }
-                if min.max(max.unwrap_or_default()) > COUNT {
+                let count = min.max(max.unwrap_or_default());
+                if count > COUNT {
                     return Err(self.error(&format!(
                         "`{node}` counts above {COUNT}; write `*` and count in your program"
                     )));
@@ -243,7 +247,16 @@ impl<'a> Reader<'a> {
                 if max == Some(0) {
                     return Ok(Expr::nothing());
                 }
+                let around = self.times;
+                self.times *= count.max(1);
+                if self.times > COUNT {
+                    return Err(self.error(&format!(
+                        "`{node}` stands in another repetition, and the two count above {COUNT}; \
+                         give it a rule of its own"
+                    )));
+                }
                 let item = self.read(item)?;
+                self.times = around;
                 match (min, max) {
                     (1, Some(1)) => item,
                     _ => Expr::Repeat {

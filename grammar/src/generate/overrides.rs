@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use abnf::types::Node;
 
 use super::GenerateError;
-use super::rules::{Definition, Rules};
+use super::rules::{BYTE_ORDER_MARK, Definition, MARKED, Rules, small_marks};
 
 /// The decisions, by lower-case rule name.
 #[derive(Default)]
@@ -49,6 +49,9 @@ impl Overrides {
     pub(super) fn parse(text: &str, rules: &mut Rules) -> Result<Self, GenerateError> {
         let mut overrides = Self::default();
         for (index, line) in text.lines().enumerate() {
+            if line.starts_with(BYTE_ORDER_MARK) {
+                return Err(GenerateError::overrides(index + 1, MARKED.to_owned()));
+            }
             let content = line.trim();
             if !content.is_empty() && !content.starts_with(';') {
                 overrides.add(index + 1, content, rules)?;
@@ -244,7 +247,9 @@ fn order(line: usize, rule: &Definition, operand: &str) -> Result<Vec<Node>, Gen
 fn expression(line: usize, operand: &str, rules: &Rules) -> Result<Node, GenerateError> {
     // The ABNF parser reads rules, so the expression becomes one.
     let wrapped = format!("operand = {operand}\n");
-    let mut parsed = abnf::rulelist(&wrapped).unwrap_or_default().into_iter();
+    let mut parsed = abnf::rulelist(&small_marks(&wrapped))
+        .unwrap_or_default()
+        .into_iter();
     let (Some(rule), None) = (parsed.next(), parsed.next()) else {
         return Err(GenerateError::overrides(
             line,

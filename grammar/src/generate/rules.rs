@@ -112,7 +112,7 @@ impl Rules {
 
     fn add(&mut self, line: usize, block: &str, is_core: bool) -> Result<(), GenerateError> {
         let head = block.lines().next().unwrap_or_default();
-        let Ok(parsed) = abnf::rulelist(block) else {
+        let Ok(parsed) = abnf::rulelist(&small_marks(block)) else {
             return Err(GenerateError::abnf(
                 line,
                 format!(
@@ -239,6 +239,12 @@ fn references(node: &Node, names: &mut Vec<String>) {
     }
 }
 
+pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The error for a line that begins with a byte order mark.
+pub(super) const MARKED: &str = "the line begins with a byte order mark (U+FEFF), which no editor shows; save the file as \
+     UTF-8 without BOM";
+
 /// The most parentheses and brackets that may stand in each other.
 const DEPTH: usize = 64;
 
@@ -251,12 +257,8 @@ fn blocks(text: &str) -> Result<Vec<(usize, String)>, GenerateError> {
     let mut margin = None;
     for (index, line) in text.lines().enumerate() {
         let error = |message: String| Err(GenerateError::abnf(index + 1, message));
-        if line.starts_with('\u{feff}') {
-            return error(
-                "the line begins with a byte order mark (U+FEFF), which no editor shows; \
-                 save the file as UTF-8 without BOM"
-                    .to_owned(),
-            );
+        if line.starts_with(BYTE_ORDER_MARK) {
+            return error(MARKED.to_owned());
         }
         let content = line.trim();
         if content.is_empty() || content.starts_with(';') {
@@ -309,6 +311,29 @@ fn code(line: &str) -> &str {
         }
     }
     line
+}
+
+/// Returns rules with small letters behind each `%`. ABNF reads `%X41` and `%x41` alike, and the ABNF parser does not.
+pub(super) fn small_marks(block: &str) -> String {
+    let (mut small, mut closing, mut is_marked) = (String::new(), None, false);
+    for c in block.chars() {
+        let is_behind_mark = std::mem::take(&mut is_marked);
+        match (closing, c) {
+            (Some(end), c) if c == end => closing = None,
+            (Some(_), _) => {}
+            (None, '"') => closing = Some('"'),
+            (None, '<') => closing = Some('>'),
+            (None, ';') => closing = Some('\n'),
+            (None, '%') => is_marked = true,
+            (None, _) => {}
+        }
+        small.push(if is_behind_mark {
+            c.to_ascii_lowercase()
+        } else {
+            c
+        });
+    }
+    small
 }
 
 /// Returns a message if the groups of a rule are too deep for the ABNF parser.

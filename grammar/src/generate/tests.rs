@@ -72,6 +72,7 @@ fn mistakes_in_the_abnf() {
         ("a = b \"x\"\nb = [\"y\"] a\n", greedy),
         ("a = 4*2\"x\"\n", greedy),
         ("a = *1001\"x\"\n", greedy),
+        ("a = 40(\"y\" 2*30\"x\")\n", greedy),
         ("a = 99999999999999999999\"x\"\n", greedy),
         ("a = *\"x\" \"x\"\n", greedy),
         ("a = \"y\"\nb = [\"a\"] \"ab\"\n", ""),
@@ -102,6 +103,7 @@ fn mistakes_in_the_abnf() {
     ABNF, line 1: `a`: begins with itself, which no PEG can read (a > b > a); write it as a repetition
     ABNF, line 1: `a`: `4*2"x"` repeats at least 4 times and at most 2 times; write the smaller number first
     ABNF, line 1: `a`: `*1001"x"` counts above 1000; write `*` and count in your program
+    ABNF, line 1: `a`: `2*30"x"` stands in another repetition, and the two count above 1000; give it a rule of its own
     ABNF, line 1: `a = 99999999999999999999"x"` is not a rule of RFC 5234; a rule is `name = elements`, its elements are names, "text", %x41-5A, ( ), [ ], / and 1*
     ABNF, line 1: `a`: `*"x"` takes all it can, and a PEG never gives back what may belong to what follows (as in "X"); write the rule so that the next characters tell, or state in the overrides `a as ELEMENTS ; reason` (checked against the ABNF) or `a narrows ; reason` (such texts may be refused)
     ABNF, line 2: `b`: `[ "a" ]` takes all it can, and a PEG never gives back what may belong to what follows (as in "AB"); write the rule so that the next characters tell, or state in the overrides `b as ELEMENTS ; reason` (checked against the ABNF) or `b narrows ; reason` (such texts may be refused)
@@ -177,6 +179,7 @@ fn mistakes_in_the_overrides() {
         "b rename 2b ; why",
         "b rename self ; why",
         "b marks y! ; why",
+        "\u{feff}b atomic ; why",
     ]
     .map(|row| (abnf, row));
     let marks = [
@@ -210,6 +213,7 @@ fn mistakes_in_the_overrides() {
     overrides, line 1: `2b` is not a name for a pest rule (letters, digits, `_`); choose another
     overrides, line 1: `self` is a reserved word of Rust or pest; choose another
     overrides, line 1: `y!` is not a name for a mark (letters, digits, `_`)
+    overrides, line 1: the line begins with a byte order mark (U+FEFF), which no editor shows; save the file as UTF-8 without BOM
     overrides, line 1: `b` has 2 literals, and `marks` names 1; name each, left to right
     overrides, line 1: the mark `y` cannot name both ^"y" and ^"z"
     "#);

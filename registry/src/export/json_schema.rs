@@ -204,12 +204,12 @@ impl Builder<'_> {
     }
 
     fn list(&mut self, item: &Type, depth: u32) -> Node {
-        let items = self.value(item, depth, true);
+        let items = self.value(item, depth, item.holds_null());
         object([("type", text("array")), ("items", items)])
     }
 
     fn map(&mut self, item: &Type, depth: u32) -> Node {
-        let values = self.value(item, depth, true);
+        let values = self.value(item, depth, item.holds_null());
         object([("type", text("object")), ("additionalProperties", values)])
     }
 }

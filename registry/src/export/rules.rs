@@ -115,26 +115,18 @@ impl Text<'_> {
     }
 
     fn entry(&mut self, param: &Param<'_>, depth: u32) -> Expr {
-        let value = if param.must {
-            self.given(&param.field.ty, depth)
-        } else {
-            self.value(&param.field.ty, depth)
-        };
+        let value = self.value(&param.field.ty, depth, !param.must);
         sequence([literal(&self.key(&param.field.short)), value])
     }
 
-    /// Returns the rule for a value of a type or a null, with at most `depth` levels of arrays and
-    /// maps.
-    fn value(&mut self, ty: &Type, depth: u32) -> Expr {
-        self.rule(ty, depth, true)
+    /// Returns the rule for an item of a list or of a map.
+    fn item(&mut self, ty: &Type, depth: u32) -> Expr {
+        self.value(ty, depth, ty.holds_null())
     }
 
-    /// Returns the rule for a value of a required field, which is never null.
-    fn given(&mut self, ty: &Type, depth: u32) -> Expr {
-        self.rule(ty, depth, false)
-    }
-
-    fn rule(&mut self, ty: &Type, depth: u32, is_nullable: bool) -> Expr {
+    /// Returns the rule for a value of a type, and perhaps a null, with at most `depth` levels of
+    /// arrays and maps.
+    fn value(&mut self, ty: &Type, depth: u32, is_nullable: bool) -> Expr {
         let depth = if has_levels(ty) { depth } else { 0 };
         let word = word(ty);
         let name = match (has_levels(ty), is_nullable) {
@@ -189,7 +181,7 @@ impl Text<'_> {
     }
 
     fn list(&mut self, item: &Type, depth: u32) -> Expr {
-        let item = self.value(item, depth);
+        let item = self.item(item, depth);
         let items = sequence([item.clone(), many(sequence([literal(","), item]))]);
         sequence([literal("["), optional(items), literal("]")])
     }
@@ -197,14 +189,14 @@ impl Text<'_> {
     /// Returns a map of data of any type. Its pairs, if any, also read as arrays of any type.
     fn map(&mut self, depth: u32) -> Expr {
         let key = self.builder.token("key", tokens::key);
-        let entry = sequence([key, self.value(&Type::Any, depth)]);
+        let entry = sequence([key, self.item(&Type::Any, depth)]);
         let entries = sequence([entry.clone(), many(sequence([literal(","), entry]))]);
         sequence([literal("{"), optional(entries), literal("}")])
     }
 
     /// Returns a map of data of a declared type: the key `_` alone holds pairs.
     fn typed_map(&mut self, item: &Type, depth: u32) -> Expr {
-        let value = self.value(item, depth - 1);
+        let value = self.item(item, depth - 1);
         let name = self.builder.token("name", tokens::name);
         let key = choice([name.clone(), literal("_:")]);
         let more = sequence([literal(","), key, value.clone()]);
@@ -213,7 +205,7 @@ impl Text<'_> {
         options.push(sequence([literal("_:"), value, some(more)]));
         if let Some(depth) = depth.checked_sub(PAIR_LEVELS) {
             let key = self.builder.token("pair_key", tokens::pair_key);
-            let value = self.value(item, depth);
+            let value = self.item(item, depth);
             let pair = sequence([literal("["), key, literal(","), value, literal("]")]);
             let more = many(sequence([literal(","), pair.clone()]));
             options.push(sequence([

@@ -268,7 +268,7 @@ impl View<'_> {
     }
 
     fn list(&mut self, item: &Type, depth: u32) -> Expr {
-        let item = self.value(item, depth, true);
+        let item = self.value(item, depth, item.holds_null());
         let items = sequence([item.clone(), many(sequence([literal(","), item]))]);
         sequence([literal("["), optional(items), literal("]")])
     }
@@ -277,7 +277,8 @@ impl View<'_> {
         let bare = self.builder.token("key", || bare(":"));
         let quoted = self.builder.token("quoted", quoted);
         let key = choice([bare, quoted]);
-        let entry = sequence([key, literal(":"), self.value(item, depth, true)]);
+        let value = self.value(item, depth, item.holds_null());
+        let entry = sequence([key, literal(":"), value]);
         let entries = sequence([entry.clone(), many(sequence([literal(","), entry]))]);
         sequence([literal("{"), optional(entries), literal("}")])
     }

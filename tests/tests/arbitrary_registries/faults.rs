@@ -53,6 +53,8 @@ struct Place<'r> {
     ty: &'r Type,
     /// The key of the field on the wire, if the frame requires the field.
     required: Option<&'r str>,
+    /// Whether it is a place for an item of a list or of a map.
+    is_item: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -118,39 +120,47 @@ fn record<'r>(
             continue;
         };
         let required = schema.requires(field, head).then_some(field.short.as_str());
-        let path = [path, &[Step::Key(name.to_owned())]].concat();
-        inside(value, &field.ty, required, registry, path, out);
+        let place = Place {
+            path: [path, &[Step::Key(name.to_owned())]].concat(),
+            ty: &field.ty,
+            required,
+            is_item: false,
+        };
+        inside(value, place, registry, out);
     }
 }
 
+/// Notes a place, and those inside it.
 fn inside<'r>(
     value: &Value<'_>,
-    ty: &'r Type,
-    required: Option<&'r str>,
+    place: Place<'r>,
     registry: &'r Registry,
-    path: Vec<Step>,
     out: &mut Vec<Place<'r>>,
 ) {
-    match (value, ty) {
+    let item = |step, ty| Place {
+        path: [&place.path[..], &[step]].concat(),
+        ty,
+        required: None,
+        is_item: true,
+    };
+    match (value, place.ty) {
         (Value::Array(items), Type::List(ty)) => {
-            for (index, item) in items.iter().enumerate() {
-                let path = [&path[..], &[Step::Index(index)]].concat();
-                inside(item, ty, None, registry, path, out);
+            for (index, value) in items.iter().enumerate() {
+                inside(value, item(Step::Index(index), ty), registry, out);
             }
         }
         (Value::Map(map), Type::Map(ty)) => {
-            for (key, item) in map.iter() {
-                let path = [&path[..], &[Step::Key(key.to_owned())]].concat();
-                inside(item, ty, None, registry, path, out);
+            for (key, value) in map.iter() {
+                inside(value, item(Step::Key(key.to_owned()), ty), registry, out);
             }
         }
         (Value::Map(map), Type::Schema(code)) => {
             let schema = registry.schema(code).unwrap();
-            record(map, schema, NO_HEAD, registry, &path, out);
+            record(map, schema, NO_HEAD, registry, &place.path, out);
         }
         _ => {}
     }
-    out.push(Place { path, ty, required });
+    out.push(place);
 }
 
 /// Adds the faults that the value in a place may have.
@@ -177,14 +187,16 @@ fn in_place(
             message: Some(with(message, &place.path, Some(wrong))),
         });
     }
+    if place.required.is_some() || place.is_item && !place.ty.holds_null() {
+        out.push(Faulty {
+            fault: Fault::Null,
+            text: text.replace(&hole, "~"),
+            message: Some(with(message, &place.path, Some(Value::Null))),
+        });
+    }
     let Some(short) = place.required else {
         return;
     };
-    out.push(Faulty {
-        fault: Fault::Null,
-        text: text.replace(&hole, "~"),
-        message: Some(with(message, &place.path, Some(Value::Null))),
-    });
     out.push(Faulty {
         fault: Fault::Missing,
         text: without(&text, &format!("{short}:{hole}")),

@@ -215,7 +215,7 @@ fn described(
     for ((code, name), value) in candidates {
         let default = value.to_json();
         // JSON holds no decimal that a float does not.
-        if holds_reference(&value) || Value::from_json(&default) != value {
+        if messages::holds_reference(&value) || Value::from_json(&default) != value {
             continue;
         }
         let mut json = described.json.clone();
@@ -228,16 +228,6 @@ fn described(
         }
     }
     described
-}
-
-/// Returns whether a value is a reference, or holds one.
-pub(crate) fn holds_reference(value: &Value<'_>) -> bool {
-    match value {
-        Value::Ref(_) => true,
-        Value::Array(items) => items.iter().any(holds_reference),
-        Value::Map(map) => map.iter().any(|(_, item)| holds_reference(item)),
-        _ => false,
-    }
 }
 
 impl Described {

@@ -1,8 +1,8 @@
-//! The goldens as modules of a crate that denies warnings and missing docs.
+//! The goldens as modules of a crate that denies warnings, missing docs and pedantic lints.
 //!
 //! The file is compiled as a library (`[[example]]` in `Cargo.toml`), because rustc requires no
 //! docs in a test. It is also a module of the test that uses the goldens.
-#![deny(warnings, missing_docs)]
+#![deny(warnings, missing_docs, clippy::all, clippy::pedantic)]
 
 /// The draft's own registry (section 6.2).
 #[path = "../../goldens/draft.rs"]

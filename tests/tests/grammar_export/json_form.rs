@@ -4,6 +4,7 @@ use accp_registry::export::{Export, Options};
 use accp_registry::{Field, Registry, Type};
 use accp_runtime::{EncodeOptions, Message};
 use proptest::prelude::*;
+use proptest::sample::Index;
 use serde_json::{Map, Value as Json};
 use std::sync::LazyLock;
 
@@ -79,11 +80,41 @@ fn record<'f>(
     Json::Object(entries.collect())
 }
 
+/// Returns the JSON pointer of every value inside this one.
+fn places(json: &Json, at: &str, out: &mut Vec<String>) {
+    let mut place = |step: String, inner: &Json| {
+        let at = format!("{at}/{}", step.replace('~', "~0").replace('/', "~1"));
+        places(inner, &at, out);
+        out.push(at);
+    };
+    match json {
+        Json::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                place(index.to_string(), item);
+            }
+        }
+        // A reference is one value.
+        Json::Object(object) if !object.contains_key("$ref") => {
+            for (key, item) in object {
+                place(key.clone(), item);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn inline() -> EncodeOptions<'static> {
+    EncodeOptions {
+        inline: true,
+        ..EncodeOptions::default()
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn the_json_of_a_message_is_of_the_schema((standard, message) in written()) {
+    fn the_json_of_a_message_is_of_the_schema((standard, message) in written(), at in any::<Index>()) {
         let Subject { registry, schema } = subject(standard);
         let mut json = message.to_json();
         let fields = registry.schema(message.schema.as_deref().unwrap()).unwrap();
@@ -97,6 +128,18 @@ proptest! {
             return Ok(());
         }
         prop_assert!(schema.takes(&text), "{:?}", text);
+        // A null in any place is of the schema if a message may have it there.
+        let mut all = Vec::new();
+        places(&json["payload"], "/payload", &mut all);
+        if all.is_empty() || message.encode_with(registry, inline()).is_err() {
+            return Ok(());
+        }
+        let mut nulled = json.clone();
+        let place: &String = at.get(&all);
+        *nulled.pointer_mut(place).unwrap() = Json::Null;
+        let written = Message::from_json(&nulled).unwrap().encode_with(registry, inline());
+        let text = nulled.to_string().replace('\u{7f}', "\\u007f");
+        prop_assert_eq!(schema.takes(&text), written.is_ok(), "{:?} {:?}", text, written);
     }
 
     #[test]
@@ -119,8 +162,7 @@ proptest! {
             Err(error) => return Err(fail(error.to_string())),
         };
         let message = Message::from_json(&json).map_err(|error| fail(error.to_string()))?;
-        let options = EncodeOptions { inline: true, ..EncodeOptions::default() };
-        let written = match message.encode_with(registry, options) {
+        let written = match message.encode_with(registry, inline()) {
             Ok(written) => written,
             // A map that is written as pairs may nest its values too deep.
             Err(error) if error.to_string().contains("deeper") => return Ok(()),

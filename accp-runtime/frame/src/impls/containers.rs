@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use accp_registry::lexical;
 
 use super::{Decoded, Encoded, wrong};
+use crate::kind::OfItem;
 use crate::reader::Token;
 use crate::typed::DecodeValue;
 use crate::value::{at_pairs, no_ref_key};
@@ -22,40 +23,40 @@ use crate::{DecodeError, ErrorCode, Map, Number, Reader, Value, Writer, kind};
 /// Implements lists and maps with a declared item type, and those without a declared type.
 macro_rules! containers {
     ($([$($item:ident)?] $list:ty, $map:ty => $of:ty;)*) => {$(
-        impl<$($item,)? T: EncodeValue<$of>> EncodeValue<$list> for [T] {
+        impl<$($item: OfItem,)? T: EncodeValue<$of>> EncodeValue<$list> for [T] {
             #[inline]
             fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
                 w.array(self)
             }
         }
 
-        impl<$($item,)? T: EncodeValue<$of>> EncodeValue<$list> for Vec<T> {
+        impl<$($item: OfItem,)? T: EncodeValue<$of>> EncodeValue<$list> for Vec<T> {
             #[inline]
             fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
                 w.array(self)
             }
         }
 
-        impl<'a, $($item,)? T: DecodeValue<'a, $of>> DecodeValue<'a, $list> for Vec<T> {
+        impl<'a, $($item: OfItem,)? T: DecodeValue<'a, $of>> DecodeValue<'a, $list> for Vec<T> {
             #[inline]
             fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-                decode_list(r, T::decode_value)
+                decode_list(r, decode_item)
             }
         }
 
-        impl<$($item,)? S: AsRef<str>, T: EncodeValue<$of>> EncodeValue<$map> for BTreeMap<S, T> {
+        impl<$($item: OfItem,)? S: AsRef<str>, T: EncodeValue<$of>> EncodeValue<$map> for BTreeMap<S, T> {
             fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-                encode_entries(w, self.iter().map(|(key, value)| (key.as_ref(), value, Absent::Nothing)))
+                encode_items(w, self.iter().map(|(key, value)| (key.as_ref(), value)))
             }
         }
 
-        impl<'a, $($item,)? S, T> DecodeValue<'a, $map> for BTreeMap<S, T>
+        impl<'a, $($item: OfItem,)? S, T> DecodeValue<'a, $map> for BTreeMap<S, T>
         where
             S: From<Cow<'a, str>> + Ord,
             T: DecodeValue<'a, $of>,
         {
             fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-                decode_entries(r, Self::new(), |r, _| T::decode_value(r), |map, key, value| {
+                decode_entries(r, Self::new(), |r, _| decode_item(r), |map, key, value| {
                     map.insert(key.into(), value).is_none()
                 })
             }
@@ -63,23 +64,23 @@ macro_rules! containers {
 
         /// Ascending by key, so that one map has one text.
         #[cfg(feature = "std")]
-        impl<$($item,)? S: AsRef<str>, T: EncodeValue<$of>, H> EncodeValue<$map> for HashMap<S, T, H> {
+        impl<$($item: OfItem,)? S: AsRef<str>, T: EncodeValue<$of>, H> EncodeValue<$map> for HashMap<S, T, H> {
             fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
                 let mut entries: Vec<_> = self.iter().map(|(key, value)| (key.as_ref(), value)).collect();
                 entries.sort_unstable_by_key(|(key, _)| *key);
-                encode_entries(w, entries.iter().map(|&(key, value)| (key, value, Absent::Nothing)))
+                encode_items(w, entries.iter().copied())
             }
         }
 
         #[cfg(feature = "std")]
-        impl<'a, $($item,)? S, T, H> DecodeValue<'a, $map> for HashMap<S, T, H>
+        impl<'a, $($item: OfItem,)? S, T, H> DecodeValue<'a, $map> for HashMap<S, T, H>
         where
             S: From<Cow<'a, str>> + Eq + Hash,
             T: DecodeValue<'a, $of>,
             H: BuildHasher + Default,
         {
             fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-                decode_entries(r, Self::default(), |r, _| T::decode_value(r), |map, key, value| {
+                decode_entries(r, Self::default(), |r, _| decode_item(r), |map, key, value| {
                     map.insert(key.into(), value).is_none()
                 })
             }
@@ -90,6 +91,26 @@ macro_rules! containers {
 containers! {
     [K] kind::List<K>, kind::Map<K> => K;
     [] kind::Any, kind::Any => kind::Any;
+}
+
+/// Reads an item of a list or of a map: a null only if it is a value of `K`.
+#[expect(
+    clippy::inline_always,
+    reason = "a call for each item costs more than the test for a null"
+)]
+#[inline(always)]
+fn decode_item<'a, K: OfItem, T: DecodeValue<'a, K>>(r: &mut Reader<'a>) -> Decoded<T> {
+    if !K::HOLDS_NULL && r.is_null() {
+        return no_item(r);
+    }
+    T::decode_value(r)
+}
+
+/// Refuses a null; a type that refuses it itself says what it expects.
+#[cold]
+fn no_item<'a, K, T: DecodeValue<'a, K>>(r: &mut Reader<'a>) -> Decoded<T> {
+    let at = r.at();
+    T::decode_value(r).and_then(|_| wrong(at, Token::Null, "a value; null is none"))
 }
 
 /// Reads an array; `read` reads each element.
@@ -130,9 +151,23 @@ pub(crate) fn encode_entries<'m, K, T: EncodeValue<K> + 'm>(
             return entries
                 .try_for_each(|(key, value, absent)| w.entry(map, key, key, value, absent));
         }
-        let pairs: Vec<_> = entries.map(|(key, value, _)| Pair { key, value }).collect();
+        let pairs = entries.map(|(key, value, absent)| Pair {
+            key,
+            value,
+            must: absent == Absent::Fault,
+        });
+        let pairs: Vec<_> = pairs.collect();
         w.entry::<PairKind<K>, _>(map, "_", "_", pairs.as_slice(), Absent::Nothing)
     })
+}
+
+/// Appends a map of items, which are null only if null is a value of `K`.
+pub(crate) fn encode_items<'m, K: OfItem, T: EncodeValue<K> + 'm>(
+    w: &mut Writer<'_, '_>,
+    items: impl Iterator<Item = (&'m str, &'m T)> + Clone,
+) -> Encoded {
+    let absent = Absent::of_item(K::HOLDS_NULL);
+    encode_entries(w, items.map(|(key, value)| (key, value, absent)))
 }
 
 /// `[k,v]`
@@ -140,10 +175,14 @@ pub(crate) fn encode_entries<'m, K, T: EncodeValue<K> + 'm>(
 pub(crate) struct Pair<'m, T> {
     pub(crate) key: &'m str,
     pub(crate) value: &'m T,
+    /// Whether the value is never null.
+    pub(crate) must: bool,
 }
 
 /// The kind of a [`Pair`] and of a list of [`Pair`]s, with values of kind `K`.
 pub(crate) struct PairKind<K>(core::marker::PhantomData<K>);
+
+impl<K> OfItem for PairKind<K> {}
 
 impl<K, T: EncodeValue<K>> EncodeValue<PairKind<K>> for [Pair<'_, T>] {
     fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
@@ -153,7 +192,7 @@ impl<K, T: EncodeValue<K>> EncodeValue<PairKind<K>> for [Pair<'_, T>] {
 
 impl<K, T: EncodeValue<K>> EncodeValue<PairKind<K>> for Pair<'_, T> {
     fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-        w.pair(self.key, self.value)
+        w.pair(self.key, self.value, self.must)
             .map_err(|error| error.within(String::from(self.key)))
     }
 }
@@ -212,10 +251,7 @@ macro_rules! dynamic_maps {
     ($($kind:ty),*) => {$(
         impl EncodeValue<$kind> for Map<'_> {
             fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-                encode_entries::<kind::Any, Value<'_>>(
-                    w,
-                    self.iter().map(|(key, value)| (key, value, Absent::Nothing)),
-                )
+                encode_items::<kind::Any, Value<'_>>(w, self.iter())
             }
         }
 

@@ -142,7 +142,8 @@ pub fn extra<'a, T: Extras<'a>>(
     }
 }
 
-/// Reads a field of the schema that the struct does not have, by the type of the field.
+/// Reads a field of the schema that the struct does not have, by the type of the field. The schema does
+/// not require it, so a null that the values of the map do not hold is left out: it is not given.
 pub fn extra_field<'a, K, T: Extras<'a>>(
     r: &mut Reader<'a>,
     extras: &mut T,
@@ -152,7 +153,11 @@ where
     T::Item: DecodeValue<'a, K>,
 {
     let at = r.at();
-    let value = T::Item::decode_value(r).map_err(|error| error.within(String::from(name)))?;
+    let value = match T::Item::decode_value(r) {
+        Ok(value) => value,
+        Err(_) if r.take_refused_null(at) => return Ok(()),
+        Err(error) => return Err(error.within(String::from(name))),
+    };
     if extras.put(Cow::Borrowed(name), value) {
         Ok(())
     } else {
@@ -217,7 +222,12 @@ pub fn extra_writer<'m, T: GiveExtras>(
             let short = abbreviate(name).filter(|short| !known.contains(short));
             plain.push((short.unwrap_or(name), name, value));
         } else {
-            odd.push(Pair { key: name, value });
+            let must = false;
+            odd.push(Pair {
+                key: name,
+                value,
+                must,
+            });
         }
     }
     plain.sort_by(|a, b| b.0.cmp(a.0));

@@ -1,6 +1,6 @@
 //! One error for a type that does not hold the type of its field.
 
-use crate::{DecodeValue, EncodeValue};
+use crate::{DecodeValue, EncodeValue, IntoOwned};
 
 /// The type has both halves of the codec.
 #[derive(Debug)]
@@ -91,6 +91,59 @@ holds! {
                 `#[accp(with = module)]`"
     )]
     Holds
+}
+
+/// An owned type (`Text<'static>`) that holds the type of its field, and is read as its borrowing twin `Read`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold a value of type `{K}`",
+    label = "the registry declares this field as `{K}`",
+    note = "the documentation of `accp_runtime::kind` lists the types that fit",
+    note = "derive `AccpFrame` for a type of your own, or implement `EncodeValue`, `DecodeValue` and `IntoOwned` for every \
+            lifetime; for another crate's type, name a module that converts it: `#[accp(with = module)]`"
+)]
+pub trait HoldsOwned<'a, K, How, Read>: Sized {
+    /// The type itself.
+    type Type;
+    /// What is read.
+    type Read;
+    /// Returns the value itself, for writing.
+    fn of(&self) -> &Self::Type;
+    /// Returns the value that was read, owned.
+    fn back(value: Self::Read) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, K, T, Read> HoldsOwned<'a, K, Codec, Read> for T
+where
+    T: EncodeValue<K>,
+    Read: DecodeValue<'a, K> + IntoOwned<Owned = T>,
+{
+    type Type = Self;
+    type Read = Read;
+
+    #[inline]
+    fn of(&self) -> &Self {
+        self
+    }
+
+    #[inline]
+    fn back(value: Read) -> Self {
+        value.into_owned()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<K, T: Nothing, Read> HoldsOwned<'_, K, Never, Read> for T {
+    type Type = Self;
+    type Read = Self;
+
+    fn of(&self) -> &Self {
+        self
+    }
+
+    fn back(value: Self) -> Self {
+        value
+    }
 }
 
 holds_with!(

@@ -1,4 +1,7 @@
 //! Two variants of an enum must not accept the same frame.
+//!
+//! The compiler bounds how long a constant takes, so that nothing here grows with the square of the number of variants:
+//! each type goes to a table, and meets there what has its hash.
 
 use core::option::Option;
 
@@ -7,23 +10,151 @@ use super::shape::equal;
 use crate::FrameType;
 use crate::frame_types::FrameTypes;
 
-/// Returns the first type that both have.
-const fn shared(one: &FrameTypes, other: &FrameTypes) -> Option<FrameType<'static>> {
-    match (one, other) {
-        (FrameTypes::One(a), FrameTypes::One(b)) if is_same(a, b) => Option::Some(*a),
-        (FrameTypes::Several(types), _) => {
-            let mut at = 0;
+/// The slots of a table. A longer list of types is walked several times, each time for a part of the hashes.
+const SLOTS: usize = 1024;
+
+/// A type of a variant that a variant before it accepts too.
+#[derive(Debug, Clone, Copy)]
+pub struct Clash {
+    before: usize,
+    frame: FrameType<'static>,
+}
+
+/// Returns for each variant its first clash with a variant before it. There are as many variants as `N`.
+pub const fn clashes<const N: usize>(variants: &[(&str, FrameTypes)]) -> [Option<Clash>; N] {
+    let mut clashes = [Option::None; N];
+    let (mut count, mut at) = (0, 0);
+    while at < variants.len() {
+        count += length(&variants[at].1);
+        at += 1;
+    }
+    let parts = 2 * count / SLOTS + 1;
+    let mut part = 0;
+    while part < parts {
+        let mut table = Table {
+            slots: [Option::None; SLOTS],
+            part,
+            parts,
+        };
+        let mut at = 0;
+        while at < variants.len() {
+            table.add_all(&variants[at].1, at, &mut clashes);
+            at += 1;
+        }
+        part += 1;
+    }
+    clashes
+}
+
+/// Returns how many types there are.
+const fn length(types: &FrameTypes) -> usize {
+    match types {
+        FrameTypes::One(_) => 1,
+        FrameTypes::Several(types) => {
+            let (mut count, mut at) = (0, 0);
             while at < types.len() {
-                if let Option::Some(frame) = shared(&types[at], other) {
-                    return Option::Some(frame);
-                }
+                count += length(&types[at]);
                 at += 1;
             }
-            Option::None
+            count
         }
-        (FrameTypes::One(_), FrameTypes::Several(_)) => shared(other, one),
-        _ => Option::None,
+        FrameTypes::Unknown => 0,
     }
+}
+
+/// The types of one part of the hashes, each with its first variant.
+struct Table<'v> {
+    slots: [Option<(&'v FrameType<'static>, usize)>; SLOTS],
+    part: usize,
+    parts: usize,
+}
+
+impl<'v> Table<'v> {
+    const fn add_all(
+        &mut self,
+        types: &'v FrameTypes,
+        variant: usize,
+        clashes: &mut [Option<Clash>],
+    ) {
+        match types {
+            FrameTypes::One(frame) => self.add(frame, variant, clashes),
+            FrameTypes::Several(types) => {
+                let mut at = 0;
+                while at < types.len() {
+                    self.add_all(&types[at], variant, clashes);
+                    at += 1;
+                }
+            }
+            FrameTypes::Unknown => {}
+        }
+    }
+
+    /// Takes a type, or notes its clash. A table has slots left, unless the hashes of very many types are alike.
+    const fn add(
+        &mut self,
+        frame: &'v FrameType<'static>,
+        variant: usize,
+        clashes: &mut [Option<Clash>],
+    ) {
+        let hash = hash(frame);
+        if hash % self.parts != self.part {
+            return;
+        }
+        let mut slot = hash / self.parts % SLOTS;
+        let mut tries = 0;
+        while let Option::Some((other, before)) = self.slots[slot] {
+            if is_same(frame, other) {
+                let is_first = match &clashes[variant] {
+                    Option::Some(clash) => before < clash.before,
+                    Option::None => before < variant,
+                };
+                if is_first {
+                    clashes[variant] = Option::Some(Clash {
+                        before,
+                        frame: *frame,
+                    });
+                }
+                return;
+            }
+            slot = (slot + 1) % SLOTS;
+            tries += 1;
+            if tries == SLOTS {
+                return;
+            }
+        }
+        self.slots[slot] = Option::Some((frame, variant));
+    }
+}
+
+const fn hash(frame: &FrameType<'_>) -> usize {
+    let hash = mixed(frame.intent.as_str().as_bytes(), 0);
+    let hash = mixed(frame.operation.as_bytes(), hash);
+    let hash = match frame.schema {
+        Option::Some(code) => mixed(code.as_bytes(), hash),
+        Option::None => hash,
+    };
+    hash as usize
+}
+
+/// Mixes a text into a hash: eight bytes at once, because the compiler counts the rounds.
+const fn mixed(mut text: &[u8], hash: u64) -> u64 {
+    let mut hash = folded(hash, text.len() as u64);
+    while let Option::Some((chunk, rest)) = text.split_first_chunk() {
+        hash = folded(hash, u64::from_le_bytes(*chunk));
+        text = rest;
+    }
+    let (mut last, mut at) = (0, 0);
+    while at < text.len() {
+        last = last << 8 | text[at] as u64;
+        at += 1;
+    }
+    folded(hash, last)
+}
+
+/// Every bit of the two decides about every bit of the product, whose halves become one.
+const fn folded(hash: u64, bits: u64) -> u64 {
+    let product = (hash ^ bits ^ 0x9e37_79b9_7f4a_7c15) as u128 * 0xd6e8_feb8_6659_fd93_u128;
+    product as u64 ^ (product >> 64) as u64
 }
 
 /// Returns whether one frame is of both types. Lengths are compared first.
@@ -39,30 +170,41 @@ const fn is_same(a: &FrameType<'_>, b: &FrameType<'_>) -> bool {
         && equal(a.intent.as_str(), b.intent.as_str())
 }
 
-/// Returns the error for the variant at `at` if a variant before it accepts a frame of its type.
-pub const fn taken(variants: &[(&str, FrameTypes)], at: usize) -> Option<Said> {
-    let (name, types) = variants[at];
-    let mut before = 0;
-    while before < at {
-        let (other, others) = variants[before];
-        if let Option::Some(frame) = shared(&types, &others) {
-            let said = Said::of("`")
-                .and(frame.intent.as_str().as_bytes())
-                .and(b":");
-            let said = said.and(frame.operation.as_bytes()).and(b"`");
-            let said = match frame.schema {
-                Option::Some(code) => said.and(b" of schema ").and(code.as_bytes()),
-                Option::None => said,
-            };
-            let said = said.and(b" is the variant `").and(other.as_bytes());
-            let said = said.and(b"` already, so `").and(name.as_bytes());
-            return Option::Some(
-                said.and(
-                    b"` would never be read: one of the two needs another operation or schema",
-                ),
-            );
+/// Returns the error for the variant at `at` if it has a clash.
+pub const fn taken(
+    variants: &[(&str, FrameTypes)],
+    clashes: &[Option<Clash>],
+    at: usize,
+) -> Option<Said> {
+    let Option::Some(Clash { before, frame }) = clashes[at] else {
+        return Option::None;
+    };
+    let said = Said::of("`")
+        .and(frame.intent.as_str().as_bytes())
+        .and(b":");
+    let said = said.and(frame.operation.as_bytes()).and(b"`");
+    let said = match frame.schema {
+        Option::Some(code) => said.and(b" of schema ").and(code.as_bytes()),
+        Option::None => said,
+    };
+    let said = said
+        .and(b" is the variant `")
+        .and(variants[before].0.as_bytes());
+    let said = said.and(b"` already, so `").and(variants[at].0.as_bytes());
+    Option::Some(
+        said.and(b"` would never be read: one of the two needs another operation or schema"),
+    )
+}
+
+/// Returns the error for the first variant that has a clash. There are as many variants as `N`.
+pub const fn first_taken<const N: usize>(variants: &[(&str, FrameTypes)]) -> Option<Said> {
+    let clashes = clashes::<N>(variants);
+    let mut at = 0;
+    while at < N {
+        if clashes[at].is_some() {
+            return taken(variants, &clashes, at);
         }
-        before += 1;
+        at += 1;
     }
     Option::None
 }

@@ -3,7 +3,7 @@
 use alloc::format;
 use core::fmt::Display;
 
-use super::{no_preset, read_required, unfit_default};
+use super::{no_preset, read_or_default, read_required, unfit_default};
 use crate::{DecodeError, DecodeOptions, DecodeValue, EncodeError, ErrorCode, Reader};
 
 /// Returns what the module makes of a value, for writing.
@@ -13,13 +13,15 @@ pub fn converted<T, E: Display>(value: Result<T, E>, name: &'static str) -> Resu
         .map_err(|error| EncodeError::new(ErrorCode::INVALID_TYPE, format!("{error}")).within(name))
 }
 
-/// Reads the value of a field, converts it, and puts it into its slot. `by` requires the field.
+/// Reads the value of a field, converts it, and puts it into its slot. `by` requires the field, or it
+/// has a default, which is given by its wire text.
 #[inline]
 pub fn read_with<'a, K, I: DecodeValue<'a, K>, T, E: Display>(
     r: &mut Reader<'a>,
     slot: &mut Option<T>,
     name: &'static str,
     by: Option<&'static str>,
+    default: Option<&'static str>,
     convert: impl FnOnce(I) -> Result<T, E>,
 ) -> Result<(), DecodeError> {
     let at = r.at();
@@ -27,9 +29,10 @@ pub fn read_with<'a, K, I: DecodeValue<'a, K>, T, E: Display>(
         return Err(super::twice(name, at));
     }
     let mut raw = None;
-    match by {
-        Some(by) => read_required(r, &mut raw, name, by)?,
-        None => super::read(r, &mut raw, name)?,
+    match (by, default) {
+        (Some(by), _) => read_required(r, &mut raw, name, by)?,
+        (None, Some(default)) => read_or_default(r, &mut raw, name, default)?,
+        (None, None) => super::read(r, &mut raw, name)?,
     }
     *slot = match raw.map(convert).transpose() {
         Ok(value) => value,

@@ -175,6 +175,13 @@ impl<'a> Reader<'a> {
         self.eat('~')
     }
 
+    /// Consumes the null at `at`, if one is there, after a type has refused it.
+    #[cold]
+    pub(crate) fn take_refused_null(&mut self, at: usize) -> bool {
+        let behind = self.text.get(at..).and_then(|rest| rest.strip_prefix('~'));
+        behind.inspect(|rest| self.rest = rest).is_some()
+    }
+
     /// Returns the scalar that has just been read, as the value of a `string` field: mark and
     /// escapes are resolved.
     #[inline]

@@ -45,7 +45,7 @@ type Row = (&'static [&'static str], MediaPrices);
 
 /// Models that count in `o200k_base`, as tiktoken's `model.py` lists them, each before those whose name it begins with.
 ///
-/// A name matches itself, and itself followed by `-` and more. A name that ends in `.` matches any continuation: the
+/// A name matches itself, and itself followed by `-`, or by the `:` or `@` of a router, and more. A name that ends in `.` matches any continuation: the
 /// minor versions of a generation.
 pub(super) const O200K: [Row; 11] = [
     (&["gpt-4o-mini"], MediaPrices::tiles(2_833, 5_667)),
@@ -174,9 +174,9 @@ pub(super) fn known(name: &str) -> Option<Known> {
     Some(own(Bpe::o200k_base, fit, media))
 }
 
-/// Returns the model under a fine-tuning or a router's name.
-fn base(model: &str) -> &str {
-    let model = model.strip_prefix("openai/").unwrap_or(model);
+/// Returns the model under a fine-tuning or behind the names of routers: `azure/gpt-4o`, `openrouter/openai/gpt-4o`.
+pub(super) fn base(model: &str) -> &str {
+    let model = model.rsplit_once('/').map_or(model, |(_, model)| model);
     match model.strip_prefix("ft:") {
         Some(tuned) => tuned.split(':').next().unwrap_or(tuned),
         None => model,
@@ -186,7 +186,9 @@ fn base(model: &str) -> &str {
 fn row(rows: &[Row], model: &str) -> Option<MediaPrices> {
     let matches = |name: &&str| {
         let rest = model.strip_prefix(*name);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-') || name.ends_with('.'))
+        rest.is_some_and(|rest| {
+            rest.is_empty() || rest.starts_with(['-', ':', '@']) || name.ends_with('.')
+        })
     };
     let mut rows = rows.iter();
     rows.find(|(names, _)| names.iter().any(&matches))

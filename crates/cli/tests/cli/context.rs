@@ -90,8 +90,12 @@ fn recover_as_a_quick_command_searches() {
             .unwrap()
             .starts_with("cache/offloaded/")
     );
-    // Without a topic there is no such command.
+    // Without a topic there is no such command, and an option is not taken for a word of it.
     assert_eq!(quick(&folder, "recover", &[]).code, Some(2));
+    let refused = quick(&folder, "recover --limit 1 HAT170", &[]);
+    assert_eq!((refused.code, &*refused.stdout), (Some(2), ""));
+    let cure = "give them to `accp context recover`";
+    assert!(refused.stderr.contains(cure), "{}", refused.stderr);
 }
 
 #[test]

@@ -85,7 +85,8 @@ fn a_screenshot_that_left_comes_back_whole() {
         .unwrap();
     assert_eq!(
         line,
-        "[image image/gif, 1024 x 768 pixels, 151 KB; left this list; `accp context restore --message 2` gives it]"
+        "[image image/gif, 1024 x 768 pixels, 151 KB; left this list; \
+         `accp context restore --session trip --message 2` gives it]"
     );
     assert_eq!(list[40], all[40]);
     let restore = ["context", "restore", "--session", "trip"];
@@ -114,22 +115,17 @@ fn a_substitute_is_named_in_the_report_and_in_the_status() {
     );
     let status = folder.run(&["context", "status", "--session", "trip"], "");
     assert!(status.stdout.contains(said), "{}", status.stdout);
-    let args = [
-        "context",
-        "compress",
-        "--window",
-        "64000",
-        "--model",
-        "no-such-model",
-        "messages.json",
-    ];
-    let refused = folder.run(&args, "");
-    assert_eq!((refused.code, &*refused.stdout), (Some(2), ""));
-    assert!(
-        refused.stderr.contains("the nearest are"),
-        "{}",
-        refused.stderr
-    );
+    for args in [
+        &["compress", "--window", "64000", "messages.json"][..],
+        &["status", "--session", "trip"],
+        &["check", "messages.json"],
+    ] {
+        let args = [&["context"], args, &["--model", "no-such-model"]].concat();
+        let refused = folder.run(&args, "");
+        assert_eq!((refused.code, &*refused.stdout), (Some(2), ""), "{args:?}");
+        let nearest = "the nearest are";
+        assert!(refused.stderr.contains(nearest), "{}", refused.stderr);
+    }
 }
 
 #[test]

@@ -194,4 +194,6 @@ fn options_may_follow_a_topic() {
         ""
     );
     assert_eq!(recover(&["valve_47", "--limits", "1"]).code, Some(2));
+    // No section at all is not what anybody looks for.
+    assert_eq!(recover(&["valve_47", "--limit", "0"]).code, Some(2));
 }

@@ -184,14 +184,37 @@ impl<'j> Reader<'j> {
         Declared { kind, doc }
     }
 
-    fn boxed(&mut self, schema: Option<&'j Json>, depth: usize) -> Box<Declared> {
+    /// Returns the declaration of the items of a list or of a map. Items that may be null are of any
+    /// type, because no other type of a registry has null as an item.
+    fn item(&mut self, schema: Option<&'j Json>, depth: usize) -> Box<Declared> {
         Box::new(match schema {
-            Some(schema) => self.declared(schema, depth),
-            None => Declared {
+            Some(schema) if !self.takes_null(schema, depth) => self.declared(schema, depth),
+            _ => Declared {
                 kind: Kind::Any,
                 doc: None,
             },
         })
+    }
+
+    /// Returns whether the schema says that a value may be null.
+    fn takes_null(&self, schema: &Json, depth: usize) -> bool {
+        let target = || {
+            self.root
+                .pointer(schema["$ref"].as_str()?.strip_prefix('#')?)
+        };
+        let is_null = |name: &Json| name == "null";
+        let has = |key: &str, is_it: &dyn Fn(&Json) -> bool| {
+            let all = schema.get(key).and_then(Json::as_array);
+            all.is_some_and(|all| all.iter().any(is_it))
+        };
+        let inner = |option: &Json| depth <= MAX_DEPTH && self.takes_null(option, depth + 1);
+        is_null(&schema["type"])
+            || has("type", &is_null)
+            || has("enum", &Json::is_null)
+            || ["anyOf", "oneOf", "allOf"]
+                .iter()
+                .any(|key| has(key, &inner))
+            || target().is_some_and(inner)
     }
 
     /// Returns the type that the schema declares. Its parts are `depth` deep.
@@ -237,7 +260,7 @@ impl<'j> Reader<'j> {
             ["integer"] => Kind::Integer,
             ["number"] => Kind::Number,
             ["boolean"] => Kind::Boolean,
-            ["array"] => Kind::List(self.boxed(schema.get("items"), depth)),
+            ["array"] => Kind::List(self.item(schema.get("items"), depth)),
             ["object"] => self.object(schema, depth),
             _ => Kind::Any,
         }
@@ -247,7 +270,7 @@ impl<'j> Reader<'j> {
         let properties = schema.get("properties").and_then(Json::as_object);
         let Some(properties) = properties.filter(|properties| !properties.is_empty()) else {
             return match schema.get("additionalProperties") {
-                Some(entry @ Json::Object(_)) => Kind::Map(self.boxed(Some(entry), depth)),
+                Some(entry @ Json::Object(_)) => Kind::Map(self.item(Some(entry), depth)),
                 _ => Kind::Any,
             };
         };
@@ -279,11 +302,16 @@ mod tests {
                 "when": { "type": ["string", "null"] },
                 "rows": { "type": "array", "items": { "type": "number" } },
                 "tags": { "type": "object", "additionalProperties": { "type": "boolean" } },
+                "names": { "type": "array", "items": { "type": ["string", "null"] } },
+                "notes": { "type": "object", "additionalProperties": { "$ref": "#/$defs/note" } },
                 "loop": { "$ref": "#" },
                 "odd": { "type": "object" },
             },
             "required": ["who"],
-            "$defs": { "who": { "enum": ["a", "b"] } },
+            "$defs": {
+                "who": { "enum": ["a", "b"] },
+                "note": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+            },
         });
         let mut tools = Tools::default();
         assert_eq!(
@@ -311,7 +339,23 @@ mod tests {
                     .to_owned()
             })
             .collect();
-        assert_eq!(kinds, ["Enum", "Integer", "String", "List", "Map", "Any"]);
+        assert_eq!(
+            kinds,
+            [
+                "Enum", "Integer", "String", "List", "Map", "List", "Map", "Any"
+            ]
+        );
+        for (name, field) in &fields {
+            if let Kind::List(item) | Kind::Map(item) = &field.kind {
+                let is_any = item.kind == Kind::Any;
+                // An item that may be null is of any type.
+                assert_eq!(
+                    is_any,
+                    ["names", "notes"].contains(&name.as_str()),
+                    "{name}"
+                );
+            }
+        }
         let two = tools.get("two").and_then(|tool| tool.result.clone());
         assert_eq!(two.map(|declared| declared.kind), Some(Kind::String));
     }

@@ -226,6 +226,24 @@ fn tools_say_what_their_arguments_are() {
     assert_eq!(schema.fields[0].doc.as_deref(), Some("From 0."));
 }
 
+/// A field may be null, and an item of a list or of a map only where any value may stand.
+#[test]
+fn a_null_makes_items_of_any_type() {
+    let call = |number: u32| {
+        let row = |at: u32| json!({ "part": format!("P{number}{at}"), "tags": ["a", null], "left": null, "sizes": [at] });
+        (json!({}), json!({ "rows": [row(1), row(2), row(3)] }))
+    };
+    let calls: Vec<_> = (0..20).map(|number| vec![call(number)]).collect();
+    let registry = learnt(&traces(&calls, &json!([])), 0).registry;
+    let types = |name: &str| {
+        let schemas = registry.schemas().filter_map(|schema| schema.field(name));
+        let types: Vec<String> = schemas.map(|(_, field)| field.ty.to_string()).collect();
+        types
+    };
+    assert_eq!(types("tags"), ["[any]"]);
+    assert_eq!(types("sizes"), ["[integer]"]);
+}
+
 #[test]
 fn a_schema_that_earns_too_little_is_left_out() {
     let of = |min_saving| {

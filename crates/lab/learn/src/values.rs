@@ -185,7 +185,9 @@ impl Values {
             return Type::Any;
         }
         let inner = |values: &Option<Box<Values>>| {
-            let ty = values.as_ref().map(|values| values.ty_at(code, depth + 1));
+            let values = values.as_ref().filter(|values| values.nulls == 0);
+            let ty = values.map(|values| values.ty_at(code, depth + 1));
+            // Of the types, `any` alone has null as an item.
             Box::new(ty.unwrap_or(Type::Any))
         };
         if self.booleans > 0 {
@@ -291,7 +293,11 @@ impl<F: Fn(usize) -> Option<String>> Declares<'_, F> {
         let nothing = values.seen == values.nulls;
         let empty = Values::default();
         let inner = |observed: Type, values: Option<&Values>, declared: &Declared, place| {
-            Box::new(self.join(observed, values.unwrap_or(&empty), declared, place))
+            let values = values.unwrap_or(&empty);
+            Box::new(match values.nulls {
+                0 => self.join(observed, values, declared, place),
+                _ => Type::Any,
+            })
         };
         let item = || place.and_then(|place| self.index.places.item(place));
         let entry = || place.and_then(|place| self.index.places.key(place, ""));

@@ -44,7 +44,7 @@ pub struct Archived {
 impl Archived {
     /// Returns the messages of a list as the archive has them. The first one has the number 0.
     pub fn of(list: &MessageList, time: Option<OffsetDateTime>) -> Vec<Self> {
-        let all = said(list.form(), list.messages());
+        let all = said(list.form(), None, list.messages());
         all.iter().map(|said| Self::said(said, time)).collect()
     }
 

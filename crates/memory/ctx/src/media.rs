@@ -11,6 +11,7 @@ use accp_tokens::{Detail, MediaPrices, Medium};
 use serde_json::{Map, Value as Json, json};
 
 use crate::form::Form;
+use crate::names::SessionId;
 use crate::raw::Place;
 use bytes::{Bytes, size};
 
@@ -61,19 +62,20 @@ impl Found {
     }
 
     /// Returns the line that stands for it, with how to get it from the conversation.
-    pub(crate) fn line_of(&self, message: usize) -> String {
-        format!("[{}; {}]", self.what, recovered(message))
+    pub(crate) fn line_of(&self, session: Option<&SessionId>, message: usize) -> String {
+        format!("[{}; {}]", self.what, recovered(session, message))
     }
 
     /// Returns the part that stands in the list when it has left.
-    pub(crate) fn left(&self, form: Form, message: usize) -> Json {
-        let text = format!("[{}; left this list; {}]", self.what, recovered(message));
-        text_part(form, &text)
+    pub(crate) fn left(&self, form: Form, session: &SessionId, message: usize) -> Json {
+        let how = recovered(Some(session), message);
+        text_part(form, &format!("[{}; left this list; {how}]", self.what))
     }
 }
 
-fn recovered(message: usize) -> String {
-    format!("`accp context restore --message {message}` gives it")
+fn recovered(session: Option<&SessionId>, message: usize) -> String {
+    let session = session.map_or(String::new(), SessionId::option);
+    format!("`accp context restore{session} --message {message}` gives it")
 }
 
 /// Returns a part of a content with a text.

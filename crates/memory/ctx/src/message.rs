@@ -114,6 +114,19 @@ impl Message {
         })
     }
 
+    /// Returns whether the message says the same in every form: it has a role and texts, and nothing else.
+    pub(crate) fn is_plain(&self) -> bool {
+        let has_only = |json: &Json, keys: [&str; 2]| {
+            let mut all = json.as_object().into_iter().flat_map(Map::keys);
+            all.all(|key| keys.contains(&&**key))
+        };
+        let is_text = |part: &Json| part["text"].is_string() && has_only(part, ["type", "text"]);
+        let content = &self.json["content"];
+        let mut parts = content.as_array().into_iter().flatten();
+        has_only(&self.json, ["role", "content"])
+            && (content.is_string() || content.is_array() && parts.all(is_text))
+    }
+
     /// Makes a message of the user.
     pub(crate) fn user(form: Form, text: &str) -> Self {
         let mut json = Map::new();

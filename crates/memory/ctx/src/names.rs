@@ -52,6 +52,11 @@ impl SessionId {
         &self.0
     }
 
+    /// Returns the option that names the session to a command.
+    pub(crate) fn option(&self) -> String {
+        format!(" --session {}", self.0)
+    }
+
     /// Returns the path of the archive.
     pub(crate) fn archive(&self) -> String {
         format!("{CONVERSATIONS}/{}_full.md", self.0)

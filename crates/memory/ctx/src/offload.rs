@@ -9,6 +9,7 @@ use crate::event::Thousands;
 use crate::form::Form;
 use crate::media::text_part;
 use crate::message::{Answer, Message};
+use crate::names::SessionId;
 use crate::window::Window;
 use preview::{head, rest};
 
@@ -25,9 +26,9 @@ pub(crate) struct Offloaded {
     pub(crate) text: String,
 }
 
-/// Moves the text of a result to the file at `path`. Pictures, documents and sounds stay. `None` if that saves nothing.
+/// Moves the text of a result of a session to the file at `path`. Pictures, documents and sounds stay. `None` if that saves nothing.
 pub(crate) fn offload(
-    form: Form,
+    (form, session): (Form, &SessionId),
     message: &Message,
     answer: &Answer,
     path: &str,
@@ -64,7 +65,7 @@ pub(crate) fn offload(
     // The number of saved tokens is a part of what is counted, so it settles in a few rounds.
     let mut best = None;
     for _ in 0..8 {
-        let reference = reference(path, saved, &preview, &more, lines);
+        let reference = reference(session, (path, lines), saved, &preview, &more);
         let new = message.with(form, &[(answer.content.clone(), content(&reference)?)])?;
         let now = before
             .checked_sub(window.tokens(&new, counter))
@@ -79,8 +80,14 @@ pub(crate) fn offload(
 }
 
 /// Returns the text that stays: the form of the specification.
-fn reference(path: &str, saved: u64, preview: &str, more: &str, lines: usize) -> String {
-    let saved = Thousands(saved);
+fn reference(
+    session: &SessionId,
+    (path, lines): (&str, usize),
+    saved: u64,
+    preview: &str,
+    more: &str,
+) -> String {
+    let (saved, session) = (Thousands(saved), session.option());
     format!(
         "{HEADING}\n\
          **File:** {path}\n\
@@ -89,7 +96,7 @@ fn reference(path: &str, saved: u64, preview: &str, more: &str, lines: usize) ->
          {preview}\n\
          \n\
          {more}\
-         **Read:** `accp context read {path} --lines 1-{lines}` gives lines; `accp context recover WORDS` \
+         **Read:** `accp context read {path} --lines 1-{lines}` gives lines; `accp context recover{session} WORDS` \
          searches\n\
          *Full content available via file read*"
     )
@@ -113,7 +120,7 @@ mod tests {
         let window = Window::of(4_000).unwrap();
         let counter = Bpe::o200k_base();
         let moved = offload(
-            Form::OpenAi,
+            (Form::OpenAi, &SessionId::named("trip")),
             &message,
             &message.answers[0],
             "cache/offloaded/20260129_142530_stock.md",

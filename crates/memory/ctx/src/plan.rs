@@ -14,6 +14,7 @@ use crate::check::broken;
 use crate::drift::{DriftEvent, Judge, LEXICAL};
 use crate::event::Event;
 use crate::finding::Finding;
+use crate::form::Form;
 use crate::hooks::Hooks;
 use crate::list::MessageList;
 use crate::memo::Memo;
@@ -133,6 +134,8 @@ pub enum PlanError {
 /// What happens to a list, and why.
 #[derive(Debug, Clone)]
 pub struct Plan {
+    /// The form that the session has then.
+    pub(crate) form: Form,
     /// The list as it will stand.
     pub(crate) slots: Vec<Slot>,
     /// What was said since the last plan.
@@ -167,6 +170,7 @@ impl Plan {
     /// Returns the plan that leaves a session as it is.
     pub(crate) fn unchanged(session: &Session) -> Self {
         Self {
+            form: session.form,
             slots: session.slots.clone(),
             new: Vec::new(),
             made: Vec::new(),
@@ -213,6 +217,10 @@ impl Session {
             return Err(PlanError::Invalid(faults));
         }
         let taken = self.take(list)?;
+        let retold = (list.form() != self.form).then(|| Self {
+            form: list.form(),
+            ..self.clone()
+        });
         let memo = Memo::of(options.counter);
         // The schemas of the request say which tools write.
         let writes = options.writes.clone().with_schemas(list.tools());
@@ -221,7 +229,13 @@ impl Session {
             writes: &writes,
             ..*options
         };
-        let mut planner = Planner::new(self, &options, world, list, &taken);
+        let mut planner = Planner::new(
+            retold.as_ref().unwrap_or(self),
+            &options,
+            world,
+            list,
+            &taken,
+        );
         planner.run(hooks)?;
         Ok(planner.finish(taken.new))
     }
@@ -274,6 +288,7 @@ impl Session {
         for (message, covers, _) in &plan.made {
             self.made.insert(message.digest(), covers.clone());
         }
+        self.form = plan.form;
         self.slots.clone_from(&plan.slots);
         self.drift.extend(plan.drift.iter().cloned());
         self.summed_up = plan.summed_up.or(self.summed_up);

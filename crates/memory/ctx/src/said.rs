@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::form::Form;
 use crate::message::{Message, Role};
+use crate::names::SessionId;
 
 /// A message as rules read it.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,8 +73,12 @@ impl Said {
     }
 }
 
-/// Reads the messages of a conversation, from its first on.
-pub(crate) fn said<'m>(form: Form, messages: impl IntoIterator<Item = &'m Message>) -> Vec<Said> {
+/// Reads the messages of a conversation, from its first on. `session` is the one that keeps them, if one does.
+pub(crate) fn said<'m>(
+    form: Form,
+    session: Option<&SessionId>,
+    messages: impl IntoIterator<Item = &'m Message>,
+) -> Vec<Said> {
     let mut tools = BTreeMap::new();
     let messages = messages.into_iter().enumerate();
     messages
@@ -97,7 +102,7 @@ pub(crate) fn said<'m>(form: Form, messages: impl IntoIterator<Item = &'m Messag
             let numbered = |text: String| {
                 let media = message.media.iter();
                 media.fold(text, |text, found| {
-                    text.replacen(&found.line(), &found.line_of(index), 1)
+                    text.replacen(&found.line(), &found.line_of(session, index), 1)
                 })
             };
             let results = message.answers.iter().map(|answer| SaidResult {

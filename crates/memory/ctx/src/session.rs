@@ -166,9 +166,27 @@ impl Session {
         }
     }
 
-    /// Returns the form of its lists.
-    pub fn form(&self) -> Form {
-        self.form
+    /// Reads the next list of this session, in its form unless another is given. While all that was said has a role
+    /// and texts only, which say the same in every form, a list that has more tells the form.
+    ///
+    /// ```
+    /// use accp_ctx::{Form, Session, SessionId};
+    ///
+    /// let session = Session::new(SessionId::new("s")?, Form::OpenAi);
+    /// let list = session.read(r#"[{"role":"user","content":"Rye?"},{"type":"reasoning","id":"rs_1","summary":[]}]"#, None)?;
+    /// assert_eq!(list.form(), Form::Responses);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `not-a-list`, when the text is not a list or a request with one.
+    pub fn read(&self, text: &str, form: Option<Form>) -> Result<MessageList, Finding> {
+        let form = form.or((!is_plain(&self.originals)).then_some(self.form));
+        let list = MessageList::read(text, form)?;
+        if form.is_none() && list.request().is_null() && is_plain(list.messages()) {
+            return MessageList::read(text, Some(self.form));
+        }
+        Ok(list)
     }
 
     /// Returns the id.
@@ -213,7 +231,7 @@ impl Session {
 
     /// Returns the first message of the user, and each later one that is marked as a new objective, verbatim.
     pub fn intent(&self) -> Vec<String> {
-        let all = said(self.form, &self.originals);
+        let all = said(self.form, Some(&self.id), &self.originals);
         let brief = Brief::of(&all, &BTreeSet::new(), &Writes::default());
         brief.intent.into_iter().map(|item| item.text).collect()
     }
@@ -223,7 +241,7 @@ impl Session {
     /// # Errors
     /// When the list is neither the conversation nor a list of this session, grown.
     pub(crate) fn take(&self, list: &MessageList) -> Result<Taken, Stranger> {
-        if list.form() != self.form {
+        if list.form() != self.form && !is_plain(&self.originals) {
             return Err(Stranger::Form {
                 session: self.id.as_str().to_owned(),
                 expected: self.form,
@@ -286,4 +304,9 @@ impl Session {
         let new = new.into_iter().cloned().collect();
         Ok(Taken { slots, new })
     }
+}
+
+/// Returns whether messages say the same in every form.
+fn is_plain(messages: &[Message]) -> bool {
+    messages.iter().all(Message::is_plain)
 }

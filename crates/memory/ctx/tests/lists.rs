@@ -149,7 +149,10 @@ fn calls_and_results(list: &MessageList) -> (Vec<String>, Vec<(String, Json)>) {
                     match block["type"].as_str() {
                         Some("tool_use") => calls.push(id(block, "id")),
                         Some("tool_result") => {
-                            results.push((id(block, "tool_use_id"), block.clone()));
+                            // Marks for the cache beyond four go, and say nothing.
+                            let mut block = block.clone();
+                            block.as_object_mut().unwrap().remove("cache_control");
+                            results.push((id(&block, "tool_use_id"), block));
                         }
                         _ => {}
                     }

@@ -137,6 +137,29 @@ fn counted(list: &MessageList) -> u64 {
     Window::of(200_000).unwrap().count(list, &Bpe::o200k_base())
 }
 
+#[test]
+fn an_address_with_bytes_is_read_however_it_is_spelt() {
+    let data = STANDARD.encode(picture(Kind::Jpeg, 1_200, 800, 40_000));
+    let escaped = data.replace('+', "%2B").replace('/', "%2f");
+    let count = |url: &str| {
+        let image = json!({ "type": "image_url", "image_url": { "url": url } });
+        let all = json!([{ "role": "user", "content": [image] }]);
+        counted(&MessageList::read(&all.to_string(), Some(Form::OpenAi)).unwrap())
+    };
+    let usual = count(&format!("data:image/jpeg;base64,{data}"));
+    // The size that nobody can read is another one.
+    assert_ne!(usual, count("https://a.example/rye.jpg"));
+    for url in [
+        format!("DATA:image/jpeg;BASE64,{data}"),
+        format!(" data:image/jpeg;base64,{data}\n"),
+        format!("data:image/jpeg;charset=utf-8;base64,{data}"),
+        format!("data:image/jpeg;name=a,b.jpg;base64,{data}"),
+        format!("data:image/jpeg;base64,{escaped}"),
+    ] {
+        assert_eq!(count(&url), usual, "{}", &url[..40]);
+    }
+}
+
 fn json_of(list: &MessageList) -> Json {
     serde_json::from_str(&list.to_string()).unwrap()
 }
@@ -266,7 +289,7 @@ fn old_screenshots_leave_first_with_a_line_that_says_what_they_were() {
             "{form}: {stays:?}"
         );
         let line = "[image image/png, 1280 x 800 pixels, 31 KB; left this list; \
-                    `accp context restore --message 2` gives it]";
+                    `accp context restore --session s --message 2` gives it]";
         assert!(
             done.list.messages()[2].raw().contains(line),
             "{}",
@@ -423,7 +446,7 @@ fn a_summary_says_which_pictures_went_with_the_turns() {
             done.events.iter().any(|event| event.tier == Tier::Three),
             "{form}"
         );
-        let line = "[image image/gif, 640 x 480 pixels, 10 KB; `accp context restore --message 0` gives it]";
+        let line = "[image image/gif, 640 x 480 pixels, 10 KB; `accp context restore --session s --message 0` gives it]";
         assert!(
             done.list.to_string().contains(line),
             "{form}: {}",

@@ -13,9 +13,9 @@ use accp_ctx::{
     Form, Intent, MessageList, Options, PlanError, SessionId, Summarizer, Tier, Wanted, Window,
     check,
 };
-use common::forms::{assistant, user};
+use common::forms::{assistant, call, result, user};
 use common::quarters::Quarters;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use talk::{INTENT, Kind, Talk};
 use tempfile::TempDir;
 use time::OffsetDateTime;
@@ -372,5 +372,47 @@ fn requests_over_the_room_are_counted_and_found_in_the_archive() {
             .exact(&told[at], &Filter::default(), 1)
             .expect("an index");
         assert_eq!(hits.len(), 1, "{}", told[at]);
+    }
+}
+
+#[test]
+fn a_session_that_begins_with_words_alone_takes_the_form_that_is_told_later() {
+    let window = Window::of(2_000).expect("a window");
+    for form in Form::ALL {
+        let root = tempfile::tempdir().expect("a folder");
+        let mut all = vec![json!({ "role": "user", "content": "Baue einen Dienst." })];
+        let mut list = String::new();
+        for round in 0..12 {
+            let read = |text: &str| match open(root.path()).session() {
+                Some(session) => session.read(text, None).expect("a list"),
+                None => MessageList::read(text, None).expect("a list"),
+            };
+            let given = read(&Json::from(all.clone()).to_string());
+            let done = compress(root.path(), &given, &window).expect("a list that fits");
+            list = done.list.to_string();
+            let told = if round == 0 { Form::OpenAi } else { form };
+            assert_eq!(
+                (done.list.form(), check(&done.list)),
+                (told, vec![]),
+                "{form}: {list}"
+            );
+            // What came out is read in the form of the session, too.
+            assert_eq!(read(&list).form(), told);
+            let id = format!("call_{round}");
+            all.push(call(form, &id, "look", &json!({ "round": round })));
+            all.push(result(form, &id, &"rye ".repeat(160)));
+            all.push(assistant(form, "Done."));
+            all.push(user(form, &format!("Wunsch {round}")));
+        }
+        for round in 0..11 {
+            assert!(list.contains(&format!("Wunsch {round}")), "{form}: {list}");
+        }
+        let session = open(root.path());
+        let restored = session
+            .session()
+            .expect("a session")
+            .restored()
+            .expect("a list");
+        assert_eq!(restored.form(), form);
     }
 }

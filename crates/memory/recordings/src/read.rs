@@ -225,6 +225,11 @@ impl<R: BufRead> Documents<R> {
         let begins = self.input.place();
         match next {
             None => return Ok(false),
+            Some(0x1f) => {
+                let message =
+                    "the file is packed with gzip; unpack it first (`gunzip -c FILE | accp ..`)";
+                return Err(error(begins, message));
+            }
             Some(b'#') => self.markdown(begins)?,
             Some(b'[') => {
                 self.input.skip()?;

@@ -15,8 +15,12 @@ mod ids;
 mod kept;
 #[path = "formats/loss.rs"]
 mod loss;
+#[path = "formats/made.rs"]
+mod made;
 #[path = "formats/provided.rs"]
 mod provided;
+#[path = "formats/variants.rs"]
+mod variants;
 #[path = "formats/written.rs"]
 mod written;
 
@@ -26,6 +30,7 @@ use accp_recordings::{Conversation, ConvertOptions, Converter, Documents, Format
 use accp_runtime::{Registry, TokenCounter, Value};
 use awkward::AWKWARD;
 use foreign::FOREIGN;
+use made::MADE;
 use serde_json::{Value as Json, json};
 
 macro_rules! samples {
@@ -69,7 +74,12 @@ const ODD: [(&str, Format, &str); 10] = samples![
 
 /// Returns all samples.
 fn all() -> impl Iterator<Item = (&'static str, Format, &'static str)> {
-    BAKERY.into_iter().chain(ODD).chain(AWKWARD).chain(FOREIGN)
+    BAKERY
+        .into_iter()
+        .chain(ODD)
+        .chain(AWKWARD)
+        .chain(FOREIGN)
+        .chain(MADE)
 }
 
 /// Counts bytes.
@@ -224,7 +234,7 @@ fn the_rare_is_shown() {
     odd_responses.json
       assistant: "Thinking." "{\"type\":\"web_search_call\",\"id\":\"ws_1\",\"status\":\"completed\",\"action\":{\"type\":\"search\",\"query\":\"rye\"}}" k1=shell(Some(String("ls")))
       tool: answers k1 "total 0" "[image image/png, 12 characters of base64]"
-      assistant: "{\"type\":\"computer_call\",\"id\":\"cu_1\",\"call_id\":\"k2\",\"action\":{\"type\":\"click\",\"x\":3,\"y\":4},\"pending_safety_checks\":[]}"
+      assistant: k2=computer({"type":"click","x":3,"y":4})
       tool: answers k2 "{\"type\":\"computer_screenshot\",\"image_url\":\"https://example.org/s.png\"}"
       assistant: "No." "See [1]." "{\"type\":\"mcp_list_tools\",\"id\":\"m1\",\"server_label\":\"store\",\"tools\":[{\"name\":\"stock\"}]}" "{\"type\":\"item_reference\",\"id\":\"msg_9\"}"
     odd_gemini.json
@@ -271,7 +281,7 @@ fn the_rare_is_shown() {
 #[test]
 fn the_rare_is_in_the_frames_of_a_prompt() {
     let registry = Registry::shared();
-    for (name, _, sample) in ODD.into_iter().chain(AWKWARD).chain(FOREIGN) {
+    for (name, _, sample) in ODD.into_iter().chain(AWKWARD).chain(FOREIGN).chain(MADE) {
         let conversation = one(sample);
         let mut frames = Frames::default();
         let mut shown = String::new();

@@ -242,6 +242,17 @@ fn counts_and_empty_texts() {
             &["aBC\r\n7"],
             &["abc\r\n7"],
         ),
+        // The letter behind `%` may be a capital.
+        (
+            "r = %S\"aB\" %I\"c\" %D13.10 %X30-39 \"%X\" %B1011000 ; %X\n",
+            &["aBC\r\n7%xX"],
+            &["abc\r\n7%xX", "aBC\r\n7%xx"],
+        ),
+        (
+            "r = 3(3\"x\" / s) \"z\"\ns = 4\"y\"\n",
+            &["yyyyxxxxxxz"],
+            &["xxxz"],
+        ),
         (
             "r = \"a\"\nr =/ \"ab\" ; longer\nr =/\n\t%b1100011\n",
             &["a", "ab", "c"],

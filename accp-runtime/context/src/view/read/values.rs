@@ -44,6 +44,31 @@ impl<'r> Cursor<'r, '_> {
         }
     }
 
+    /// Reads an item of a list or of a map. It is null only where null is a value.
+    fn item(&mut self, ty: &'r Type, depth: usize) -> Result<Value<'static>, Broken> {
+        self.gap();
+        let (start, faults) = (self.at, self.faults.len());
+        let value = self.value(ty, depth)?;
+        // A value with a fault is null, too.
+        if value == Value::Null && !ty.holds_null() && self.faults.len() == faults {
+            self.misfit(start, ty, None);
+        }
+        Ok(value)
+    }
+
+    /// Reads the value under this key of a map or a record.
+    fn member(
+        &mut self,
+        members: Members<'r>,
+        key: &str,
+        depth: usize,
+    ) -> Result<Value<'static>, Broken> {
+        match members {
+            Members::Same(ty) => self.item(ty, depth),
+            Members::Of(_) => self.value(members.ty(key), depth),
+        }
+    }
+
     /// Notes that the value at `at` does not fit its type.
     fn misfit(&mut self, at: usize, ty: &Type, found: Option<&str>) {
         let wanted = match ty {
@@ -87,7 +112,7 @@ impl<'r> Cursor<'r, '_> {
         }
         loop {
             let at = format!("[{}]", items.len());
-            items.push(self.within(&at, |cursor| cursor.value(item, depth + 1))?);
+            items.push(self.within(&at, |cursor| cursor.item(item, depth + 1))?);
             self.gap();
             if self.take(']') {
                 return Ok(Value::Array(items));
@@ -223,8 +248,7 @@ impl<'r> Cursor<'r, '_> {
             if is_frame && self.take(BELOW) {
                 self.is_below(&key, members.ty(&key))?;
             } else {
-                let ty = members.ty(&key);
-                let value = self.within(&key, |cursor| cursor.value(ty, depth + 1))?;
+                let value = self.within(&key, |cursor| cursor.member(members, &key, depth + 1))?;
                 map.insert(key, value);
             }
             self.gap();
@@ -319,7 +343,7 @@ impl<'r> Cursor<'r, '_> {
                 let members = cursor.members(start, ty);
                 cursor.record(schema, members, depth + 1)
             }
-            _ => cursor.value(ty, depth + 1),
+            _ => cursor.member(members, &field.name, depth + 1),
         })
     }
 

@@ -39,7 +39,10 @@ fn fit_fields(registry: &Registry, schema: &Schema, head: &[&str], map: &mut Map
 
 /// Returns the value if it is of the type, otherwise one that is.
 fn fitting(registry: &Registry, ty: &Type, value: Value<'static>) -> Value<'static> {
-    let many = |value, item| fitting(registry, item, value);
+    let many = |value, item: &Type| match value {
+        Value::Null if !item.holds_null() => fitting(registry, item, Value::from("x")),
+        value => fitting(registry, item, value),
+    };
     match (ty, value) {
         (Type::Any, value) | (_, value @ (Value::Null | Value::Ref(_))) => value,
         (Type::String | Type::Text, value @ Value::String(_)) => value,
@@ -108,7 +111,7 @@ proptest! {
     #[test]
     fn a_block_that_is_read_travels(
         cells in prop::collection::vec(
-            "(94107|-5|1[.]50|true|~|x y|[a-z]{1,3}|FL[(]7,12[)]|\\[FL[(]7[)],8\\]|\\{a:1.5\\}|)", 0..9,
+            "(94107|-5|1[.]50|true|~|x y|[a-z]{1,3}|FL[(]7,12[)]|\\[FL[(]7[)],8\\]|\\{a:1.5\\}|\\[~\\]|\\{a:~\\}|)", 0..9,
         ),
     ) {
         let (view, registry) = (view(), &REGISTRY);
@@ -149,6 +152,25 @@ fn a_word_is_what_its_field_declares() {
     {"count":1,"legs":[{"from":"1","number":"7","open":true,"to":"2"},{"from":"1","number":"8","open":true,"to":"2"}],"mood":"-x","paid":1.5,"rate":1e+21}
     {"by":null,"count":1,"first":{"number":"7"},"mood":"12","paid":null,"sure":null}
     "#);
+}
+
+/// An item of a list or of a map is there. A field may be not given.
+#[test]
+fn an_item_is_never_null() {
+    let view = view();
+    let text = "@a>req:trip TR([~],,,,1)\n\
+        @a>req:trip TR(,,{a:~},,1)\n\
+        @a>req:trip TR(,,{a:1.5,b:$cold.p1},~,1)\n\
+        @a>req:schedule TA(dev,x,,,[a,~])\n\
+        @a>req:plan{any:[~,{a:~}]}";
+    insta::assert_snapshot!(view.read(text).unwrap_err(), @"
+    E1004 in block 1, line 1, TR.legs[0]: expected a record of FL, found `~`
+    E1004 in block 2, line 2, TR.prices.a: expected a number of at most 6 places, found `~`
+    E1004 in block 4, line 4, TA.deps[1]: expected a string, found `~`
+    ");
+    // The lenient reader takes this for a null, which is refused as well.
+    let text = "@a>req:trip TR(,,{a:null},,1)";
+    insta::assert_snapshot!(view.read_lenient(text).unwrap_err(), @"E1004 in block 1, line 1, TR.prices.a: expected a number of at most 6 places, found `null`");
 }
 
 /// A model gets all that is wrong, with the block, the line, the field and the cure.

@@ -33,12 +33,12 @@ pub(crate) struct CheckArgs {
 pub(crate) fn run(args: &CheckArgs) -> Outcome {
     let (name, text) = text(args.input.open()?)?;
     let form = args.messages.map(Into::into);
+    let counter = args.size.counter()?;
     let mut found = match text.and_then(|text| MessageList::read(&text, form)) {
         Err(fault) => vec![fault],
         Ok(list) => {
             let mut found = check(&list);
             if args.size.window.is_some() {
-                let counter = args.size.counter()?;
                 let window = args.size.of(None, &counter)?;
                 let tokens = window.count(&list, &counter);
                 if tokens > window.room() {

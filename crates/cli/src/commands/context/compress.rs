@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use accp_ctx::disk::ContextError;
-use accp_ctx::{MessageList, Options, Session, Severity, Writes, check};
+use accp_ctx::{MessageList, Options, Severity, Writes, check};
 
 use super::{Messages, Place, Size, Summary, at_fault, failure, report, text};
 use crate::choices::Format;
@@ -56,12 +56,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let (name, text) = text(args.input.open()?)?;
     let text = text.map_err(|fault| at_fault(&name, &fault))?;
     let form = args.messages.map(Into::into);
-    let read = |form| MessageList::read(&text, form).map_err(|fault| at_fault(&name, &fault));
     let counter = args.size.counter()?;
     let is_new = args.place.is_new();
     let mut context = args.place.open()?;
-    let known = context.session().map(Session::form);
-    let list = read(form.or(known))?;
+    let list = match context.session() {
+        Some(session) => session.read(&text, form),
+        None => MessageList::read(&text, form),
+    };
+    let list = list.map_err(|fault| at_fault(&name, &fault))?;
     let window = args.size.of(
         context
             .session()

@@ -4,6 +4,7 @@ use accp_ctx::disk::ContextError;
 use accp_ctx::disk::index::Filter;
 use accp_ctx::disk::read::read as lines_of;
 use accp_ctx::disk::tools::{Search, ToolError};
+use clap::builder::RangedU64ValueParser;
 use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -28,9 +29,10 @@ pub(crate) struct StatusArgs {
 pub(crate) fn status(args: &StatusArgs) -> Outcome {
     let context = args.place.begun()?;
     let session = context.begun().map_err(failure)?;
+    let counter = args.size.counter()?;
     let window = match (args.size.window, session.window()) {
         (None, Some(known)) => known,
-        _ => args.size.of(None, &args.size.counter()?)?,
+        _ => args.size.of(None, &counter)?,
     };
     let status = session.status(&window);
     match args.place.format {
@@ -50,6 +52,7 @@ pub(crate) struct RecoverArgs {
     pub(super) place: Place,
     /// The most sections
     #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     pub(super) limit: usize,
     /// Look for the text as it is, and not for its words
     #[arg(long)]

@@ -46,6 +46,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
             },
         }),
         ["context", "status"] => look::status(&look::StatusArgs { place, size }),
+        ["recover", topic @ ..] if topic.iter().any(|word| word.starts_with('-')) => {
+            Err(Failure::Misuse(format!(
+                "`{}`: a topic here has no options; give them to `accp context recover`, which takes words that \
+                 begin with `-` behind `--`",
+                args.command
+            )))
+        }
         ["recover", _, ..] => look::recover(&look::RecoverArgs {
             place,
             limit: 3,

@@ -32,7 +32,7 @@ pub struct Book<'a> {
     pub lent: bool,
     /// `price` on the wire: a decimal.
     pub price: Decimal,
-    /// `language` on the wire: a string. Absent means `"en"`; `~` is an error.
+    /// `language` on the wire: a string. Absent and `~` mean `"en"`.
     #[accp(default)]
     pub language: Cow<'a, str>,
     /// `keywords` on the wire: a list of strings.

@@ -13,9 +13,9 @@ use super::item::Item;
 use crate::message::Role;
 use crate::said::Said;
 use block::Added;
-use opening::{Actions, ends_in_block, opening};
+use opening::{Actions, closing, ends_in_block, opening};
 
-/// So many messages that open alike are results.
+/// So many messages that open or close alike are results.
 const RESULTS: usize = 3;
 
 /// Returns what persons typed, in order: each message without the blocks that a program has added to it. The first
@@ -120,7 +120,7 @@ fn calls(text: &str, name: &str) -> bool {
     })
 }
 
-/// Returns the messages that are results of actions: they open alike, and each stands right behind an action that the
+/// Returns the messages that are results of actions: they open or close alike, and each stands right behind an action that the
 /// assistant wrote as text.
 fn results(said: &[Said], later: &[&Said]) -> BTreeSet<usize> {
     let actions = Actions::of(said);
@@ -130,8 +130,9 @@ fn results(said: &[Said], later: &[&Said]) -> BTreeSet<usize> {
         let before = said.get(..at).unwrap_or_default().iter();
         let before = before.rev().find(|one| one.role != Role::System);
         let answers = before.is_some_and(|before| actions.has(before));
-        if let Some(opening) = opening(&message.text).filter(|_| answers) {
-            groups.entry(opening).or_default().push(message.index);
+        let marks = [opening(&message.text), closing(&message.text)];
+        for mark in marks.into_iter().flatten().filter(|_| answers) {
+            groups.entry(mark).or_default().push(message.index);
         }
     }
     let groups = groups.into_values();

@@ -172,6 +172,7 @@ impl Cold {
                 steps: 0,
                 files: Vec::new(),
             });
+            kept.session.form = form;
             for one in step.made {
                 let message = Message::read(form, 0, &one.text);
                 let message =

@@ -34,10 +34,8 @@ pub(super) enum Bytes<'t> {
 impl<'t> Bytes<'t> {
     /// Reads a text with an address or with bytes. `is_data` says that it is no address.
     pub(super) fn of(text: &'t str, is_data: bool) -> Self {
-        if let Some((head, base64)) = text
-            .strip_prefix("data:")
-            .and_then(|url| url.split_once(','))
-        {
+        let text = text.trim();
+        if let Some((head, base64)) = data_url(text) {
             let mime = head.split(';').next().filter(|mime| !mime.is_empty());
             return Self::here(base64, mime);
         }
@@ -102,18 +100,48 @@ impl<'t> Bytes<'t> {
     }
 }
 
+/// Returns what stands before and behind the comma of an address with bytes. The name of a file may have commas, too.
+fn data_url(text: &str) -> Option<(&str, &str)> {
+    let (scheme, url) = text.split_once(':')?;
+    let mark = |head: &str| {
+        let end = head.len().checked_sub(";base64".len());
+        let end = end.and_then(|end| head.get(end..));
+        end.is_some_and(|end| end.eq_ignore_ascii_case(";base64"))
+    };
+    let mut commas = url.match_indices(',').map(|(at, _)| at);
+    let comma = commas.find(|at| mark(&url[..*at])).or(url.find(','));
+    let parts = comma.map(|at| (&url[..at], &url[at + 1..]));
+    parts.filter(|_| scheme.eq_ignore_ascii_case("data"))
+}
+
 /// Returns the beginning of base64, up to a character that ends a group of bytes.
 fn beginning(base64: &str) -> &str {
     base64.get(..HEAD).unwrap_or(base64)
 }
 
-/// Returns the bytes of base64 in either alphabet, with or without padding and white space; what was cut off within a
-/// group of bytes is left out. Nothing for another text.
+/// Returns the bytes of base64 in either alphabet, with or without padding and white space, or escaped for an address;
+/// what was cut off within a group of bytes is left out. Nothing for another text.
 fn decoded(base64: &str) -> Vec<u8> {
     let text = if base64.bytes().any(|byte| byte.is_ascii_whitespace()) {
         Cow::Owned(base64.split_ascii_whitespace().collect())
     } else {
         Cow::Borrowed(base64)
+    };
+    let text = if text.contains('%') {
+        let escapes = [
+            ("%2b", "+"),
+            ("%2B", "+"),
+            ("%2f", "/"),
+            ("%2F", "/"),
+            ("%3d", "="),
+            ("%3D", "="),
+        ];
+        let plain = escapes
+            .iter()
+            .fold(text.into_owned(), |text, (from, to)| text.replace(from, to));
+        Cow::Owned(plain)
+    } else {
+        text
     };
     let digits = text.trim_end_matches('=');
     let whole = match digits.len() % 4 {

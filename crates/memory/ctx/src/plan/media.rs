@@ -89,7 +89,10 @@ impl Planner<'_> {
         let found = message.media.iter().find(|found| found.part == one.part);
         let said = place.covers.first().map(|range| range.start);
         let new = found.zip(said).and_then(|(found, said)| {
-            message.with(form, &[(found.part.clone(), found.left(form, said))])
+            message.with(
+                form,
+                &[(found.part.clone(), found.left(form, &self.session.id, said))],
+            )
         });
         let tokens = |message: &Message| {
             let (window, counter) = (self.options.window, self.options.counter);

@@ -71,7 +71,11 @@ impl<'p> Planner<'p> {
         given: &'p MessageList,
         taken: &Taken,
     ) -> Self {
-        let mut all = said(session.form, session.originals.iter().chain(&taken.new));
+        let mut all = said(
+            session.form,
+            Some(&session.id),
+            session.originals.iter().chain(&taken.new),
+        );
         for said in &mut all {
             said.marked = session.marks.contains(&said.index);
         }
@@ -430,6 +434,7 @@ impl<'p> Planner<'p> {
             ));
         }
         Plan {
+            form: self.session.form,
             slots: self.draft.slots,
             new,
             made: self.draft.made,

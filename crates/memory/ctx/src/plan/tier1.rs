@@ -120,7 +120,14 @@ impl Planner<'_> {
             });
         let path = self.path(tool.as_deref().unwrap_or_default());
         let (window, counter) = (self.options.window, self.options.counter);
-        let moved = offload(self.session.form, &message, answer, &path, window, counter);
+        let moved = offload(
+            (self.session.form, &self.session.id),
+            &message,
+            answer,
+            &path,
+            window,
+            counter,
+        );
         let Some(moved) = moved else {
             return false;
         };

@@ -62,7 +62,11 @@ impl Planner<'_> {
         let is_shown = |slot: &&&Slot| matches!(slot.kind, Kind::Said | Kind::Cut);
         let shown = slots.iter().filter(is_shown).flat_map(|slot| &slot.covers);
         let stays: BTreeSet<usize> = shown.cloned().flatten().collect();
-        let list = said(self.session.form, slots.iter().map(|slot| &slot.message));
+        let list = said(
+            self.session.form,
+            Some(&self.session.id),
+            slots.iter().map(|slot| &slot.message),
+        );
         let case = Case {
             brief: &Brief::of(&self.all[..at], &stays, self.options.writes),
             archive: &self.all[..at],

@@ -46,7 +46,7 @@ fn results_in_the_users_place_are_no_requests() {
     let react =
         |number| format!("Thought: look\nAction: search\nAction Input: {{\"q\": {number}}}");
     let tagged = |number| format!("I look.\n<execute_bash>\nls {number}\n</execute_bash>");
-    let kinds: [(Words, Words); 5] = [
+    let kinds: [(Words, Words); 6] = [
         (bash, |n| {
             format!("<returncode>0</returncode>\n<output>\nfile-{n}\n</output>")
         }),
@@ -56,6 +56,9 @@ fn results_in_the_users_place_are_no_requests() {
             format!("[Command finished with exit code {n}]\nfile-{n}")
         }),
         (bash, |n| format!("```\nfile-{n}\n```")),
+        (bash, |n| {
+            format!("file-{n}\n(Open file: n/a)\n(Current directory: /src/{n})\nbash-$")
+        }),
     ];
     for form in Form::ALL {
         for (action, result) in kinds {

@@ -1,5 +1,5 @@
 //! The AI SDK of Vercel: the messages of a page, in `parts`, and those for a model, whose contents
-//! have calls and results. Versions 4 to 6.
+//! have calls and results. Versions 4 to 7.
 
 mod model;
 mod ui;
@@ -118,33 +118,8 @@ fn shared(draft: &mut Draft, json: Json) -> Result<(), Json> {
     Ok(())
 }
 
-/// Adds a picture, a sound or a file, whose address and type have keys of their own here.
+/// Adds a picture, a sound or a file. The type of the part may say how its bytes are given.
 fn media(draft: &mut Draft, kind: &str, part: Fields, whole: &Json) {
-    let mut same = part.clone();
-    let mut at = ["data", "url", "image"].into_iter();
-    let at = at.find_map(|key| same.text(key));
-    let mut mime = ["mediaType", "mimeType", "contentType"].into_iter();
-    let mime = mime.find_map(|key| same.text(key));
-    let mut name = ["filename", "name"].into_iter();
-    let name = name.find_map(|key| same.text(key));
-    let Some(at) = at else {
-        draft.opaque(whole);
-        return;
-    };
-    let is_url = at.contains("://");
-    let key = if is_url || at.starts_with("data:") {
-        "url"
-    } else {
-        "data"
-    };
-    let kind = kind.split('-').next().unwrap_or("file");
-    let mut media = serde_json::Map::new();
-    for (key, value) in [(key, Some(at)), ("media_type", mime), ("filename", name)] {
-        media.extend(value.map(|value| (key.to_owned(), Json::from(value))));
-    }
-    let Some(read) = media::Media::take(kind, &mut media) else {
-        draft.opaque(whole);
-        return;
-    };
-    draft.part(read.kind, read.text(), part, &[&MEDIA[..], &ABOUT].concat());
+    let kind = kind.replace('-', "_");
+    media::add(draft, &kind, part, &[&MEDIA[..], &ABOUT].concat(), whole);
 }

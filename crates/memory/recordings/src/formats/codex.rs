@@ -1,4 +1,5 @@
-//! Rollouts of Codex: a line for each event, of which some hold an item of OpenAI Responses.
+//! Rollouts of Codex: a line for each event, of which some hold an item of OpenAI Responses. In files of
+//! versions before 0.30 the lines are the items, behind a line with the id of the session.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -16,6 +17,11 @@ const TYPES: [&str; 5] = [
     "compacted",
 ];
 
+/// The keys of the first line of an older file.
+const BEGIN: [&str; 4] = ["id", "timestamp", "instructions", "git"];
+/// The types of items that the program keeps for itself: it sends none of them to a model.
+const OWN: [&str; 1] = ["ghost_snapshot"];
+
 /// Returns whether the document is of this format and of no other: the lines of a file.
 pub(crate) fn detect(json: &Json) -> bool {
     match json {
@@ -27,7 +33,17 @@ pub(crate) fn detect(json: &Json) -> bool {
 /// Returns whether this is a line of a rollout.
 pub(crate) fn is_line(json: &Json) -> bool {
     let kind = json["type"].as_str().unwrap_or_default();
-    TYPES.contains(&kind) && json["payload"].is_object() && has_text(json, "timestamp")
+    let timed = has_text(json, "timestamp");
+    timed && (TYPES.contains(&kind) && json["payload"].is_object() || is_begin(json))
+}
+
+/// Returns whether this is the first line of an older file.
+fn is_begin(json: &Json) -> bool {
+    json.as_object().is_some_and(|map| {
+        has_text(json, "id")
+            && map.contains_key("instructions")
+            && map.keys().all(|key| BEGIN.contains(&key.as_str()))
+    })
 }
 
 /// Reads the lines of a file.
@@ -46,16 +62,29 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     let Listed { objects: lines, .. } = listed::taken(json, &[], expected)?;
     let mut model = Model::default();
     let (mut items, mut entries) = (Vec::new(), Vec::new());
-    for mut line in lines {
+    for line in lines {
+        let json = Json::Object(line);
+        let is_older = is_begin(&json);
+        let Json::Object(mut line) = json else {
+            continue;
+        };
         let kind = line.get("type").and_then(Json::as_str).unwrap_or_default();
-        match kind {
-            "response_item" if line.get("payload").is_some_and(Json::is_object) => {
+        let inner = line.get("payload").filter(|payload| payload.is_object());
+        let is_own = inner.is_some_and(|item| OWN.iter().any(|own| item["type"] == *own));
+        match (kind, inner) {
+            ("response_item", Some(_)) if !is_own => {
                 items.extend(line.shift_remove("payload"));
             }
-            "session_meta" => {
+            ("session_meta", Some(_)) => {
                 if let Some(Json::Object(meta)) = line.get_mut("payload") {
                     begin(meta, &mut model);
                 }
+            }
+            ("", _) if is_older => begin(&mut line, &mut model),
+            // A line of an older file is the item.
+            (kind, None) if !kind.is_empty() && !line.contains_key("payload") => {
+                items.push(Json::Object(line));
+                continue;
             }
             _ => {}
         }

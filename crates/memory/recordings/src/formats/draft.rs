@@ -125,6 +125,14 @@ impl Draft {
         self.about(about);
     }
 
+    /// Adds what is left of an event of a program. What a model saw of the event stands under keys that its reader
+    /// takes; the others are of the program, in each version some more.
+    pub(crate) fn event(&mut self, mut fields: Fields) {
+        let recorded = fields.object(Recorded::ABOUT).unwrap_or_default();
+        self.about(fields.into_map());
+        self.about(recorded.into_map());
+    }
+
     /// Adds what only says how the message was recorded. Two values of one key are both kept.
     pub(crate) fn about(&mut self, about: Map<String, Json>) {
         merge(&mut self.about, about);

@@ -1,6 +1,8 @@
 //! Sessions of Gemini CLI: one object with `messages`, or a line for each record. The older
 //! checkpoints of this program are contents of Gemini.
 
+use std::collections::HashSet;
+
 use accp_context::Recorded;
 use serde_json::{Map, Value as Json, json};
 
@@ -10,7 +12,8 @@ use super::gemini;
 use super::listed::{self, Listed, has_text};
 
 /// Keys of a record that only say how it was recorded.
-const RECORD: [&str; 6] = [
+const RECORD: [&str; 7] = [
+    "thoughts",
     "id",
     "timestamp",
     "tokens",
@@ -76,9 +79,15 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         (records, Vec::new())
     };
     let (mut contents, mut others) = (Vec::new(), entries);
+    let mut answered = HashSet::new();
     for record in records {
         match record.get("type").and_then(Json::as_str) {
-            Some("user" | "gemini") => self::contents(record, &mut contents),
+            // The results of calls stand beside the calls, too.
+            Some("user") if repeats(&record, &answered) => others.push(Json::Object(record)),
+            Some("user" | "gemini") => {
+                answered.extend(answers(&record));
+                self::contents(record, &mut contents);
+            }
             // What the program told the person, and no model saw.
             _ => others.push(Json::Object(record)),
         }
@@ -101,11 +110,53 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     })
 }
 
+/// Returns the ids of the calls of a record that have a result.
+fn answers(record: &Map<String, Json>) -> Vec<String> {
+    let calls = record.get("toolCalls").and_then(Json::as_array);
+    let results = calls.into_iter().flatten();
+    let results = results
+        .filter_map(|call| call["result"].as_array())
+        .flatten();
+    let ids = results.filter_map(|part| part.pointer("/functionResponse/id")?.as_str());
+    ids.map(str::to_owned).collect()
+}
+
+/// Returns whether a record says only results that were there before.
+fn repeats(record: &Map<String, Json>, answered: &HashSet<String>) -> bool {
+    let parts = record.get("content").and_then(Json::as_array);
+    parts.is_some_and(|parts| {
+        let mut ids = parts
+            .iter()
+            .map(|part| part.pointer("/functionResponse/id"));
+        let is_known = |id: Option<&Json>| {
+            let id = id.and_then(Json::as_str);
+            id.is_some_and(|id| answered.contains(id))
+        };
+        !parts.is_empty() && ids.all(is_known)
+    })
+}
+
 /// Plays the lines of a file: a record of the same id replaces the one before, and the program may
-/// go back to a record. Returns the records that count, and all other lines.
+/// go back to a record, or set all records anew. Returns the records that count, and all other lines.
 fn replayed(lines: Vec<Map<String, Json>>) -> (Vec<Map<String, Json>>, Vec<Json>) {
     let (mut records, mut others): (Vec<Map<String, Json>>, Vec<Json>) = Default::default();
-    for line in lines {
+    for mut line in lines {
+        let anew = line.get_mut("$set").and_then(Json::as_object_mut);
+        let anew = anew.and_then(|set| {
+            let all = set.get("messages")?.as_array()?;
+            all.iter().all(Json::is_object).then_some(())?;
+            set.shift_remove("messages")
+        });
+        if let Some(Json::Array(anew)) = anew {
+            let anew = anew.into_iter().filter_map(|record| match record {
+                Json::Object(record) => Some(record),
+                _ => None,
+            });
+            let before = std::mem::replace(&mut records, anew.collect());
+            others.extend(before.into_iter().map(Json::Object));
+            others.push(Json::Object(line));
+            continue;
+        }
         let id = line.get("id").filter(|id| id.is_string()).cloned();
         let place = |id: &Json, records: &[Map<String, Json>]| {
             records
@@ -134,8 +185,12 @@ fn contents(record: Map<String, Json>, out: &mut Vec<Json>) {
     let mut fields = Fields::of(Json::Object(record)).unwrap_or_default();
     let is_user = fields.str("type") == Some("user");
     let mut parts: Vec<Json> = Vec::new();
-    for thought in fields.list("thoughts").into_iter().flatten() {
-        parts.push(self::thought(thought));
+    let is_thought = |part: &Json| part["thought"] == true;
+    let content = fields.get("content").and_then(Json::as_array);
+    // A content that the program set anew has the thoughts, too.
+    if !content.is_some_and(|parts| parts.iter().any(is_thought)) {
+        let thoughts = fields.list("thoughts").into_iter().flatten();
+        parts.extend(thoughts.map(self::thought));
     }
     match fields.take("content") {
         Some(Json::Array(all)) => parts.extend(all.into_iter().map(part)),
@@ -145,7 +200,7 @@ fn contents(record: Map<String, Json>, out: &mut Vec<Json>) {
     let mut results = Vec::new();
     for call in fields.list("toolCalls").into_iter().flatten() {
         match Fields::of(call) {
-            Ok(call) => parts.push(self::call(call, &mut results)),
+            Ok(call) => add(self::call(call, &mut results), &mut parts),
             Err(odd) => parts.push(odd),
         }
     }
@@ -194,6 +249,22 @@ fn thought(json: Json) -> Json {
     }
 }
 
+/// Adds a call. One that the content has, too, only says how it was recorded.
+fn add(call: Json, parts: &mut Vec<Json>) {
+    let id = call.pointer("/functionCall/id").filter(|id| id.is_string());
+    let is_same = |part: &&mut Json| part.pointer("/functionCall/id") == id;
+    let known = parts.iter_mut().find(is_same).filter(|_| id.is_some());
+    match known.and_then(Json::as_object_mut) {
+        Some(known) => {
+            let about = known.entry(Recorded::ABOUT).or_insert_with(|| json!({}));
+            if let Json::Object(about) = about {
+                merge(about, [("toolCall".to_owned(), call)].into_iter().collect());
+            }
+        }
+        None => parts.push(call),
+    }
+}
+
 /// Returns a call as a part, and adds its result.
 fn call(mut call: Fields, results: &mut Vec<Json>) -> Json {
     let mut function = Map::new();
@@ -208,10 +279,15 @@ fn call(mut call: Fields, results: &mut Vec<Json>) -> Json {
     };
     let is_response = |part: &Json| part["functionResponse"].is_object();
     let has_response = answer.iter().any(is_response);
-    let mut extra = Vec::new();
+    let (mut extra, mut repeated) = (Vec::new(), Vec::new());
     let first = results.len();
+    let id_of = |part: &Json| part.pointer("/functionResponse/id").cloned();
     for one in answer {
-        if is_response(&one) {
+        let id = id_of(&one).filter(Json::is_string);
+        if id.is_some() && results.iter().any(|result| id_of(result) == id) {
+            // The program keeps the results of calls at one time with each of them.
+            repeated.push(one);
+        } else if is_response(&one) {
             results.push(one);
         } else if has_response {
             extra.push(part(one));
@@ -228,8 +304,13 @@ fn call(mut call: Fields, results: &mut Vec<Json>) -> Json {
             results.push(json!({ "functionResponse": response }));
         }
     }
-    if let Some(last) = results[first..].last_mut() {
-        let response = &mut last["functionResponse"];
+    let own = function.get("id").cloned();
+    let own = results
+        .iter()
+        .position(|result| own.is_some() && id_of(result) == own);
+    let own = own.or_else(|| (results.len() > first).then(|| results.len() - 1));
+    if let Some(own) = own.and_then(|own| results.get_mut(own)) {
+        let response = &mut own["functionResponse"];
         if failed && response.get("is_error").is_none() {
             response["is_error"] = true.into();
         }
@@ -245,7 +326,11 @@ fn call(mut call: Fields, results: &mut Vec<Json>) -> Json {
             }
         }
     }
-    let (about, mut whole) = call.split(&CALL);
+    let (mut about, mut whole) = call.split(&CALL);
+    if !repeated.is_empty() {
+        let repeated = [("result".to_owned(), Json::Array(repeated))];
+        merge(&mut about, repeated.into_iter().collect());
+    }
     merge(
         &mut whole,
         [("functionCall".to_owned(), Json::Object(function))]

@@ -17,11 +17,18 @@ const HOLDERS: [&str; 8] = [
     "fileData",
     "file_data",
 ];
-const DATA: [&str; 3] = ["data", "base64", "file_data"];
+const DATA: [&str; 4] = ["data", "base64", "file_data", "image"];
 const URL: [&str; 6] = ["url", "image_url", "file_url", "fileUri", "file_uri", "uri"];
 const ID: [&str; 2] = ["file_id", "fileId"];
-const MIME: [&str; 4] = ["media_type", "mime_type", "mimeType", "format"];
-const NAME: [&str; 4] = ["title", "filename", "displayName", "display_name"];
+const MIME: [&str; 6] = [
+    "media_type",
+    "mime_type",
+    "mimeType",
+    "mediaType",
+    "contentType",
+    "format",
+];
+const NAME: [&str; 5] = ["title", "filename", "displayName", "display_name", "name"];
 
 /// A picture, a sound or a file of a message. A model of text sees [`Media::text`] instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +83,12 @@ impl Media {
                 mime = Some(media.to_owned());
                 At::Data(data.to_owned())
             }
+            // Some programs write the base64 of addresses, which no provider takes.
+            At::Data(data) if data.contains(['-', '_']) && !data.contains(':') => {
+                At::Data(data.replace('-', "+").replace('_', "/"))
+            }
+            // Some formats have both under one key. Base64 has no colon.
+            At::Data(url) if url.contains("://") => At::Url(url),
             at => at,
         };
         if ["base64", "url", "file"]

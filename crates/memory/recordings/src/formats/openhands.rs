@@ -48,14 +48,25 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     } = listed::taken(json, &LISTS, expected)?;
     let mut model = Model::default();
     let mut entries = Vec::new();
+    let mut answer = None;
     for event in events {
         let fields = Fields::of(Json::Object(event)).unwrap_or_default();
         let is_sdk = fields.get("kind").is_some_and(Json::is_string);
+        // Each call of an answer is an event of its own.
+        let before = std::mem::replace(&mut answer, sdk::answer_of(&fields));
+        let is_next = answer.is_some() && answer == before;
         let read = if is_sdk {
             sdk::message(fields, &mut model.messages)
         } else {
             older::message(fields, &mut model.messages)
         };
+        if is_next && let Some(next) = model.messages.pop() {
+            let next = match model.messages.last_mut() {
+                Some(before) => sdk::join(before, next),
+                None => Some(next),
+            };
+            model.messages.extend(next);
+        }
         // What no model saw.
         entries.extend(read.err().map(|event| Json::Object(event.into_map())));
     }

@@ -25,6 +25,9 @@ const ABOUT: [&str; 12] = [
     "created_by",
 ];
 
+/// Keys of a call that say what a tool of the provider is to do.
+const ACTIONS: [&str; 2] = ["action", "operation"];
+
 /// Keys of a part that hold a picture, a sound or a file.
 const MEDIA: [&str; 7] = [
     "image_url",
@@ -198,6 +201,18 @@ impl Turn {
                 draft.call(id, name, arguments, about);
                 draft.shown(unknown);
             }
+            // A call of a tool that the provider defines and the program runs.
+            _ if kind.ends_with("_call") && is_run(&item) => {
+                let (id, name) = (item.take("call_id"), kind.trim_end_matches("_call"));
+                let mut actions = ACTIONS.into_iter();
+                let action = actions.find_map(|key| item.take(key));
+                let name = Some(Json::from(name));
+                item.put("type", kind.into());
+                let draft = self.assistant(out, true);
+                let (about, unknown) = item.split(&ABOUT);
+                draft.call(id, name, action, about);
+                draft.shown(unknown);
+            }
             _ if kind.ends_with("_call_output") => {
                 self.end(out);
                 let is_local = kind == "local_shell_call_output" && item.get("call_id").is_none();
@@ -224,6 +239,12 @@ impl Turn {
             _ => self.assistant(out, true).opaque(&whole),
         }
     }
+}
+
+/// Returns whether a program ran a call, and so knows its id and what to do.
+fn is_run(item: &Fields) -> bool {
+    let mut actions = ACTIONS.iter().filter_map(|key| item.get(key));
+    item.str("call_id").is_some() && actions.any(Json::is_object)
 }
 
 /// Sets the keys aside that a program adds to an item for itself and its provider.

@@ -30,6 +30,7 @@ pub(crate) fn detect(json: &Json) -> bool {
     };
     all("trajectory", is_step) && json.get("messages").is_none()
         || all("history", is_message) && json.get("trajectory").is_some_and(Json::is_array)
+        || all("history", is_step_of_demo) && json.get("messages").is_none()
 }
 
 fn is_step(json: &Json) -> bool {
@@ -40,6 +41,11 @@ fn is_step(json: &Json) -> bool {
 fn is_message(json: &Json) -> bool {
     let has = |key: &str| json.get(key).is_some();
     json["role"].is_string() && (has("message_type") || has("agent")) && has("content")
+}
+
+/// Returns whether this is a message of a demonstration, which is kept without its steps.
+fn is_step_of_demo(json: &Json) -> bool {
+    is_message(json) && json["message_type"].is_string() && json["agent"].is_string()
 }
 
 /// Reads a trajectory. Observations that the program writes as the user are results.

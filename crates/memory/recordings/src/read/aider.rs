@@ -6,6 +6,10 @@ use super::Document;
 use crate::exact::LoneSurrogates;
 use crate::formats::{AIDER, STARTED};
 
+/// The program ends its lines, and those of the person, with two spaces. A message of the program over several
+/// lines has them at its end alone.
+const END: &str = "  ";
+
 /// Who wrote a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
@@ -30,11 +34,22 @@ impl By {
 pub(super) fn documents(text: &str, line: u64) -> Option<Vec<Document>> {
     text.starts_with(STARTED).then_some(())?;
     let mut documents = Vec::new();
-    let mut chat = Chat::default();
+    let is_mark = |line: &str| line.starts_with("####") || line.starts_with('>');
+    let has_ends = text
+        .lines()
+        .any(|line| is_mark(line) && line.ends_with(END));
+    let mut chat = Chat {
+        has_ends,
+        ..Chat::default()
+    };
     for (number, text) in (line..).zip(text.lines()) {
         match text.strip_prefix(STARTED) {
             Some(time) => {
-                documents.extend(std::mem::take(&mut chat).document());
+                let next = Chat {
+                    has_ends,
+                    ..Chat::default()
+                };
+                documents.extend(std::mem::replace(&mut chat, next).document());
                 chat.line = number;
                 chat.blocks.push(json!({ "started": time.trim_end() }));
             }
@@ -51,6 +66,10 @@ struct Chat {
     line: u64,
     blocks: Vec<Json>,
     open: Option<(By, Vec<String>)>,
+    /// Whether the lines of the file end as the program writes them. An editor may have cut the spaces away.
+    has_ends: bool,
+    /// Whether the line before ended so.
+    has_ended: bool,
     /// Whether the model has begun a block of code and not ended it.
     in_code: bool,
 }
@@ -61,17 +80,25 @@ impl Chat {
             let rest = line.strip_prefix(mark)?;
             rest.strip_prefix(' ').or(rest.is_empty().then_some(""))
         };
+        let ends = line.ends_with(END);
+        let is_whole = ends || !self.has_ends;
+        let open = self.open.as_ref().map(|(by, _)| *by);
+        // The model may write a title or a quote: such a line stands behind an empty line, and has no end.
+        let follows = matches!(open, Some(By::User | By::Aider));
+        let user = begins("####").filter(|_| is_whole);
         // Code of the model may have lines that begin like those of the program.
-        let aider = begins(">").filter(|_| !self.in_code);
-        let (by, text) = match (begins("####"), aider) {
+        let aider = begins(">").filter(|_| !self.in_code && (is_whole || follows));
+        let goes_on = self.has_ends && open == Some(By::Aider) && !self.has_ended;
+        let (by, text) = match (user, aider) {
             (Some(text), _) => (By::User, text),
             (None, Some(text)) => (By::Aider, text),
+            (None, None) if goes_on => (By::Aider, line),
             (None, None) => (By::Assistant, line),
         };
-        // The program ends its lines, and those of the person, with two spaces.
+        self.has_ended = ends;
         let text = match by {
             By::Assistant => text,
-            _ => text.strip_suffix("  ").unwrap_or(text),
+            _ => text.strip_suffix(END).unwrap_or(text),
         };
         match by {
             By::Assistant => self.in_code ^= text.trim_start().starts_with("```"),

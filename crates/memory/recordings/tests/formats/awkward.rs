@@ -95,13 +95,13 @@ fn what_programs_write_is_read() {
       user: "How much rye is on shelf B/12 of the store?" "[image image/png, 4 characters of base64]"
       assistant: "Look." call_1=stock({"flour":"rye"})
       tool: answers call_1 "47" "[image https://x]" "[file file f]"
-      assistant: "{\"type\":\"computer_call\",\"id\":\"cu\",\"call_id\":\"call_2\",\"action\":{\"type\":\"screenshot\"},\"pending_safety_checks\":[],\"status\":\"completed\"}"
+      assistant: call_2=computer({"type":"screenshot"})
       tool: answers call_2 "{\"type\":\"computer_screenshot\",\"image_url\":\"data:image/png;base64,BBBB\"}" "{\"acknowledged_safety_checks\":[{\"id\":\"s\",\"code\":\"c\",\"message\":\"m\"}]}"
-      assistant: "{\"type\":\"file_search_call\",\"id\":\"fs\",\"status\":\"completed\",\"queries\":[\"rye\"],\"results\":[{\"file_id\":\"f\",\"text\":\"rye text\"}]}" "{\"type\":\"code_interpreter_call\",\"id\":\"ci\",\"code\":\"print(1)\",\"container_id\":\"c\",\"outputs\":[{\"type\":\"logs\",\"logs\":\"1\"}],\"status\":\"completed\"}" "{\"type\":\"local_shell_call\",\"id\":\"ls\",\"call_id\":\"call_3\",\"action\":{\"type\":\"exec\",\"command\":[\"ls\"],\"env\":{}},\"status\":\"completed\"}"
+      assistant: "{\"type\":\"file_search_call\",\"id\":\"fs\",\"status\":\"completed\",\"queries\":[\"rye\"],\"results\":[{\"file_id\":\"f\",\"text\":\"rye text\"}]}" "{\"type\":\"code_interpreter_call\",\"id\":\"ci\",\"code\":\"print(1)\",\"container_id\":\"c\",\"outputs\":[{\"type\":\"logs\",\"logs\":\"1\"}],\"status\":\"completed\"}" call_3=local_shell({"type":"exec","command":["ls"],"env":{}})
       tool: answers call_3 "a.txt"
-      assistant: "{\"type\":\"shell_call\",\"id\":\"sh\",\"call_id\":\"call_5\",\"action\":{\"commands\":[\"ls -l\"],\"timeout_ms\":1000},\"status\":\"completed\"}"
+      assistant: call_5=shell({"commands":["ls -l"],"timeout_ms":1000})
       tool: answers call_5 "[{\"stdout\":\"total 0\",\"stderr\":\"\",\"outcome\":{\"type\":\"exit\",\"exit_code\":0}}]" "{\"max_output_length\":4096}"
-      assistant: "{\"type\":\"apply_patch_call\",\"id\":\"ap\",\"call_id\":\"call_6\",\"operation\":{\"type\":\"update_file\",\"path\":\"a.py\",\"diff\":\"@@\\n-a\\n+b\"},\"status\":\"completed\"}"
+      assistant: call_6=apply_patch({"type":"update_file","path":"a.py","diff":"@@\n-a\n+b"})
       tool: answers call_6 "ok"
       assistant: "{\"type\":\"mcp_call\",\"id\":\"mcp\",\"name\":\"roll\",\"server_label\":\"dice\",\"arguments\":\"{\\\"d\\\":4}\",\"output\":\"4\",\"error\":null,\"approval_request_id\":null}" "{\"type\":\"mcp_approval_request\",\"id\":\"ma\",\"name\":\"roll\",\"arguments\":\"{}\",\"server_label\":\"dice\"}" "{\"type\":\"mcp_approval_response\",\"approval_request_id\":\"ma\",\"approve\":true}" "{\"type\":\"image_generation_call\",\"id\":\"ig\",\"status\":\"completed\",\"result\":\"iVBORw0KGgo=\",\"revised_prompt\":\"a loaf\"}" call_4=exec(Some(String("print('x')")))
       tool: answers call_4 "x"
@@ -162,7 +162,7 @@ fn what_programs_write_is_read() {
       user: "How much rye is on shelf B/12 of the store?" "[image image/png, 4 characters of base64]"
       assistant: "Look." call_1=stock({"flour":"rye"})
       tool: answers call_1 "47" "[image https://x]" "[file file f]"
-      assistant: "{\"type\":\"computer_call\",\"id\":\"cu\",\"call_id\":\"call_2\",\"action\":{\"type\":\"screenshot\"},\"pending_safety_checks\":[],\"status\":\"completed\"}"
+      assistant: call_2=computer({"type":"screenshot"})
       tool: answers call_2 "{\"type\":\"computer_screenshot\",\"image_url\":\"data:image/png;base64,BBBB\"}" "{\"acknowledged_safety_checks\":[{\"id\":\"s\",\"code\":\"c\",\"message\":\"m\"}]}"
       assistant: "{\"type\":\"file_search_call\",\"id\":\"fs\",\"status\":\"completed\",\"queries\":[\"rye\"],\"results\":[{\"file_id\":\"f\",\"text\":\"rye text\"}]}"
     "#);

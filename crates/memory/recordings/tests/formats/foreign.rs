@@ -4,7 +4,7 @@
 use accp_recordings::{Conversation, Documents, Format, NotConversation, ReadError};
 use serde_json::{Value as Json, json};
 
-use super::{samples, told};
+use super::{MADE, samples, told};
 
 /// Recordings of programs that have a format of their own.
 pub(super) const FOREIGN: [(&str, Format, &str); 31] = samples![
@@ -345,7 +345,7 @@ fn each_other_reader_refuses_a_sample_or_reads_all_of_it() {
 /// The formats of programs claim their own samples alone, whatever order the readers stand in.
 #[test]
 fn a_log_of_a_program_is_read_by_its_own_reader_alone() {
-    for (name, own, sample) in FOREIGN {
+    for (name, own, sample) in FOREIGN.into_iter().chain(MADE) {
         for document in Documents::new(sample.as_bytes()) {
             let json = document.unwrap().json;
             for format in Format::ALL

@@ -29,6 +29,28 @@ pub(super) fn opening(text: &str) -> Option<String> {
     label(line).map(|label| without_numbers(label) + ":")
 }
 
+/// Returns how a text closes, if its last two lines are those of a program: a label in brackets, or the prompt of a
+/// shell. Numbers do not count.
+pub(super) fn closing(text: &str) -> Option<String> {
+    let foot = |line: &str| {
+        if let Some(inside) = line
+            .strip_prefix('(')
+            .and_then(|rest| rest.strip_suffix(')'))
+        {
+            return label(inside).map(|label| format!("({label}:"));
+        }
+        let is_prompt = line.ends_with(['$', '#']) && !line.contains(char::is_whitespace);
+        is_prompt.then(|| line.to_owned())
+    };
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let (last, before) = (lines.next_back()?, lines.next_back()?);
+    Some(without_numbers(&format!(
+        "{} {}",
+        foot(before)?,
+        foot(last)?
+    )))
+}
+
 /// Returns the name of the tag that a line begins with.
 pub(super) fn tag(line: &str) -> Option<&str> {
     let inside = line.strip_prefix('<')?;

@@ -201,15 +201,26 @@ impl Step {
             self.draft.opaque(&whole);
             return;
         }
+        // A call that the model had not ended goes to no model.
+        if ["input-streaming", "partial-call"].contains(&call.str("state").unwrap_or_default()) {
+            let whole = [("toolInvocation".to_owned(), whole)];
+            self.draft.about(whole.into_iter().collect());
+            return;
+        }
         let (id, name) = (call.take("toolCallId"), call.take("toolName"));
         self.ids
             .extend(id.as_ref().and_then(Json::as_str).map(str::to_owned));
-        let arguments = call.take("input").or_else(|| call.take("args"));
+        // What the model wrote, where it does not fit the tool.
+        let mut keys = ["input", "args", "rawInput"].into_iter();
+        let arguments = keys.find_map(|key| call.take(key));
         let state = call.str("state").unwrap_or_default();
         let failed = ["output-error", "output-denied"].contains(&state);
         let answer = ["output", "result", "errorText"]
             .into_iter()
             .find_map(|key| call.take(key));
+        // The person says why the tool may not run.
+        let denied = || call.get("approval")?.get("reason").cloned();
+        let answer = answer.or_else(|| denied().filter(|_| failed));
         if answer.is_some() || failed {
             let mut draft = Draft::result(id.clone(), name.clone());
             if failed {

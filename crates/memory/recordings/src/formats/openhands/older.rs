@@ -6,23 +6,6 @@ use crate::formats::draft::Draft;
 use crate::formats::fields::Fields;
 use crate::formats::listed::value;
 
-/// Keys of an event that only say how it was recorded.
-const ABOUT: [&str; 14] = [
-    "id",
-    "timestamp",
-    "source",
-    "message",
-    "cause",
-    "extras",
-    "args",
-    "success",
-    "timeout",
-    "llm_metrics",
-    "tool_call_metadata",
-    "action",
-    "observation",
-    "response_id",
-];
 /// Actions and observations of the program, which no model saw.
 const PROGRAM: [&str; 12] = [
     "change_agent_state",
@@ -76,7 +59,7 @@ pub(super) fn message(mut event: Fields, out: &mut Vec<Json>) -> Result<(), Fiel
     };
     let mut draft = draft;
     let is_empty = draft.is_empty() && kind == "null";
-    draft.rest(event, &ABOUT);
+    draft.event(event);
     if !is_empty {
         out.push(draft.into_json());
     }

@@ -1,36 +1,48 @@
 //! Events of the SDK: their `kind` names what they are.
 
+use accp_context::Recorded;
 use serde_json::{Value as Json, json};
 
 use crate::formats::anthropic;
 use crate::formats::draft::Draft;
-use crate::formats::fields::Fields;
+use crate::formats::fields::{Fields, merge};
 use crate::formats::listed::{has_text, value};
 use crate::formats::parts;
 
-/// Keys of an event that only say how it was recorded.
-const ABOUT: [&str; 20] = [
-    "id",
-    "timestamp",
-    "source",
-    "kind",
-    "llm_response_id",
-    "action",
-    "action_id",
-    "security_risk",
-    "summary",
-    "tools",
-    "dynamic_context",
-    "activated_skills",
-    "activated_microagents",
-    "critic_result",
-    "sender",
-    "tool_call",
-    "responses_reasoning_item",
-    "rejection_source",
-    "extended_content",
-    "reasoning_content",
-];
+/// Returns the id of the answer of a model that an event belongs to, if the event is a call.
+pub(super) fn answer_of(event: &Fields) -> Option<String> {
+    let is_call = event.str("kind") == Some("ActionEvent");
+    event
+        .str("llm_response_id")
+        .filter(|_| is_call)
+        .map(str::to_owned)
+}
+
+/// Adds a call to the message before it: a model asked for both in one answer. Returns a message that has words of
+/// its own.
+pub(super) fn join(before: &mut Json, next: Json) -> Option<Json> {
+    let Json::Object(mut next) = next else {
+        return Some(next);
+    };
+    let has_words = next
+        .get("content")
+        .is_some_and(|content| !content.is_null());
+    let Some(before) = before.as_object_mut().filter(|_| !has_words) else {
+        return Some(Json::Object(next));
+    };
+    let calls = before.entry("tool_calls").or_insert_with(|| json!([]));
+    if let (Json::Array(calls), Some(Json::Array(more))) = (calls, next.shift_remove("tool_calls"))
+    {
+        calls.extend(more);
+    }
+    let about = before.entry(Recorded::ABOUT).or_insert_with(|| json!({}));
+    if let (Json::Object(about), Some(Json::Object(more))) =
+        (about, next.shift_remove(Recorded::ABOUT))
+    {
+        merge(about, more);
+    }
+    None
+}
 
 /// Returns whether this is an event, from its kind.
 pub(super) fn is_event(json: &Json) -> bool {
@@ -51,8 +63,10 @@ pub(super) fn message(mut event: Fields, out: &mut Vec<Json>) -> Result<(), Fiel
     let draft = match kind.as_str() {
         "SystemPromptEvent" => {
             let mut draft = Draft::new("system");
-            let prompt = event.take("system_prompt");
-            content(&mut draft, prompt);
+            for key in ["system_prompt", "dynamic_context"] {
+                let prompt = event.take(key);
+                content(&mut draft, prompt.filter(|json| !json.is_null()));
+            }
             draft
         }
         "MessageEvent" if event.get("llm_message").is_some_and(Json::is_object) => {
@@ -62,6 +76,9 @@ pub(super) fn message(mut event: Fields, out: &mut Vec<Json>) -> Result<(), Fiel
             thinking(&mut draft, &mut message);
             let inner = message.take("content");
             content(&mut draft, inner);
+            // What the program adds to the words of the person.
+            let extended = event.list("extended_content").map(Json::Array);
+            content(&mut draft, extended);
             let known = [
                 "cache_enabled",
                 "vision_enabled",
@@ -86,7 +103,7 @@ pub(super) fn message(mut event: Fields, out: &mut Vec<Json>) -> Result<(), Fiel
         _ => return Err(event),
     };
     let mut draft = draft;
-    draft.rest(event, &ABOUT);
+    draft.event(event);
     out.push(draft.into_json());
     Ok(())
 }

@@ -42,6 +42,9 @@ const SAID: [&str; 9] = [
     "index",
 ];
 
+/// The keys under which an event has its name.
+const EVENT_NAMES: [&str; 4] = ["eventName", "event_name", "name", "event.name"];
+
 /// The attribute that holds the events of a span.
 const EVENTS_KEY: &str = "events";
 
@@ -84,7 +87,8 @@ pub(super) fn holds(json: &Json) -> bool {
             }
             let key_value =
                 key == "key" && value.as_str().is_some_and(is_named) && map.contains_key("value");
-            let event = key == "name" && value.as_str().and_then(event_role).is_some();
+            let named = EVENT_NAMES.contains(&key.as_str());
+            let event = named && value.as_str().and_then(event_role).is_some();
             is_named(key) || key_value || event || has_inside(key, value)
         }),
         Json::Array(items) => items.iter().any(|item| item.is_object() && holds(item)),
@@ -104,7 +108,8 @@ fn has_inside(key: &str, value: &Json) -> bool {
             }),
             _ => false,
         };
-        return own || value.get(EVENTS_KEY).is_some_and(holds);
+        let events = value.get(EVENTS_KEY).cloned().map(parsed);
+        return own || events.is_some_and(|events| holds(&events));
     }
     match value {
         Json::Object(_) => holds(value),
@@ -142,7 +147,8 @@ fn walk(json: &mut Json, span: usize, spans: &mut usize, out: &mut Vec<Found>) {
                 .iter()
                 .chain(&ATTRIBUTES)
                 .any(|key| map.contains_key(*key));
-            let is_event = name(map).and_then(|name| event_role(&name));
+            let name = name(map);
+            let is_event = name.as_deref().and_then(event_role);
             let span = if is_span && is_event.is_none() {
                 *spans += 1;
                 *spans
@@ -152,7 +158,17 @@ fn walk(json: &mut Json, span: usize, spans: &mut usize, out: &mut Vec<Found>) {
             if let Some(role) = is_event {
                 let body = map.shift_remove("body").map_or(Json::Null, plain);
                 let time = time(map, &START);
-                let attributes = map.get_mut("attributes").map_or_else(Map::new, said);
+                let mut attributes = map.get_mut("attributes").map_or_else(Map::new, said);
+                if body.is_null() && attributes.is_empty() {
+                    // In a list under one attribute an event has the keys of its message.
+                    let is_name =
+                        |key: &&str| map.get(*key).and_then(Json::as_str) == name.as_deref();
+                    let keys: Vec<&str> = SAID.into_iter().filter(|key| !is_name(key)).collect();
+                    for key in keys {
+                        let value = map.shift_remove(key);
+                        attributes.extend(value.map(|value| (key.to_owned(), value)));
+                    }
+                }
                 let value = event(role, body, attributes);
                 out.push(Found { time, span, value });
                 return;
@@ -189,6 +205,7 @@ fn walk(json: &mut Json, span: usize, spans: &mut usize, out: &mut Vec<Found>) {
                 if !ATTRIBUTES.contains(&key.as_str()) {
                     walk(value, span, spans, out);
                 } else if let Some(events) = value.get_mut(EVENTS_KEY) {
+                    *events = parsed(events.take());
                     walk(events, span, spans, out);
                 }
             }
@@ -229,8 +246,7 @@ fn time(map: &Map<String, Json>, keys: &[&str]) -> u128 {
 
 /// Returns the name of an event.
 fn name(map: &Map<String, Json>) -> Option<String> {
-    let keys = ["eventName", "event_name", "name", "event.name"];
-    let own = keys.iter().find_map(|key| map.get(*key)?.as_str());
+    let own = EVENT_NAMES.iter().find_map(|key| map.get(*key)?.as_str());
     match own.filter(|name| event_role(name).is_some()) {
         Some(name) => Some(name.to_owned()),
         None => match map.get("attributes")? {

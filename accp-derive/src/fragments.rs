@@ -1,0 +1,28 @@
+//! What a macro by example hands on: `$ty` stands in a group that nobody sees.
+
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+
+/// Returns the tokens without such groups, so that a type is the same whoever wrote it. Bounds (`dyn A + B`) get
+/// parentheses, because they would join what stands before them.
+pub(crate) fn joined(tokens: TokenStream) -> TokenStream {
+    let joined = tokens.into_iter().flat_map(|tree| {
+        let TokenTree::Group(group) = tree else {
+            return TokenStream::from(tree);
+        };
+        let inner = joined(group.stream());
+        let delimiter = match group.delimiter() {
+            Delimiter::None if !has_bounds(&inner) => return inner,
+            Delimiter::None => Delimiter::Parenthesis,
+            other => other,
+        };
+        let mut joined = Group::new(delimiter, inner);
+        joined.set_span(group.span());
+        TokenTree::Group(joined).into()
+    });
+    joined.collect()
+}
+
+fn has_bounds(tokens: &TokenStream) -> bool {
+    let mut trees = tokens.clone().into_iter();
+    trees.any(|tree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == '+'))
+}
