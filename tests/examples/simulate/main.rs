@@ -24,7 +24,7 @@ usage: simulate [--seeds N] [--from N] [--seed N] [--script] [--without PIECE,..
                 [--drafts]
 
 --all goes on after a seed has failed, and prints a line for each.
---drafts lets some members speak the draft alone (docs/design.md, Next).";
+--drafts lets some members speak the draft alone (docs/design/next.md).";
 
 #[derive(Debug)]
 struct Args {

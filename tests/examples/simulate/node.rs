@@ -47,7 +47,7 @@ pub(crate) struct Node {
     /// Frames that the side can refer to, each with its chain.
     pub(crate) known: Vec<(Mid, Mid)>,
     /// True from when an older copy of its store was put back until the host has answered. A member
-    /// that starts again meanwhile would not know which of its ids are in use (docs/design.md, Next).
+    /// that starts again meanwhile would not know which of its ids are in use (docs/design/next.md).
     pub(crate) is_unmet: bool,
     /// The time until which it hears no entries of the log.
     pub(crate) deaf: Option<Time>,

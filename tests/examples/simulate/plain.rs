@@ -1,4 +1,4 @@
-//! Members that speak the draft alone, as an observer sees them (docs/design.md, Peers of the draft
+//! Members that speak the draft alone, as an observer sees them (docs/design/peers.md, Peers of the draft
 //! alone). Such a member has a log of its own, which is none of the host's positions.
 
 use std::sync::Arc;

@@ -275,7 +275,7 @@ impl Plan {
             }
         }
         if self.drafts {
-            // docs/design.md, Next: a member that misses a cancellation, and one with a full outbox.
+            // docs/design/next.md: a member that misses a cancellation, and one with a full outbox.
             (self.leaves, self.narrow) = (0, false);
         }
         self.sends = trim.sends.map_or(self.sends, |most| self.sends.min(most));

@@ -198,8 +198,7 @@ impl Observer {
         };
         let is_dropped = entry(mid).is_some_and(|entry| entry.kind == EntryKind::Dropped);
         let is_true = match fate {
-            // The entry of an earlier run has the id, and an older copy has missed it (docs/design.md,
-            // Next).
+            // The entry of an earlier run has the id, and an older copy has missed it (docs/design/next.md).
             Some(Event::Acknowledged(_)) => {
                 let is_missed = |entry: &Entry| !self.sides[who].held.contains_key(&entry.position);
                 let was_put_back = self.timeline.was_put_back(id);

@@ -18,7 +18,7 @@ use crate::sides::{Node as _, STANDARD, counting, envelope, member, options, pla
 
 const WHY: &str = "The-customer-has-asked-twice-and-the-warehouse-says-that-it-was-never-sent.";
 
-/// Plays the transcript of `docs/design.md`, and compares each line.
+/// Plays the transcript of `docs/design/peers.md`, and compares each line.
 #[test]
 fn reg_03_a_peer_of_the_draft_alone_joins() {
     let mut hub = counting("hub");
@@ -63,7 +63,7 @@ fn reg_03_a_peer_of_the_draft_alone_joins() {
         .unwrap();
     draft.dev(&plan("dev", 3));
     draft.says("@qa>sync:registry{v:1|hash:a32838}[mid:5e1f00000005,seq:7,ts:1714000009]");
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/design.md");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/design/peers.md");
     let document = std::fs::read_to_string(root).unwrap();
     let section = document
         .split("### A session with a peer of the draft alone")

@@ -22,7 +22,7 @@ struct Budget {
     counts: fn(&str) -> bool,
     goal: usize,
     /// The present limit, until the goal is reached. It goes down, and up only for work that sessions
-    /// did not do before (docs/design.md, Next).
+    /// did not do before (docs/design/next.md).
     until_then: usize,
 }
 

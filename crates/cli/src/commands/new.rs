@@ -56,7 +56,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         None => Ok::<_, Failure>(format!("{:?}", env!("CARGO_PKG_VERSION"))),
     };
-    let (runtime, build) = (dependency("accp-runtime")?, dependency("accp-derive/build")?);
+    let (runtime, build) = (
+        dependency("accp-runtime")?,
+        dependency("accp-derive/build")?,
+    );
     for (file, text) in FILES {
         let text = text
             .replace("NAME", name)
