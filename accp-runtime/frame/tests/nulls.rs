@@ -181,11 +181,11 @@ fn a_type_gives_the_same_verdict() {
 mod tag {
     use std::convert::Infallible;
 
-    pub fn encode(tag: &[String]) -> Result<String, Infallible> {
+    pub(crate) fn encode(tag: &[String]) -> Result<String, Infallible> {
         Ok(tag.join("-"))
     }
 
-    pub fn decode(tag: String) -> Result<Vec<String>, Infallible> {
+    pub(crate) fn decode(tag: String) -> Result<Vec<String>, Infallible> {
         Ok(tag.split('-').map(str::to_owned).collect())
     }
 }
