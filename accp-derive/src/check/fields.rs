@@ -242,24 +242,21 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
     };
     let shown = types::shown(ty);
     let holders = types::holders(cx.protocol, of);
-    let message = match place.schema {
-        Some(schema) => {
-            let (code, name, declared) = (&schema.code, &wire.name, &wire.ty);
-            let part = if *of == wire.ty {
-                String::from("it")
-            } else {
-                of.to_string()
-            };
-            let start = format!("schema {code} declares `{name}` as {declared}");
-            match types::optional(ty).map(types::shown) {
-                Some(inner) => format!("{start}, so no item of it is null: use `{inner}`"),
-                None => format!("{start}: `{shown}` cannot hold {part}; use {holders}"),
-            }
+    let message = if let Some(schema) = place.schema {
+        let (code, name, declared) = (&schema.code, &wire.name, &wire.ty);
+        let part = if *of == wire.ty {
+            String::from("it")
+        } else {
+            of.to_string()
+        };
+        let start = format!("schema {code} declares `{name}` as {declared}");
+        match types::optional(ty).map(types::shown) {
+            Some(inner) => format!("{start}, so no item of it is null: use `{inner}`"),
+            None => format!("{start}: `{shown}` cannot hold {part}; use {holders}"),
         }
-        None => {
-            let holders = types::text_holders(ty).unwrap_or(holders);
-            format!("`{shown}` cannot travel; use {holders}")
-        }
+    } else {
+        let holders = types::text_holders(ty).unwrap_or(holders);
+        format!("`{shown}` cannot travel; use {holders}")
     };
     cx.error(ty, message);
 }
