@@ -125,28 +125,29 @@ pub fn read_or_default<'a, K, T: DecodeValue<'a, K>>(
     name: &'static str,
     default: &'static str,
 ) -> Result<(), DecodeError> {
-    if r.is_null() && slot.is_none() {
-        return null_or_default(r, slot, name, default);
+    let at = r.at();
+    match read(r, slot, name) {
+        Ok(()) => Ok(()),
+        Err(error) => null_or_default(r, slot, name, default, at, error),
     }
-    read(r, slot, name)
 }
 
-/// Reads a null into its slot: the type's own, or the default.
+/// Puts the default into its slot if the type has refused a null at `at`.
 #[cold]
+#[inline(never)]
 fn null_or_default<'a, K, T: DecodeValue<'a, K>>(
     r: &mut Reader<'a>,
     slot: &mut Option<T>,
     name: &'static str,
     default: &'static str,
+    at: usize,
+    error: DecodeError,
 ) -> Result<(), DecodeError> {
-    let at = r.at();
-    match read(r, slot, name) {
-        Err(_) if r.take_refused_null(at) => {
-            *slot = Some(or_default(r, None, name, default)?);
-            Ok(())
-        }
-        read => read,
+    if slot.is_some() || !r.take_refused_null(at) {
+        return Err(error);
     }
+    *slot = Some(or_default(r, None, name, default)?);
+    Ok(())
 }
 
 /// Skips the value of an unknown key.

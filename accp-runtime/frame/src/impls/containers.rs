@@ -101,16 +101,20 @@ containers! {
 #[inline(always)]
 fn decode_item<'a, K: OfItem, T: DecodeValue<'a, K>>(r: &mut Reader<'a>) -> Decoded<T> {
     if !K::HOLDS_NULL && r.is_null() {
-        return no_item(r);
+        return Err(no_item::<K, T>(r));
     }
     T::decode_value(r)
 }
 
 /// Refuses a null; a type that refuses it itself says what it expects.
 #[cold]
-fn no_item<'a, K, T: DecodeValue<'a, K>>(r: &mut Reader<'a>) -> Decoded<T> {
+#[inline(never)]
+fn no_item<'a, K, T: DecodeValue<'a, K>>(r: &mut Reader<'a>) -> DecodeError {
     let at = r.at();
-    T::decode_value(r).and_then(|_| wrong(at, Token::Null, "a value; null is none"))
+    match T::decode_value(r) {
+        Ok(_) => DecodeError::new(ErrorCode::INVALID_TYPE, at, "a value; null is none"),
+        Err(error) => error,
+    }
 }
 
 /// Reads an array; `read` reads each element.
