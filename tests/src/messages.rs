@@ -120,9 +120,9 @@ fn fields_as_typed(map: &mut Map<'static>, schema: &Schema, head: &[&str], regis
 fn value_as_typed(value: &mut Value<'static>, ty: &Type, registry: &Registry) {
     match (value, ty) {
         (Value::Array(items), Type::List(ty)) => {
-            items
-                .iter_mut()
-                .for_each(|item| value_as_typed(item, ty, registry));
+            for item in items {
+                value_as_typed(item, ty, registry);
+            }
         }
         (Value::Map(map), Type::Map(ty)) => {
             let keys: Vec<String> = map.iter().map(|(key, _)| key.to_owned()).collect();

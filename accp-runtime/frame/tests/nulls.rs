@@ -121,10 +121,12 @@ fn no_null_item_is_written() {
     );
 }
 
+type Anys = kind::List<kind::Any>;
 type Maybe = Option<String>;
 
 #[derive(AccpFrame, Debug, PartialEq)]
 #[accp(schema = "TA", intent = "req", operation = "schedule")]
+#[expect(clippy::struct_field_names, reason = "the schema has the name")]
 struct Task {
     assignee: AgentId<'static>,
     task: String,
@@ -178,6 +180,11 @@ fn a_type_gives_the_same_verdict() {
     insta::assert_snapshot!(typed.encode().unwrap_err(), @"Task.deps[1]: a value has to stand here, and null is none");
 }
 
+#[expect(
+    clippy::unnecessary_wraps,
+    clippy::needless_pass_by_value,
+    reason = "a module of `with` takes the value and returns a result"
+)]
 mod tag {
     use std::convert::Infallible;
 
@@ -264,14 +271,13 @@ fn the_kind_of_a_container_decides() {
     assert!(values("[a,$cold.k1]").is_ok());
     assert!(values("[a,~]").is_err());
 
-    type Any = kind::List<kind::Any>;
     assert_eq!(
-        read::<Any, Vec<Option<i64>>>("[1,~]"),
+        read::<Anys, Vec<Option<i64>>>("[1,~]"),
         Ok(vec![Some(1), None])
     );
     assert_eq!(read::<kind::Any, Vec<Option<i64>>>("[~]"), Ok(vec![None]));
     assert_eq!(
-        written::<Any, _>(&vec![Some(1), None]).as_deref(),
+        written::<Anys, _>(&vec![Some(1), None]).as_deref(),
         Ok("[1,~]")
     );
 }

@@ -186,14 +186,14 @@ impl<'j> Reader<'j> {
 
     /// Returns the declaration of the items of a list or of a map. Items that may be null are of any
     /// type, because no other type of a registry has null as an item.
-    fn item(&mut self, schema: Option<&'j Json>, depth: usize) -> Box<Declared> {
-        Box::new(match schema {
+    fn item(&mut self, schema: Option<&'j Json>, depth: usize) -> Declared {
+        match schema {
             Some(schema) if !self.takes_null(schema, depth) => self.declared(schema, depth),
             _ => Declared {
                 kind: Kind::Any,
                 doc: None,
             },
-        })
+        }
     }
 
     /// Returns whether the schema says that a value may be null.
@@ -260,7 +260,7 @@ impl<'j> Reader<'j> {
             ["integer"] => Kind::Integer,
             ["number"] => Kind::Number,
             ["boolean"] => Kind::Boolean,
-            ["array"] => Kind::List(self.item(schema.get("items"), depth)),
+            ["array"] => Kind::List(Box::new(self.item(schema.get("items"), depth))),
             ["object"] => self.object(schema, depth),
             _ => Kind::Any,
         }
@@ -270,7 +270,7 @@ impl<'j> Reader<'j> {
         let properties = schema.get("properties").and_then(Json::as_object);
         let Some(properties) = properties.filter(|properties| !properties.is_empty()) else {
             return match schema.get("additionalProperties") {
-                Some(entry @ Json::Object(_)) => Kind::Map(self.item(Some(entry), depth)),
+                Some(entry @ Json::Object(_)) => Kind::Map(Box::new(self.item(Some(entry), depth))),
                 _ => Kind::Any,
             };
         };

@@ -151,7 +151,9 @@ fn calls_and_results(list: &MessageList) -> (Vec<String>, Vec<(String, Json)>) {
                         Some("tool_result") => {
                             // Marks for the cache beyond four go, and say nothing.
                             let mut block = block.clone();
-                            block.as_object_mut().unwrap().remove("cache_control");
+                            if let Some(block) = block.as_object_mut() {
+                                block.remove("cache_control");
+                            }
                             results.push((id(&block, "tool_use_id"), block));
                         }
                         _ => {}
