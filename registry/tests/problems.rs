@@ -37,7 +37,7 @@ fn not_json() {
     ");
     assert_snapshot!(problems(&"[".repeat(100_000)), @"
     registry:1:128: this is not JSON: recursion limit exceeded
-        keys stand in double quotes; no comments, no comma before a closing bracket
+        no registry nests so deep; remove the inner arrays and objects
     ");
     assert_snapshot!(problems("{ \"schemas\": {\n  \"é\": { code } } }"), @"
     registry:2:10: this is not JSON: key must be a string

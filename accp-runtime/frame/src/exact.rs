@@ -80,8 +80,9 @@ fn is_rounded(number: &str) -> bool {
         return false;
     };
     let same = |text: &str| Digits::of(text) == Digits::of(number);
-    // The shortest text of the float, or the one with all of its digits, as C writes it.
-    !same(&format!("{float:e}"))
+    // The shortest text of the float as JSON's writer says it, who chooses between two that are equally near, or the text with
+    // all of its digits, as C writes it.
+    !same(&Json::from(float).to_string())
         && (Decimal::parse(number).is_ok() || !same(&format!("{float:.16e}")))
 }
 
@@ -207,6 +208,8 @@ mod tests {
             "0.10000000000000001",
             "1.5000000000000000000",
             "123456789012345680000",
+            // As near to the float as a text that ends with 3.
+            "1100715579375384.2",
             "2.2250738585072014e-308",
             "\"12345678901234.123456\"",
             r#""a\"12345678901234.123456""#,
