@@ -156,6 +156,7 @@ pub struct PutSync<'a> {
     pub keys: Vec<Value<'a>>,
 }
 
+#[allow(clippy::enum_variant_names, clippy::large_enum_variant)]
 /// What a host says of its session; it stands in the log.
 ///
 /// Any frame of schema `CT`.
@@ -373,6 +374,7 @@ pub struct LinkPing {}
 #[accp(crate = accp_frame)]
 pub struct LinkPong {}
 
+#[allow(clippy::large_enum_variant)]
 /// What two sides of a session tell each other; it stands in no log.
 ///
 /// Any frame of schema `LK`.

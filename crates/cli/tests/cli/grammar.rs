@@ -236,7 +236,7 @@ fn json_schema() {
                       "type": "string"
                     },
                     {
-                      "$ref": "#/$defs/reference"
+                      "$ref": "#/$defs/null_or_reference"
                     }
                   ]
                 },
@@ -255,7 +255,7 @@ fn json_schema() {
               "additionalProperties": false
             },
             {
-              "$ref": "#/$defs/null_or_reference"
+              "$ref": "#/$defs/reference"
             }
           ]
         },

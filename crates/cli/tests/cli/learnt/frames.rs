@@ -91,6 +91,7 @@ pub struct Loan<'a> {
     pub times: i64,
 }
 
+#[allow(clippy::large_enum_variant)]
 /// Any frame of this file.
 ///
 /// It has no frames of the schemas that list none: `B`, `L`.
