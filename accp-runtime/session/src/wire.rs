@@ -3,8 +3,6 @@
 pub(crate) mod control;
 #[expect(
     unreachable_pub,
-    clippy::enum_variant_names,
-    clippy::large_enum_variant,
     reason = "generated code is public; its module decides"
 )]
 pub(crate) mod frames;
