@@ -4,9 +4,10 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Type as RustType;
 
-use super::generics::{Way, bounds, decode_generics, span_of, where_clause};
+use super::generics::{Way, bounds, decode_generics, where_clause};
 use super::judged::judged;
 use super::kind;
+use super::lifetimes::span_of;
 use super::with::With;
 use crate::ast::Input;
 use crate::check::{is_argument, item_of, optional, setter};

@@ -4,9 +4,9 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::{LitByteStr, Type as RustType};
 
-use super::generics::span_of;
 use super::judged::{judged, judged_at};
 use super::kind;
+use super::lifetimes::span_of;
 use super::owned::{is_owned, type_to_read};
 use super::with::With;
 use crate::ast::{Field, Input};

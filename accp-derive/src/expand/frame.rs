@@ -7,7 +7,8 @@ use quote::quote;
 use syn::LitByteStr;
 
 use super::fields::{Access, Made, arms, construct, encode_params, slots};
-use super::generics::{Way, bounds, decode_generics, text_lifetime, where_clause};
+use super::generics::{Way, bounds, decode_generics, where_clause};
+use super::lifetimes::text_lifetime;
 use super::{optional, shapes};
 use crate::ast::Input;
 use crate::plan::Frame;

@@ -6,8 +6,8 @@ use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 
 use super::fields::{Access, encode_params, slot};
 use super::frame::{constant, decode};
-use super::generics::{Way, bounds, decode_generics, given, span_of, text_lifetime, where_clause};
-use super::lifetimes::without_lifetimes;
+use super::generics::{Way, bounds, decode_generics, given, where_clause};
+use super::lifetimes::{span_of, text_lifetime, without_lifetimes};
 use super::owned::{is_owned, owned_bound, type_to_read};
 use super::shapes;
 use crate::ast::Input;

@@ -3,13 +3,13 @@
 use accp_registry::Type;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
-use syn::spanned::Spanned as _;
 use syn::{
     GenericArgument, GenericParam, Generics, Lifetime, LifetimeParam, PathArguments,
     Type as RustType,
 };
 
 use super::kind;
+use super::lifetimes::{span_of, text_lifetime};
 use super::owned::{owned_bound, type_to_read};
 use crate::ast::{Input, mentions};
 use crate::attr::Predicates;
@@ -20,14 +20,6 @@ use crate::plan::{Fields, Role};
 pub(super) enum Way {
     Encode,
     Decode,
-}
-
-/// Returns the lifetime of the text that is read: the item's own, or a new one.
-pub(super) fn text_lifetime(input: &Input<'_>) -> Lifetime {
-    input
-        .lifetime
-        .cloned()
-        .unwrap_or_else(|| Lifetime::new("'accp", Span::call_site()))
 }
 
 /// Returns the parameters of a decoding impl.
@@ -182,9 +174,4 @@ pub(super) fn peel<'t>(ty: &'t RustType, of: &'t Type) -> (&'t RustType, &'t Typ
         ("Vec", [inner], Type::Any) => peel(inner, of),
         _ => (ty, of),
     }
-}
-
-/// Returns the place of a type in the source, with names resolved at the macro call.
-pub(super) fn span_of(ty: &RustType) -> Span {
-    ty.span().resolved_at(Span::call_site())
 }

@@ -5,8 +5,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{Data, DeriveInput, Generics, TypeParam, TypeParamBound, WherePredicate};
 
 use super::fields::slot;
-use super::generics::span_of;
-use super::lifetimes::with_lifetimes;
+use super::lifetimes::{span_of, with_lifetimes};
 use crate::ast::{Body, Content, Field, Input, mentions};
 
 pub(super) fn expand(input: &Input<'_>) -> TokenStream {

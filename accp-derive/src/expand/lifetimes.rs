@@ -1,7 +1,10 @@
-//! Lifetimes of a type, replaced by others.
+//! Lifetimes of a type, replaced by others; its place in the source.
 
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
-use syn::Generics;
+use syn::spanned::Spanned as _;
+use syn::{Generics, Lifetime, Type as RustType};
+
+use crate::ast::Input;
 
 /// Returns the tokens of a type with every lifetime `'static`.
 pub(super) fn without_lifetimes(of: &Generics, tokens: TokenStream) -> TokenStream {
@@ -35,4 +38,17 @@ pub(super) fn with_lifetimes(
         other => other,
     });
     replaced.collect()
+}
+
+/// Returns the lifetime of the text that is read: the item's own, or a new one.
+pub(super) fn text_lifetime(input: &Input<'_>) -> Lifetime {
+    input
+        .lifetime
+        .cloned()
+        .unwrap_or_else(|| Lifetime::new("'accp", Span::call_site()))
+}
+
+/// Returns the place of a type in the source, with names resolved at the macro call.
+pub(super) fn span_of(ty: &RustType) -> Span {
+    ty.span().resolved_at(Span::call_site())
 }

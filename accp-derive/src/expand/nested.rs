@@ -4,7 +4,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::fields::{Made, arms, construct, encode_entries, slots};
-use super::generics::{Way, bounds, decode_generics, text_lifetime, where_clause};
+use super::generics::{Way, bounds, decode_generics, where_clause};
+use super::lifetimes::text_lifetime;
 use super::shapes;
 use crate::ast::Input;
 use crate::plan::Fields;

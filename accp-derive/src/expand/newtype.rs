@@ -4,7 +4,8 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{GenericParam, Generics, Member, Type as RustType, TypeParam};
 
-use super::generics::{Way, decode_generics, given, span_of, text_lifetime, where_clause};
+use super::generics::{Way, decode_generics, given, where_clause};
+use super::lifetimes::{span_of, text_lifetime};
 use super::owned::{is_owned, owned_bound, type_to_read};
 use crate::ast::Input;
 

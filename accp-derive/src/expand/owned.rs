@@ -4,8 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens as _, quote_spanned};
 use syn::{GenericArgument, PathArguments, Type as RustType};
 
-use super::generics::{span_of, text_lifetime};
-use super::lifetimes::with_lifetimes;
+use super::lifetimes::{span_of, text_lifetime, with_lifetimes};
 use crate::ast::Input;
 
 /// Returns the type by which an owned type is read: with this lifetime in place of each `'static`. `None` for a type

@@ -6,7 +6,8 @@ use quote::{quote, quote_spanned};
 use syn::Type as RustType;
 
 use super::fields::{Access, slot, wires};
-use super::generics::{Way, bounds, decode_generics, span_of, text_lifetime, where_clause};
+use super::generics::{Way, bounds, decode_generics, where_clause};
+use super::lifetimes::{span_of, text_lifetime};
 use crate::ast::Input;
 use crate::check::{item_of, optional};
 use crate::plan::{Fields, Filled, Frame, Role, Wire};

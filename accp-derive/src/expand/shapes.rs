@@ -6,8 +6,8 @@ use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Type as RustType;
 
 use super::fields::wires;
-use super::generics::{peel, span_of};
-use super::lifetimes::without_lifetimes;
+use super::generics::peel;
+use super::lifetimes::{span_of, without_lifetimes};
 use crate::ast::Input;
 use crate::check::innermost;
 use crate::plan::{Fields, Wire};

@@ -4,7 +4,8 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::{Member, Type as RustType};
 
-use super::generics::{decode_generics, span_of, text_lifetime, where_clause};
+use super::generics::{decode_generics, where_clause};
+use super::lifetimes::{span_of, text_lifetime};
 use crate::ast::Input;
 use crate::plan::Choice;
 
