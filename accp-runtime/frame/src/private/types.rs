@@ -89,7 +89,8 @@ impl<'v> Table<'v> {
         }
     }
 
-    /// Takes a type, or notes its clash. A table has slots left, unless the hashes of very many types are alike.
+    /// Takes a type, or notes its clash. A table has slots left, unless the hashes of very many types are alike: then the
+    /// enum does not compile, because a clash could be missed.
     const fn add(
         &mut self,
         frame: &'v FrameType<'static>,
@@ -118,9 +119,10 @@ impl<'v> Table<'v> {
             }
             slot = (slot + 1) % SLOTS;
             tries += 1;
-            if tries == SLOTS {
-                return;
-            }
+            assert!(
+                tries < SLOTS,
+                "too many frames of this enum have one hash, so that they are not told apart; give it fewer variants"
+            );
         }
         self.slots[slot] = Option::Some((frame, variant));
     }
