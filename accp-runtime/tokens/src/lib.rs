@@ -59,4 +59,4 @@ mod model;
 pub use crate::bpe::Bpe;
 pub use crate::media::{Detail, MediaPrices, Medium};
 pub use crate::model::{ModelCounter, UnknownModel};
-pub use accp_runtime::TokenCounter;
+pub use accp_frame::TokenCounter;

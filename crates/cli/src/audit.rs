@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use accp_runtime::context::{Checkpoint, Trigger};
-use accp_runtime::session::{MemberId, ReadError, Reference, Scope};
-use accp_session::{Entry, EntryKind, Target, references};
+use accp_context::{Checkpoint, Trigger};
+use accp_session::{Entry, EntryKind, MemberId, ReadError, Reference, Scope, Target, references};
 use accp_store::{DriverError, Log, SideId, Store as _};
 
 use crate::outcome::Failure;
@@ -217,9 +216,7 @@ fn is_past(target: Target<'_>, why: ReadError) -> bool {
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use accp_runtime::session::{Mid, Time};
-    use accp_session::Batch;
-    use accp_session::Due;
+    use accp_session::{Batch, Due, Mid, Time};
     use accp_store::{MemoryStore, Store as _};
 
     use super::*;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use accp_frame::{DecodeError, ErrorCode, Frame};
 use accp_grammar::{Fault as SyntaxFault, SyntaxError};
-use accp_runtime::{DecodeError, ErrorCode, Frame};
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use serde_json::{Value as Json, json};
 
@@ -169,7 +169,7 @@ fn cure(code: ErrorCode) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use accp_runtime::Message;
+    use accp_frame::Message;
     use proptest::prelude::*;
 
     use super::*;

@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant, SystemTime};
 
-use accp_runtime::profiles::ErrorFail;
-use accp_runtime::{Envelope, Frame, Typed};
+use accp_frame::{Envelope, Frame, Typed, profiles::ErrorFail};
 use serde_json::Value as Json;
 use ureq::http::{Response, StatusCode};
 use ureq::typestate::WithBody;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
-use accp_runtime::Limits;
+use accp_frame::Limits;
 
 use crate::outcome::Failure;
 use crate::output;

@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
+use accp_frame::{Frame, Map, Message, Value};
 use accp_registry::{ErrorCode, Hash, Registry};
-use accp_runtime::session::{Mid, Reference};
-use accp_runtime::{Frame, Map, Message, Value};
-use accp_session::{ColdKey, Target};
+use accp_session::{ColdKey, Mid, Reference, Target};
 
 use crate::outcome::Failure;
 use crate::words::UNLIMITED;

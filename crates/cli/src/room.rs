@@ -3,11 +3,10 @@
 
 use std::ops::{Deref, DerefMut};
 
-use accp_runtime::AgentId;
-use accp_runtime::session::{
-    Event, InputError, MemberId, Mid, Options, Outbound, Rules, SendError, Session, Time,
+use accp_frame::AgentId;
+use accp_session::{
+    Entry, Event, InputError, MemberId, Mid, Options, Outbound, Rules, SendError, Session, Time,
 };
-use accp_session::Entry;
 use accp_store::Store as _;
 
 use crate::outcome::Failure;

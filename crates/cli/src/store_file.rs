@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use accp_frame::{AgentId, DecodeError, Message, Value};
 use accp_recordings::{Unresolved, resolve};
 use accp_registry::{Hash, Registry};
-use accp_runtime::session::{Options, Reference, Rules, Session, State, Time, Transmit};
-use accp_runtime::{AgentId, DecodeError, Message, Value};
-use accp_session::Stored;
+use accp_session::{Options, Reference, Rules, Session, State, Stored, Time, Transmit};
 use accp_store::{
     Driver, DriverError, SideId, SqliteStore, Store, StoreError, StoreErrorKind, Summary,
 };

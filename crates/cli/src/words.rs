@@ -1,9 +1,9 @@
 //! Words of the command. Those for a frame are in `accp_frame::words`.
 
+use accp_context::Checkpoint;
 pub(crate) use accp_frame::words::{
     UNLIMITED, is_at, is_printable, message, name, of_the_session, printable, stated, twin,
 };
-use accp_runtime::context::Checkpoint;
 
 /// Returns the frame up to its metadata.
 pub(crate) fn without_metadata(text: &str) -> &str {

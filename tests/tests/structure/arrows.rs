@@ -7,20 +7,17 @@
 //! - The map in ARCHITECTURE.md has the form `a, b -> c, d`, without `accp-` in the names. A crate
 //!   may also use the crates that its arrows reach.
 //! - Crates in `examples/` are programs of users, which may use every crate.
-//! - accp-runtime only re-exports. An arrow to it stands for arrows to accp-frame and to the crates
-//!   of the requested features.
+//! - accp-runtime only re-exports, for users. No crate below it is built on it; their examples and tests
+//!   name it, because a reader has added that crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use super::workspace::{self, Crate, Need, Workspace};
+use super::workspace::{self, Crate, Workspace};
 
 /// The sentences before the maps in ARCHITECTURE.md.
 const OF_CRATES: &str = "A crate depends on crates above it in this list only:";
 const OF_TESTS: &str = "a crate may use these besides:";
-
-/// The crate that re-exports other crates by feature.
-const RUNTIME: &str = "accp-runtime";
 
 /// The crates without IO, and the crates that they never depend on, at any depth.
 const NO_IO: [&str; 4] = ["accp-aacp", "accp-frame", "accp-context", "accp-session"];
@@ -71,33 +68,6 @@ fn closed(map: &Map) -> Map {
     }
 }
 
-/// Returns the crates that a dependency stands for.
-fn meant(need: &Need, crates: &[Crate]) -> BTreeSet<String> {
-    let runtime = crates
-        .iter()
-        .find(|of| of.name == RUNTIME && need.name == RUNTIME);
-    let Some(runtime) = runtime else {
-        return BTreeSet::from([need.name.clone()]);
-    };
-    let mut meant = BTreeSet::from(["accp-frame".to_owned()]);
-    let mut asked = need.features.clone();
-    while let Some(feature) = asked.pop() {
-        if let Some(name) = feature.strip_prefix("dep:") {
-            meant.insert(name.to_owned());
-        } else {
-            asked.extend(
-                runtime
-                    .features
-                    .get(&feature)
-                    .into_iter()
-                    .flatten()
-                    .cloned(),
-            );
-        }
-    }
-    meant
-}
-
 /// Returns the arrows that the maps do not have.
 fn strangers(crates: &[Crate], map: &Map, of_tests: &Map) -> Vec<String> {
     let map = closed(map);
@@ -109,19 +79,14 @@ fn strangers(crates: &[Crate], map: &Map, of_tests: &Map) -> Vec<String> {
     let mut said = Vec::new();
     for from in crates {
         let name = &from.name;
-        for need in from.needs.iter().filter(|need| is_member(&need.name)) {
-            for to in meant(need, crates) {
-                if !is_in(&map, name, &to) {
-                    said.push(format!("{name} -> {to}"));
-                }
+        for need in from.needs.iter().filter(|need| is_member(need)) {
+            if !is_in(&map, name, need) {
+                said.push(format!("{name} -> {}", need));
             }
         }
-        for need in from.tests_need.iter().filter(|need| is_member(&need.name)) {
-            let is_besides = is_in(of_tests, name, &need.name);
-            for to in meant(need, crates) {
-                if !is_besides && !is_in(&map, name, &to) {
-                    said.push(format!("{name} -> {to} (tests)"));
-                }
+        for need in from.tests_need.iter().filter(|need| is_member(need)) {
+            if !is_in(of_tests, name, need) && !is_in(&map, name, need) {
+                said.push(format!("{name} -> {} (tests)", need));
             }
         }
     }
@@ -166,20 +131,13 @@ fn crates_without_io_stay_so() {
 mod planted {
     use super::*;
 
-    fn need(name: &str, features: &[&str]) -> Need {
-        Need {
-            name: name.into(),
-            features: features.iter().map(|&feature| feature.into()).collect(),
-        }
-    }
-
-    fn of(name: &str, needs: Vec<Need>, tests_need: Vec<Need>) -> Crate {
+    fn of(name: &str, needs: &[&str], tests_need: &[&str]) -> Crate {
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         Crate {
             name: name.into(),
             roots: Vec::new(),
-            needs,
-            tests_need,
-            features: BTreeMap::new(),
+            needs: owned(needs),
+            tests_need: owned(tests_need),
         }
     }
 
@@ -190,58 +148,38 @@ mod planted {
                     runtime -> frame, session     cli, tests -> all\n```\n\
                     a crate may use these besides:\n```text\nframe -> runtime\n```\n";
         let [map, of_tests] = [OF_CRATES, OF_TESTS].map(|sentence| map(text, sentence).unwrap());
-        let mut runtime = of("accp-runtime", vec![need("accp-frame", &[])], Vec::new());
-        let session = vec!["std".to_owned(), "dep:accp-session".to_owned()];
-        runtime.features = BTreeMap::from([
-            ("session".to_owned(), session),
-            ("default".to_owned(), vec!["session".to_owned()]),
-        ]);
-        let mut house = vec![runtime, of("accp-registry", Vec::new(), Vec::new())];
+        let mut house = vec![
+            of("accp-runtime", &["accp-frame", "accp-session"], &[]),
+            of("accp-registry", &[], &[]),
+        ];
         house.extend(crates);
         strangers(&house, &map, &of_tests)
     }
 
     #[test]
     fn an_arrow_that_is_not_drawn_is_found() {
-        let back = of("accp-frame", vec![need("accp-session", &[])], Vec::new());
-        let through = of("accp-session", vec![need("accp-registry", &[])], Vec::new());
+        let back = of("accp-frame", &["accp-session"], &[]);
+        let through = of("accp-session", &["accp-registry"], &[]);
         assert_eq!(strange(vec![back, through]), ["accp-frame -> accp-session"]);
     }
 
     #[test]
-    fn the_runtime_stands_for_what_its_features_bring() {
-        let plain = of("accp-session", vec![need("accp-runtime", &[])], Vec::new());
-        let whole = of(
-            "accp-frame",
-            vec![need("accp-runtime", &["default"])],
-            Vec::new(),
-        );
+    fn a_crate_below_the_runtime_is_not_built_on_it() {
+        let tested = of("accp-frame", &[], &["accp-runtime"]);
+        let built = of("accp-session", &["accp-runtime"], &[]);
         assert_eq!(
-            strange(vec![plain, whole]),
-            ["accp-frame -> accp-frame", "accp-frame -> accp-session"]
+            strange(vec![tested, built]),
+            ["accp-session -> accp-runtime"]
         );
     }
 
     #[test]
     fn tests_have_a_map_of_their_own() {
-        let frame = of(
-            "accp-frame",
-            Vec::new(),
-            vec![need("accp-runtime", &["default"])],
-        );
-        let registry = of("accp-registry", Vec::new(), vec![need("accp-frame", &[])]);
-        let cli = of(
-            "accp-cli",
-            vec![need("accp-frame", &[])],
-            vec![need("accp-session", &[])],
-        );
+        let registry = of("accp-registry", &[], &["accp-frame"]);
+        let cli = of("accp-cli", &["accp-frame"], &["accp-session"]);
+        let [frame, session] = ["accp-frame", "accp-session"].map(|name| of(name, &[], &[]));
         assert_eq!(
-            strange(vec![
-                frame,
-                registry,
-                cli,
-                of("accp-session", Vec::new(), Vec::new())
-            ]),
+            strange(vec![registry, cli, frame, session]),
             ["accp-registry -> accp-frame (tests)"]
         );
     }

@@ -20,20 +20,9 @@ pub(crate) struct Crate {
     /// The files that rustc starts from, one for each target.
     pub(crate) roots: Vec<PathBuf>,
     /// The dependencies of the crate, optional ones too.
-    pub(crate) needs: Vec<Need>,
+    pub(crate) needs: Vec<String>,
     /// The dependencies of its tests and examples only.
-    pub(crate) tests_need: Vec<Need>,
-    /// Each feature, with the features that it turns on: `std`, `dep:accp-context`,
-    /// `accp-frame/std`.
-    pub(crate) features: BTreeMap<String, Vec<String>>,
-}
-
-/// A crate that another depends on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Need {
-    pub(crate) name: String,
-    /// The requested features, with `default` unless it is turned off.
-    pub(crate) features: Vec<String>,
+    pub(crate) tests_need: Vec<String>,
 }
 
 /// The workspace as cargo describes it.
@@ -133,38 +122,21 @@ impl Crate {
         }
         let (mut needs, mut tests_need) = (Vec::new(), Vec::new());
         for dependency in package["dependencies"].as_array()? {
-            let mut features = texts(&dependency["features"])?;
-            if dependency["uses_default_features"] == true {
-                features.push("default".into());
-            }
             let name = dependency["name"].as_str()?.to_owned();
             let kind = if dependency["kind"] == "dev" {
                 &mut tests_need
             } else {
                 &mut needs
             };
-            kind.push(Need { name, features });
-        }
-        let mut features = BTreeMap::new();
-        for (name, turns_on) in package["features"].as_object()? {
-            features.insert(name.clone(), texts(turns_on)?);
+            kind.push(name);
         }
         Some(Self {
             name: package["name"].as_str()?.to_owned(),
             roots,
             needs,
             tests_need,
-            features,
         })
     }
-}
-
-fn texts(array: &Value) -> Option<Vec<String>> {
-    let texts = array
-        .as_array()?
-        .iter()
-        .map(|text| text.as_str().map(str::to_owned));
-    texts.collect()
 }
 
 /// Reads every Rust file below a folder.

@@ -9,9 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accp_client::{Agent, Cx};
-use accp_runtime::profiles::ErrorFail;
-use accp_runtime::session::{Options, Outbound, Session};
-use accp_runtime::{AgentId, ErrorCode, Message};
+use accp_frame::{AgentId, ErrorCode, Message, profiles::ErrorFail};
+use accp_session::{Options, Outbound, Session};
 use accp_tokens::Bpe;
 use tokio::time::{Instant, sleep};
 
@@ -192,6 +191,6 @@ fn is_for(name: &str, asked: &Message<'_>) -> bool {
     let assignee = asked
         .payload
         .get("assignee")
-        .map(accp_runtime::Value::to_json);
+        .map(accp_frame::Value::to_json);
     assignee.is_none_or(|assignee| assignee.as_str().is_none_or(|assignee| assignee == name))
 }

@@ -4,8 +4,8 @@ mod conduct;
 
 use std::path::PathBuf;
 
+use accp_frame::Message;
 use accp_registry::Registry;
-use accp_runtime::Message;
 use serde_json::json;
 
 use crate::choices::Format;

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use accp_frame::{ErrorCode, Exact, Message};
 use accp_recordings::{Unresolved, Values};
 use accp_registry::Registry;
-use accp_runtime::{ErrorCode, Exact, Message};
 use serde_json::Value as Json;
 
 use crate::fault::Fault;

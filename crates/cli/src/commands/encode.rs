@@ -6,10 +6,10 @@ use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, Read};
 use std::path::PathBuf;
 
+use accp_frame::{EncodeError, EncodeOptions, ErrorCode, External, Message, exact_numbers};
 use accp_recordings::read_whole_json;
 use accp_registry::checked::{self, Reader as Checked};
 use accp_registry::{Position, Problem, Registry};
-use accp_runtime::{EncodeError, EncodeOptions, ErrorCode, External, Message, exact_numbers};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 use serde_json::{Deserializer, Value as Json};
@@ -103,14 +103,14 @@ fn encode(
 ) -> Result<String, EncodeError> {
     let message = Message::from_json(json)?;
     let mut nowhere = Nowhere;
-    let externals: &mut dyn accp_runtime::Externals = match externals {
+    let externals: &mut dyn accp_frame::Externals = match externals {
         Some(side) => &mut side.file,
         None => &mut nowhere,
     };
     message.encode_with(registry, options(args, externals))
 }
 
-fn options<'e>(args: &Args, externals: &'e mut dyn accp_runtime::Externals) -> EncodeOptions<'e> {
+fn options<'e>(args: &Args, externals: &'e mut dyn accp_frame::Externals) -> EncodeOptions<'e> {
     EncodeOptions {
         inline: args.inline,
         strict: args.strict,
@@ -130,7 +130,7 @@ fn report(
 ) {
     let encode = |message: &Message<'_>| {
         let (mut nowhere, mut anywhere) = (Nowhere, Anywhere);
-        let externals: &mut dyn accp_runtime::Externals = match args.externals {
+        let externals: &mut dyn accp_frame::Externals = match args.externals {
             Some(_) => &mut anywhere,
             None => &mut nowhere,
         };
@@ -162,7 +162,7 @@ fn report(
 #[derive(Debug)]
 struct Nowhere;
 
-impl accp_runtime::Externals for Nowhere {
+impl accp_frame::Externals for Nowhere {
     fn put(&mut self, external: External<'_, '_>) -> Result<String, EncodeError> {
         let value = external.value.to_json().to_string();
         let mut shown: String = value.chars().take(30).collect();
@@ -170,7 +170,7 @@ impl accp_runtime::Externals for Nowhere {
             shown.push_str("..");
         }
         let or_inline = match external.reason {
-            accp_runtime::Reason::Characters => ", or --inline to send it in the frame",
+            accp_frame::Reason::Characters => ", or --inline to send it in the frame",
             _ => "",
         };
         let reason = external.reason;
@@ -185,7 +185,7 @@ impl accp_runtime::Externals for Nowhere {
 #[derive(Debug)]
 struct Anywhere;
 
-impl accp_runtime::Externals for Anywhere {
+impl accp_frame::Externals for Anywhere {
     fn put(&mut self, _: External<'_, '_>) -> Result<String, EncodeError> {
         Ok("cold.k1".to_owned())
     }

@@ -4,8 +4,8 @@ mod explanation;
 
 use std::path::Path;
 
+use accp_frame::{ErrorCode, Frame, FrameTokens, Message};
 use accp_registry::Registry;
-use accp_runtime::{ErrorCode, Frame, FrameTokens, Message};
 use accp_tokens::ModelCounter;
 
 use self::explanation::Explanation;

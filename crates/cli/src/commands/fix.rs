@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use accp_frame::{Frame, Repair};
 use accp_registry::Registry;
-use accp_runtime::{Frame, Repair};
 use serde_json::{Value as Json, json};
 
 use super::check;

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use accp_context::{view::Primer, view::View};
+use accp_frame::TokenCounter as _;
 use accp_registry::Registry;
-use accp_runtime::TokenCounter as _;
-use accp_runtime::view::{Primer, View};
 use accp_tokens::ModelCounter;
 use serde_json::{Map, Value as Json, json};
 

@@ -15,9 +15,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use accp_frame::AgentId;
 use accp_hub::{Config, ListenError, Open, Server, Sessions, Tls};
-use accp_runtime::AgentId;
-use accp_runtime::session::Options;
+use accp_session::Options;
 use accp_store::{Committer, MemoryStore, PostgresStore};
 
 use crate::outcome::{Failure, Outcome, Verdict};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use accp_runtime::{Frame, FrameTokenLimits, FrameTokens, TokenCounter as _, Within};
+use accp_frame::{Frame, FrameTokenLimits, FrameTokens, TokenCounter as _, Within};
 use accp_tokens::{Bpe, ModelCounter};
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value as Json, json};

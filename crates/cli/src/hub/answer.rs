@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, BufRead as _, BufReader};
 use std::time::{Duration, Instant};
 
-use accp_runtime::Frame;
+use accp_frame::Frame;
 use serde_json::Value as Json;
 use ureq::http::Response;
 use ureq::{Body, BodyReader};

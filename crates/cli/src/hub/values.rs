@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use accp_runtime::session::{CancelToken, Inbound, MemberId, Options, Outbound, Time};
-use accp_runtime::{AgentId, Envelope, ErrorCode, Frame, Message, Registry, Value};
-use accp_session::{Cold, compose, references};
+use accp_frame::{AgentId, Envelope, ErrorCode, Frame, Message, Registry, Value};
+use accp_session::{
+    CancelToken, Cold, Inbound, MemberId, Options, Outbound, Time, compose, references,
+};
 use accp_tokens::Bpe;
 use serde_json::Value as Json;
 use ureq::http::StatusCode;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use accp_client::Error;
-use accp_runtime::session::Mid;
+use accp_session::Mid;
 
 use crate::course::Course;
 use crate::log::Log;

@@ -2,8 +2,8 @@
 
 use a2a::{AgentCapabilities, AgentCard, AgentInterface, AgentSkill, TRANSPORT_PROTOCOL_JSONRPC};
 use accp_client::Principal;
+use accp_frame::{Intent, Registry};
 use accp_registry::{Field, FrameSpec, Schema};
-use accp_runtime::{Intent, Registry};
 
 use crate::said::{ACCP, TEXT};
 

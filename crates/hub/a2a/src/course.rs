@@ -1,9 +1,8 @@
 //! The course of a task, as the log of its session tells it.
 
 use a2a::TaskState;
-use accp_runtime::Intent;
-use accp_runtime::session::{CancelToken, Inbound, Mid, Time};
-use accp_session::Entry;
+use accp_frame::Intent;
+use accp_session::{CancelToken, Entry, Inbound, Mid, Time};
 
 use crate::log::Log;
 use crate::said::Said;

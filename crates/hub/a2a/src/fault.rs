@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use a2a::{A2AError, FieldViolation, PROTOCOL_DOMAIN, TypedDetail};
 use accp_client::Error;
-use accp_runtime::{DecodeError, ErrorCode};
+use accp_frame::{DecodeError, ErrorCode};
 
 /// Why a call fails.
 pub(crate) enum Failure {

@@ -2,9 +2,10 @@
 
 use a2a::{A2AError, Message, Part, PartContent, SendMessageConfiguration, SendMessageRequest};
 use accp_client::ttl_left;
-use accp_runtime::profiles::ChatReq;
-use accp_runtime::session::Outbound;
-use accp_runtime::{AgentId, DecodeError, ErrorCode, Intent, Message as Dynamic, Registry};
+use accp_frame::{
+    AgentId, DecodeError, ErrorCode, Intent, Message as Dynamic, Registry, profiles::ChatReq,
+};
+use accp_session::Outbound;
 use sha2::{Digest, Sha256};
 
 use crate::fault;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use accp_client::{Agent, Error, Frames, Hub};
-use accp_runtime::session::Session;
-use accp_runtime::{Registry, Value};
+use accp_frame::{Registry, Value};
+use accp_session::Session;
 
 /// Where the log of a session is read.
 #[derive(Clone)]

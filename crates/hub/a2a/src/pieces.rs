@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use accp_runtime::Registry;
-use accp_runtime::session::{CancelToken, Inbound, PiecesInOrder};
-use accp_session::Entry;
+use accp_frame::Registry;
+use accp_session::{CancelToken, Entry, Inbound, PiecesInOrder};
 
 use crate::course::Step;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use accp_client::{Agent, Agents, Error, Principal};
-use accp_runtime::Registry;
+use accp_frame::Registry;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 

@@ -60,7 +60,7 @@ pub enum RemoteError {
         /// The code of JSON-RPC.
         code: i32,
         /// The code of the draft (section 3.6), if the agent names one.
-        accp: Option<accp_runtime::ErrorCode>,
+        accp: Option<accp_frame::ErrorCode>,
         /// What the agent says.
         message: String,
     },

@@ -1,7 +1,7 @@
 //! Frames of a log, as far as a task needs them.
 
-use accp_runtime::session::Mid;
-use accp_runtime::{DecodeError, DecodeOptions, Envelope, Frame, Limits};
+use accp_frame::{DecodeError, DecodeOptions, Envelope, Frame, Limits};
+use accp_session::Mid;
 
 /// The media type of a frame (draft section 12).
 pub(crate) const ACCP: &str = "application/accp";
@@ -68,7 +68,7 @@ impl<'a> Said<'a> {
     /// Returns the value of a param, under its short or its full name, as it is written.
     fn param(&self, short: &str, full: &str) -> Option<&str> {
         let value = self.frame.get(short).or_else(|| self.frame.get(full));
-        value.map(accp_runtime::RawValue::as_str)
+        value.map(accp_frame::RawValue::as_str)
     }
 
     /// Returns whether a piece of a stream is the last one.

@@ -8,10 +8,8 @@ use a2a::{
     Artifact, Message, Part, Role, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
 };
 use accp_client::Error;
-use accp_runtime::profiles::ErrorFail;
-use accp_runtime::session::Time;
-use accp_runtime::{Message as Dynamic, Registry, Typed};
-use accp_session::Entry;
+use accp_frame::{Message as Dynamic, Registry, Typed, profiles::ErrorFail};
+use accp_session::{Entry, Time};
 use chrono::{DateTime, Utc};
 
 use crate::course::{Course, Step};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use a2a::{A2AError, Task, TaskState};
 use accp_client::{Agent, Agents, Frames};
-use accp_runtime::Message as Dynamic;
-use accp_runtime::session::{Mid, Outbound};
+use accp_frame::Message as Dynamic;
+use accp_session::{Mid, Outbound};
 use tokio::time::timeout;
 
 use crate::course::Course;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use accp_client::Error;
-use accp_runtime::session::ReadError;
-use accp_runtime::{EncodeOptions, Limits, Message, Registry, Value};
+use accp_frame::{EncodeOptions, Limits, Message, Registry, Value};
+use accp_session::ReadError;
 
 use crate::log::Log;
 use crate::said::WIDE;

@@ -6,9 +6,9 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use accp_runtime::context::TokenBudget;
-use accp_runtime::session::{Outbound, Session};
-use accp_runtime::{EncodeFrame, FrameFamily, IntoOwned, Message, Registry, Value};
+use accp_context::TokenBudget;
+use accp_frame::{EncodeFrame, FrameFamily, IntoOwned, Message, Registry, Value};
+use accp_session::{Outbound, Session};
 use accp_store::Match;
 use futures_util::{Stream, StreamExt as _};
 
@@ -65,7 +65,7 @@ impl Agent {
     }
 
     /// As [`send`](Self::send), with the rest of the envelope: its chain, its `ttl`. This also sends a
-    /// [`Message`](accp_runtime::Message).
+    /// [`Message`](accp_frame::Message).
     ///
     /// # Errors
     /// See [`send`](Self::send).
@@ -89,7 +89,7 @@ impl Agent {
     }
 
     /// As [`ask`](Self::ask), with the rest of the envelope. This also asks a
-    /// [`Message`](accp_runtime::Message).
+    /// [`Message`](accp_frame::Message).
     pub fn ask_with<A>(&self, outbound: Outbound<'static>) -> Ask<A> {
         Ask::new(Arc::clone(&self.handle), outbound)
     }
@@ -101,7 +101,7 @@ impl Agent {
     /// most 256 stretches of them between frames that were handled. Others wait in memory.
     ///
     /// A handler may be called again for a frame when the agent was opened again in the middle:
-    /// [`Inbound::redelivered`](accp_runtime::session::Inbound::redelivered) says so. A handler gets its
+    /// [`Inbound::redelivered`](accp_session::Inbound::redelivered) says so. A handler gets its
     /// own agent from [`Cx::agent`]; one that owns a clone keeps that agent and its hub alive.
     pub fn serve<F, H, R, E>(&self, handler: H)
     where

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use accp_runtime::Registry;
+use accp_frame::Registry;
 
 use crate::agent::Agent;
 use crate::error::Error;

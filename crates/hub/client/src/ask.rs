@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use accp_runtime::session::{Inbound, Outbound};
-use accp_runtime::{FrameFamily, IntoOwned};
+use accp_frame::{FrameFamily, IntoOwned};
+use accp_session::{Inbound, Outbound};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
 use tokio::time::Instant;

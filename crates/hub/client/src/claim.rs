@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use accp_runtime::session::Mid;
+use accp_session::Mid;
 
 /// Decides between the session, which takes a frame, and who sends it and may give it up: whoever comes first. So
 /// nobody is told that a frame was not sent which goes out later.

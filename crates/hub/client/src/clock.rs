@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use accp_runtime::session::Time;
+use accp_session::Time;
 use tokio::time::Instant;
 
 /// Returns the time of day.

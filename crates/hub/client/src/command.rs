@@ -7,10 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
-use accp_runtime::context::Checkpoint;
-use accp_runtime::session::{Inbound, MemberId, Mid, Outbound, Posted, Router, Session};
-use accp_runtime::{AgentId, FrameFamily, Intent, IntoOwned, Registry, Value};
-use accp_session::Supplied;
+use accp_context::Checkpoint;
+use accp_frame::{AgentId, FrameFamily, Intent, IntoOwned, Registry, Value};
+use accp_session::{Inbound, MemberId, Mid, Outbound, Posted, Router, Session, Supplied};
 use accp_store::Match;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};

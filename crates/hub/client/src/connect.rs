@@ -9,8 +9,8 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_runtime::Registry;
-use accp_runtime::session::{MemberId, Options};
+use accp_frame::Registry;
+use accp_session::{MemberId, Options};
 use accp_store::{AsyncDriver, Committer, MemoryStore, Store};
 use tokio::time::timeout;
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use accp_runtime::session::{Inbound, Mid, Outbound};
-use accp_runtime::{DecodeError, DecodeOptions, EncodeFrame, ErrorCode, Limits};
+use accp_frame::{DecodeError, DecodeOptions, EncodeFrame, ErrorCode, Limits};
+use accp_session::{Inbound, Mid, Outbound};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -114,7 +114,7 @@ impl Cx {
     }
 
     /// As [`reply`](Self::reply), with an answer of which this sets the chain: a
-    /// [`Message`](accp_runtime::Message), say.
+    /// [`Message`](accp_frame::Message), say.
     ///
     /// # Errors
     /// See [`reply`](Self::reply).

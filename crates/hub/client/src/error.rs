@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use accp_runtime::session::{Inbound, InputError, Mid, PeerError, ReadError};
-use accp_runtime::{DecodeError, EncodeError, ErrorCode};
+use accp_frame::{DecodeError, EncodeError, ErrorCode};
+use accp_session::{Inbound, InputError, Mid, PeerError, ReadError};
 use accp_store::{DriverError, StoreError};
 
 /// Who waits for the end of something.

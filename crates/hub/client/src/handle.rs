@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use accp_runtime::session::{ReadError, Session};
-use accp_runtime::{AgentId, Registry, Value};
+use accp_frame::{AgentId, Registry, Value};
+use accp_session::{ReadError, Session};
 use accp_store::{Committer, Match, SideId};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};

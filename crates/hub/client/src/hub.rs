@@ -4,10 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_runtime::context::Checkpoint;
-use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Session};
-use accp_runtime::{AgentId, Registry, Value};
-use accp_session::Supplied;
+use accp_context::Checkpoint;
+use accp_frame::{AgentId, Registry, Value};
+use accp_session::{MemberId, Options, Posted, Rules, Scope, Session, Supplied};
 use accp_store::{AsyncDriver, Committer, Match, Store};
 
 use crate::agent::Agent;

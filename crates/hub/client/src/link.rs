@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use accp_runtime::session::MemberId;
+use accp_session::MemberId;
 use tokio::sync::mpsc;
 
 use crate::command::Command;

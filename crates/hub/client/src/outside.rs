@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use accp_runtime::Envelope;
-use accp_runtime::session::Rules;
+use accp_frame::Envelope;
+use accp_session::Rules;
 
 use crate::clock;
 use crate::error::Error;

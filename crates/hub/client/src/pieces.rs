@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use accp_runtime::session::Inbound;
-use accp_runtime::{FrameFamily, IntoOwned};
+use accp_frame::{FrameFamily, IntoOwned};
+use accp_session::Inbound;
 use futures_util::Stream;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Sleep, sleep_until};
@@ -19,7 +19,7 @@ use crate::waiting::{Waiting, read};
 ///
 /// Pieces of a schema with indexes come in the order of their indexes, and each index once; one that lacks a piece
 /// before it waits, until the answer at most. See
-/// [`PiecesInOrder`](accp_runtime::session::PiecesInOrder).
+/// [`PiecesInOrder`](accp_session::PiecesInOrder).
 ///
 /// Pieces count as handled once they are here; those that were not read wait in memory. The stream ends with
 /// the answer, and when there will be none: [`answer`](Self::answer) says why.

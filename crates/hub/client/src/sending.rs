@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_runtime::session::{Mid, Outbound};
+use accp_session::{Mid, Outbound};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 

@@ -1,6 +1,6 @@
 //! Frames in the log.
 
-use accp_runtime::session::Mid;
+use accp_session::Mid;
 
 /// A frame that the host has accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]

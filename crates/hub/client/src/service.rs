@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use accp_runtime::{EncodeFrame, FrameFamily, IntoOwned};
+use accp_frame::{EncodeFrame, FrameFamily, IntoOwned};
 use tower_service::Service;
 
 use crate::agent::Agent;

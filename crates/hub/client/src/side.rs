@@ -14,11 +14,10 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Weak;
 
-use accp_runtime::session::{
-    Event, Inbound, Input, MemberId, Options, Posted, ReadError, Reference, Transmit,
+use accp_frame::{AgentId, Value};
+use accp_session::{
+    Event, Inbound, Input, MemberId, Options, Posted, ReadError, Reference, Supplied, Transmit,
 };
-use accp_runtime::{AgentId, Value};
-use accp_session::Supplied;
 use accp_store::{AsyncDriver, Committer, DriverError, SideId};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::sync::watch;

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use accp_runtime::profiles::ErrorFail;
-use accp_runtime::session::Inbound;
-use accp_runtime::{FrameFamily, Intent, IntoOwned};
+use accp_frame::{FrameFamily, Intent, IntoOwned, profiles::ErrorFail};
+use accp_session::Inbound;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 

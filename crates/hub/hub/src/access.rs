@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::SystemTime;
 
-use accp_runtime::ErrorCode;
+use accp_frame::ErrorCode;
 
 /// Decides who a caller is. [`Open`] lets everybody be anybody; [`Tokens`](crate::Tokens) reads tokens
 /// from a file; [`Jwt`](crate::Jwt) checks tokens that somebody else has signed; [`AnyOf`] puts several

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use accp_runtime::profiles::ErrorFail;
-use accp_runtime::{AgentId, EncodeOptions, ErrorCode, Typed, Value};
+use accp_frame::{AgentId, EncodeOptions, ErrorCode, Typed, Value, profiles::ErrorFail};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -212,8 +211,8 @@ impl From<Denied> for Refused {
     }
 }
 
-impl From<accp_runtime::DecodeError> for Refused {
-    fn from(error: accp_runtime::DecodeError) -> Self {
+impl From<accp_frame::DecodeError> for Refused {
+    fn from(error: accp_frame::DecodeError) -> Self {
         let at = error.at();
         Self {
             at: Some(at),

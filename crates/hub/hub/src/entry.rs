@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use accp_client::{Error, Hub};
-use accp_frame::words;
-use accp_runtime::context::{Checkpoint, Digest};
-use accp_runtime::{DecodeOptions, Frame, Limits, Registry};
+use accp_context::{Checkpoint, Digest};
+use accp_frame::{DecodeOptions, Frame, Limits, Registry, words};
 use accp_session::{Entry, EntryKind};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, header};

@@ -103,7 +103,7 @@ impl Fails for EraseError {
 
 impl From<EraseError> for Refused {
     fn from(error: EraseError) -> Self {
-        let code = accp_runtime::ErrorCode::REF_NOT_FOUND;
+        let code = accp_frame::ErrorCode::REF_NOT_FOUND;
         match error {
             EraseError::Session(_) => Self::unknown_session(),
             EraseError::Agent { .. } | EraseError::Key(_) => {

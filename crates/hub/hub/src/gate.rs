@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use accp_client::{Hub, Meter};
-use accp_runtime::session::Mid;
-use accp_runtime::{AgentId, Envelope, Frame};
+use accp_frame::{AgentId, Envelope, Frame};
+use accp_session::Mid;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};

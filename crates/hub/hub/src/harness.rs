@@ -1,8 +1,8 @@
 //! What a harness says of a session: a phase is over, and there are more schemas.
 
 use accp_client::Error;
-use accp_runtime::Registry;
-use accp_runtime::session::InputError;
+use accp_frame::Registry;
+use accp_session::InputError;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;

@@ -7,7 +7,7 @@ mod verify;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
-use accp_runtime::AgentId;
+use accp_frame::AgentId;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Validation, decode, decode_header};
 use serde_json::{Map, Value};

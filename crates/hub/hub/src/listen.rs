@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use accp_client::{Agent, Hub, Principal};
-use accp_runtime::Registry;
+use accp_frame::Registry;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderMap, Uri};

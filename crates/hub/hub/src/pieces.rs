@@ -193,7 +193,7 @@ impl Pieces {
             return None;
         }
         self.tries += 1;
-        let parsed = accp_runtime::Frame::parse_bytes(&self.held);
+        let parsed = accp_frame::Frame::parse_bytes(&self.held);
         parsed.is_ok().then_some(all)
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accp_client::{Frames, Hub};
-use accp_runtime::session::{CancelToken, Inbound, Mid, PiecesInOrder, Posted};
-use accp_runtime::{Frame, Intent, Registry};
+use accp_frame::{Frame, Intent, Registry};
+use accp_session::{CancelToken, Inbound, Mid, PiecesInOrder, Posted};
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
@@ -169,7 +169,7 @@ fn is_stream(frame: &[u8]) -> bool {
 }
 
 async fn position(hub: &Hub) -> Result<u64, Refused> {
-    let position = hub.look(accp_runtime::session::Session::position).await;
+    let position = hub.look(accp_session::Session::position).await;
     position.map_err(|error| Refused::store(&error))
 }
 

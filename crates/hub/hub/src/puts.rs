@@ -45,7 +45,7 @@ async fn take(app: &App, key: &str, caller: &Caller, body: Body) -> Result<Statu
     let hub = caller.look().await?;
     let key = key.strip_prefix("cold.").unwrap_or(key);
     let unknown = || {
-        let code = accp_runtime::ErrorCode::REF_NOT_FOUND;
+        let code = accp_frame::ErrorCode::REF_NOT_FOUND;
         let expected = "a key that this agent has announced by `sync:put`";
         Refused::not_found(code, expected)
     };
@@ -68,7 +68,7 @@ async fn take(app: &App, key: &str, caller: &Caller, body: Body) -> Result<Statu
         Supplied::Kept => Ok(StatusCode::CREATED),
         Supplied::Here => Ok(StatusCode::NO_CONTENT),
         Supplied::Expired => {
-            let code = accp_runtime::ErrorCode::REF_EXPIRED;
+            let code = accp_frame::ErrorCode::REF_EXPIRED;
             Err(Refused::not_found(code, "a value that has not expired"))
         }
         Supplied::Unknown => Err(unknown()),

@@ -1,7 +1,7 @@
 //! What participants may read of a session.
 
 use accp_client::{Error, Frames, Hub};
-use accp_runtime::session::{Session, Time};
+use accp_session::{Session, Time};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};

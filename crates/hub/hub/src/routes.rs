@@ -80,6 +80,6 @@ async fn ready(State(app): State<Shared>) -> Response {
 
 async fn nowhere(State(app): State<Shared>) -> Response {
     let expected = "a route of /openapi.json";
-    let code = accp_runtime::ErrorCode::REF_NOT_FOUND;
+    let code = accp_frame::ErrorCode::REF_NOT_FOUND;
     Refused::not_found(code, expected).response(&app.config.agent)
 }

@@ -10,9 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use accp_client::{Error, Hub};
-use accp_runtime::session::{Options, Rules, Scope};
-use accp_runtime::{AgentId, Registry};
-use accp_session::Cold;
+use accp_frame::{AgentId, Registry};
+use accp_session::{Cold, Options, Rules, Scope};
 use accp_store::{
     Committer, EraseError, HubFile, Plan, SideId, Store, StoreError, StoreErrorKind, Summary,
     Wanted,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use accp_runtime::AgentId;
+use accp_frame::AgentId;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 

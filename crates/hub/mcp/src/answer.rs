@@ -1,7 +1,8 @@
 //! Results of tools, as MCP and as frames of the schema TC.
 
-use accp_runtime::profiles::{ErrorFail, ToolDone};
-use accp_runtime::{AgentId, EncodeFrame, EncodeOptions, Typed, Value};
+use accp_frame::{
+    AgentId, EncodeFrame, EncodeOptions, Typed, Value, profiles::ErrorFail, profiles::ToolDone,
+};
 use rmcp::model::{
     Annotations, CallToolResult, ContentBlock, EmbeddedResource, RequestId, ResourceContents,
 };

@@ -5,8 +5,8 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use accp_client::{Agent, Cx, Error};
-use accp_runtime::session::{CancelToken, Inbound, PiecesInOrder};
-use accp_runtime::{Intent, Registry};
+use accp_frame::{Intent, Registry};
+use accp_session::{CancelToken, Inbound, PiecesInOrder};
 use tokio::sync::{Mutex as Turn, Notify, oneshot};
 
 /// Bytes of the texts of the frames that are opened at a time. One frame may be longer.
@@ -81,7 +81,7 @@ impl Pile {
 
     /// Lets the model read what waits of a stream, if this frame of its sender ends it.
     fn end(&mut self, inbound: &Inbound) {
-        let frame = accp_runtime::Frame::parse(inbound.text());
+        let frame = accp_frame::Frame::parse(inbound.text());
         let ends = [Intent::DONE, Intent::FAIL, Intent::END];
         let ends = frame.is_ok_and(|frame| ends.iter().any(|end| end.as_str() == frame.intent));
         if let (true, Ok(chain)) = (ends, inbound.chain()) {

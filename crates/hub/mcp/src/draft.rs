@@ -1,8 +1,8 @@
 //! Frames as a model writes them: the text of a frame, or its parts as JSON.
 
 use accp_client::ttl_left;
-use accp_runtime::session::Outbound;
-use accp_runtime::{AgentId, Frame, Intent, Limits, Message, Registry};
+use accp_frame::{AgentId, Frame, Intent, Limits, Message, Registry};
+use accp_session::Outbound;
 use serde_json::{Map as Object, Value as Json, json};
 
 use crate::fault::Fault;
@@ -66,7 +66,7 @@ impl Draft {
             let what = format!("the frame is by @{}, and you are @{me}", frame.agent);
             let cure =
                 format!("begin the frame with `@{me}>`; a receiver is a field, such as asgn");
-            let code = accp_runtime::ErrorCode::POLICY_DENIED;
+            let code = accp_frame::ErrorCode::POLICY_DENIED;
             return Err(Fault::new(code, what, cure));
         }
         let mut written = frame.to_string();
@@ -155,11 +155,7 @@ fn by_registry(
                 error.problems().join("; ")
             );
             let cure = "mend these params and call again; nothing was sent";
-            Err(Fault::new(
-                accp_runtime::ErrorCode::INVALID_TYPE,
-                what,
-                cure,
-            ))
+            Err(Fault::new(accp_frame::ErrorCode::INVALID_TYPE, what, cure))
         }
     }
 }

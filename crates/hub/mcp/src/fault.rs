@@ -1,7 +1,7 @@
 //! What a model is told when a call does not work: what is wrong, and what to do about it.
 
 use accp_client::Error;
-use accp_runtime::{DecodeError, EncodeError, ErrorCode};
+use accp_frame::{DecodeError, EncodeError, ErrorCode};
 
 /// The reason why a tool has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]

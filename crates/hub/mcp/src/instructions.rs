@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use accp_runtime::session::{MemberId, Session};
-use accp_runtime::view::{PRIMER, View};
-use accp_runtime::{EncodeOptions, Map, Message, Registry, Value};
+use accp_context::{view::PRIMER, view::View};
+use accp_frame::{EncodeOptions, Map, Message, Registry, Value};
+use accp_session::{MemberId, Session};
 use serde_json::Value as Json;
 
 use crate::desk::Desk;

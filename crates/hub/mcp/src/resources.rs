@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use accp_client::address_part;
-use accp_runtime::context::Digest;
-use accp_runtime::session::{Reference, Session};
+use accp_context::Digest;
+use accp_session::{Reference, Session};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 
 use crate::ACCP;

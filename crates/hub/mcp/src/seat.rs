@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use accp_client::{Agent, Agents, Error, Principal};
-use accp_runtime::Registry;
+use accp_frame::Registry;
 use tokio::sync::{Mutex, watch};
 
 use crate::desk::Desk;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use accp_client::Agent;
-use accp_runtime::session::Inbound;
-use accp_runtime::{Message, Registry, Value};
+use accp_frame::{Message, Registry, Value};
+use accp_session::Inbound;
 use serde_json::{Value as Json, json};
 
 /// Bytes of a value that is shown in the place of its reference. A longer one is read by `accp_expand`.

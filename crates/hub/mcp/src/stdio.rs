@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use accp_client::Agent;
-use accp_runtime::exact_numbers;
+use accp_frame::exact_numbers;
 use rmcp::service::serve_server;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use accp_client::{Error, Frames, Principal};
-use accp_runtime::session::Session;
+use accp_session::Session;
 use rmcp::RoleServer;
 use rmcp::model::{ResourceUpdatedNotification, ResourceUpdatedNotificationParam};
 use rmcp::service::{Peer, SubscriptionContext};

@@ -1,8 +1,7 @@
 //! Error texts for a batch that does not fit the data in a store. All stores share them.
 
 use accp_registry::Hash;
-use accp_runtime::session::Mid;
-use accp_session::{Cold, Entry};
+use accp_session::{Cold, Entry, Mid};
 
 /// The batch is a host's and the side a member's, or the other way round.
 pub(crate) fn host(kept: bool) -> String {

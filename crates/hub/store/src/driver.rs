@@ -12,12 +12,11 @@ mod values;
 
 use std::collections::VecDeque;
 
-use accp_runtime::session::{
-    Event, Inbound, Input, MemberId, Mid, Options, Outbound, Reference, Rules, Session, Time,
-    Transmit,
+use accp_frame::{AgentId, Value};
+use accp_session::{
+    Batch, Event, Inbound, Input, MemberId, Mid, Options, Outbound, Output, Read, Reference,
+    Resolver, Rules, Session, Time, Transmit,
 };
-use accp_runtime::{AgentId, Value};
-use accp_session::{Batch, Output, Read, Resolver};
 
 use crate::{Match, SideId, Store, StoreError};
 use course::{Course, Reading, side_of};
@@ -190,7 +189,7 @@ impl<S: Store, L: Link> Driver<S, L> {
     }
 
     /// Hands a frame that has arrived to the session; see
-    /// [`Input::Frame`](accp_runtime::session::Input::Frame).
+    /// [`Input::Frame`](accp_session::Input::Frame).
     ///
     /// # Errors
     /// [`DriverError::Failed`].

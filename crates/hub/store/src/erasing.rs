@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use accp_runtime::AgentId;
-use accp_runtime::session::{MemberId, Mid, Options, Rules, Session, State, Time};
-use accp_session::{EntryKind, Erased, Erasing, RestoreError, Selection, Stored};
+use accp_frame::AgentId;
+use accp_session::{
+    EntryKind, Erased, Erasing, MemberId, Mid, Options, RestoreError, Rules, Selection, Session,
+    State, Stored, Time,
+};
 
 use crate::{Erasure, Freed, Log, SideId, Store, StoreError};
 

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use accp_context::policies::search::{Query, Ranking};
-use accp_runtime::session::Time;
-use accp_session::{Batch, Cold, Entry, Snapshot, Stored};
+use accp_session::{Batch, Cold, Entry, Snapshot, Stored, Time};
 
 use crate::search::{Bytes, Document, Match, PIECE};
 use crate::{SideId, StoreError};
@@ -256,7 +255,7 @@ pub struct Retention {
     /// Texts of entries before this position may be deleted, as far as a snapshot covers the
     /// entries and up to the first entry that is due. 0, the default, keeps all texts. Keep the
     /// entries that some member still lacks:
-    /// [`Session::replicated`](accp_runtime::session::Session::replicated) returns the position
+    /// [`Session::replicated`](accp_session::Session::replicated) returns the position
     /// that all members have reached.
     pub log_before: u64,
 }
@@ -271,7 +270,7 @@ pub struct Erasure {
     /// that has not expired, stay for that key. Unknown keys are passed over.
     pub keys: BTreeSet<String>,
     /// The fold of the side without all that
-    /// ([`Session::fold_without`](accp_runtime::session::Session::fold_without)), in the place of the
+    /// ([`Session::fold_without`](accp_session::Session::fold_without)), in the place of the
     /// snapshot. `None` only where the snapshot that is kept holds nothing of it.
     pub snapshot: Option<Snapshot>,
     /// True to let an entry lapse that waits for its handler. Otherwise nothing is erased then.

@@ -1,7 +1,6 @@
 //! An evaluation of policies, and of prompts of other programs, over corpora.
 
-use accp_context::policy::Plan;
-use accp_runtime::view::View;
+use accp_context::{policy::Plan, view::View};
 use accp_tokens::Bpe;
 use serde_json::Value as Json;
 

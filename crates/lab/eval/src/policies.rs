@@ -5,10 +5,12 @@ mod draft;
 mod plain;
 mod toon;
 
-use accp_context::policies::{ClearToolUses, Last, Layout, Memory, Part, Views, Whole};
-use accp_context::policy::Plan;
-use accp_runtime::context::CachePrices;
-use accp_runtime::view::PromptLimits;
+use accp_context::{
+    CachePrices,
+    policies::{ClearToolUses, Last, Layout, Memory, Part, Views, Whole},
+    policy::Plan,
+    view::PromptLimits,
+};
 
 use self::plain::Cut;
 

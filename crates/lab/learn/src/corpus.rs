@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use accp_frame::TokenCounter;
 use accp_registry::identity_rank;
-use accp_runtime::TokenCounter;
 use serde_json::Value as Json;
 
 use crate::index::Index;

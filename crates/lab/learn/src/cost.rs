@@ -7,9 +7,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
+use accp_context::{view::View, view::schema_of};
+use accp_frame::{TokenCounter, Value};
 use accp_registry::{Field, Schema, Type};
-use accp_runtime::view::{View, schema_of};
-use accp_runtime::{TokenCounter, Value};
 use serde_json::Value as Json;
 
 use crate::corpus::Corpus;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use accp_frame::TokenCounter;
 use accp_registry::{Abbreviation, Registry, abbreviate};
-use accp_runtime::TokenCounter;
 
 /// First words of tool names that name an action and not its subject.
 pub(crate) const VERBS: [&str; 12] = [

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use accp_context::view::View;
+use accp_frame::TokenCounter as _;
 use accp_registry::lexical::is_key;
 use accp_registry::{Registry, Type, abbreviate};
-use accp_runtime::TokenCounter as _;
-use accp_runtime::view::View;
 use accp_tokens::Bpe;
 use serde_json::{Map, Value as Json, json};
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use accp_frame::TokenCounter;
 use accp_registry::lexical::is_key;
-use accp_runtime::TokenCounter;
 
 use crate::declared::Kind;
 use crate::names::words;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use accp_frame::TokenCounter;
 use accp_registry::{Problems, Registry, Type, abbreviate};
-use accp_runtime::TokenCounter;
 use serde_json::{Map, Value as Json, json};
 
 use crate::names::{Taken, abbreviations, words};

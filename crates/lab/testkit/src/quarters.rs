@@ -1,6 +1,6 @@
 //! A counter of tokens.
 
-use accp_runtime::TokenCounter;
+use accp_frame::TokenCounter;
 
 /// Counts one token for four bytes. The count is rough, but equal on all sides.
 #[derive(Debug, Clone, Copy, Default)]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use accp_runtime::AgentId;
-use accp_runtime::session::{Answer, Input, MemberId, Options, Rules, Time, Transmit};
+use accp_frame::AgentId;
+use accp_session::{Answer, Input, MemberId, Options, Rules, Time, Transmit};
 use accp_store::{DriverError, Store};
 
 use crate::{Delivery, Faults, Shared, Side, Wire};

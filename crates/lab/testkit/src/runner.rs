@@ -6,10 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use accp_runtime::session::{
-    MemberId, Mid, Options, Outbound, Reference, Rules, Session, Time, Transmit,
-};
-use accp_runtime::{AgentId, Message, Value};
+use accp_frame::{AgentId, Message, Value};
+use accp_session::{MemberId, Mid, Options, Outbound, Reference, Rules, Session, Time, Transmit};
 use accp_store::{AsyncDriver, Committer, Driver, DriverError, Link, Outcome, SideId, Store};
 
 /// The driver of a [`Side`](crate::Side). Its methods are those of [`Driver`] and [`AsyncDriver`].

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use accp_runtime::session::{Event, Inbound, MemberId, Options, Rules, Session, Time, Transmit};
+use accp_session::{Event, Inbound, MemberId, Options, Rules, Session, Time, Transmit};
 use accp_store::{DriverError, Link, MemoryStore, Store};
 
 use crate::Runner;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use accp_runtime::session::{MemberId, Time};
+use accp_session::{MemberId, Time};
 
 use crate::Rng;
 

@@ -3,8 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use accp_frame::{EncodeError, EncodeOptions, External, Externals, Message, TokenCounter};
 use accp_registry::Registry;
-use accp_runtime::{EncodeError, EncodeOptions, External, Externals, Message, TokenCounter};
 
 use crate::conversation::Conversation;
 use crate::form::VERBATIM;

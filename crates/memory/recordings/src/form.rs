@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use accp_context::Calls;
-use accp_runtime::{Intent, Map, Message, Value};
+use accp_frame::{Intent, Map, Message, Value};
 
 use crate::layout::Layout;
 

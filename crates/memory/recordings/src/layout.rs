@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use accp_runtime::{Map, Value};
+use accp_frame::{Map, Value};
 use serde_json::Value as Json;
 
 /// The layout of a JSON text.

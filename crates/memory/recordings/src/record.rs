@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use accp_context::{Call, Recorded};
+use accp_frame::{EncodeError, Envelope, Map, Message, Value};
 use accp_registry::{Registry, expand, lexical};
-use accp_runtime::{EncodeError, Envelope, Map, Message, Value};
 use serde_json::{Map as JsonMap, Value as Json};
 
 use crate::conversation::Conversation;

@@ -1,6 +1,6 @@
 //! References replaced by the values that they lead to.
 
-use accp_runtime::{Map, Value};
+use accp_frame::{Map, Value};
 
 /// The longest chain of references that is followed. An encoder nests three: a long text inside
 /// a deep value inside a value over the limits.

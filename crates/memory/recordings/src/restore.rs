@@ -1,8 +1,8 @@
 //! The recorded conversation, restored from messages of the protocol.
 
 use accp_context::Call;
+use accp_frame::{DecodeError, Map, Message, Value};
 use accp_registry::Registry;
-use accp_runtime::{DecodeError, Map, Message, Value};
 use serde_json::{Map as JsonMap, Value as Json};
 
 use crate::conversation::{Conversation, NotConversation};
@@ -23,7 +23,7 @@ pub(crate) fn restore_message(frames: &[Message<'_>], state: &State) -> Option<J
     let mut recorded = JsonMap::new();
     let payload = &first.payload;
     let chat = first.operation == "chat";
-    let result = !chat && first.intent == accp_runtime::Intent::DONE;
+    let result = !chat && first.intent == accp_frame::Intent::DONE;
     let role = match payload.get("role") {
         Some(role) => role.as_str()?,
         None if result => "tool",

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 use std::io::{self, BufRead, Write};
 
-use accp_runtime::{EncodeError, ErrorCode, External, Externals, Value};
+use accp_frame::{EncodeError, ErrorCode, External, Externals, Value};
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
@@ -236,7 +236,7 @@ fn hex_digest(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use accp_runtime::Reason;
+    use accp_frame::Reason;
     use proptest::prelude::*;
     use serde_json::json;
 

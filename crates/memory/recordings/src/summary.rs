@@ -1,6 +1,6 @@
 //! Counts of a conversion: its savings and its cost.
 
-use accp_runtime::{Reason, TokenCounter, Value};
+use accp_frame::{Reason, TokenCounter, Value};
 use serde_json::{Value as Json, json};
 
 /// Counts over conversations. Token counts are exact.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use accp_aacp::{Packet, bridge};
+use accp_context::view::View;
 use accp_recordings::read_whole_json;
-use accp_runtime::view::View;
 use accp_tokens::{ModelCounter, TokenCounter as _};
 use serde_json::{Map, Value as Json, json};
 

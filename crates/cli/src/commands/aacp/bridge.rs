@@ -1,7 +1,7 @@
 //! `accp aacp bridge`: packets as frames of ACCP, and back.
 
 use accp_aacp::{Validator, bridge};
-use accp_runtime::{AgentId, ErrorCode, Message};
+use accp_frame::{AgentId, ErrorCode, Message};
 use serde_json::{Value as Json, json};
 
 use super::lines::{each, written};

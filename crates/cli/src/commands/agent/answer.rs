@@ -1,7 +1,7 @@
 //! The frame that answers a request, of what a command prints.
 
+use accp_frame::{EncodeOptions, Envelope, Frame, Limits, Message, Registry, Value};
 use accp_registry::{Field, FrameSpec, Schema, Type};
-use accp_runtime::{EncodeOptions, Envelope, Frame, Limits, Message, Registry, Value};
 
 /// An id in the place of one that the session sets.
 const ID: &str = "000000000000";

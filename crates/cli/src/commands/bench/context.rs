@@ -5,13 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use accp_context::policy::{Plan, Segment};
+use accp_context::{
+    policy::{Plan, Segment},
+    view::View,
+};
 use accp_eval::{
     BASE, Evaluation, FORMS, FROM_FILE, Inside, Prices, Report, Rival, RivalError, Rivals,
     Transcript, Transcripts, default_plans, plan, rules,
 };
 use accp_recordings::read_whole_json;
-use accp_runtime::view::View;
 use accp_tokens::{Bpe, TokenCounter as _};
 use clap::builder::PossibleValuesParser;
 use serde_json::Value as Json;

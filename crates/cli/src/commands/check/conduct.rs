@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use accp_runtime::session::{SharedState, StateUpdate};
-use accp_runtime::{ErrorCode, Intent, Message};
+use accp_frame::{ErrorCode, Intent, Message};
+use accp_session::{SharedState, StateUpdate};
 
 use crate::fault::Fault;
 

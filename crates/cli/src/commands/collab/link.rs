@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use accp_collab::disk::FolderLink;
 use accp_collab::{Code, Finding, Folder, Scope, frames};
-use accp_runtime::session::{InputError, MemberId, Options, Outbound, Rules, SendError, Time};
-use accp_runtime::{AgentId, Message, Registry};
+use accp_frame::{AgentId, Message, Registry};
+use accp_session::{InputError, MemberId, Options, Outbound, Rules, SendError, Time};
 use accp_store::{Driver, DriverError, SqliteStore};
 
 use super::{Place, report};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use accp_frame::{EncodeError, ErrorCode, External, Externals};
 use accp_recordings::{Conversation, Converter};
-use accp_runtime::{EncodeError, ErrorCode, External, Externals};
 use accp_tokens::Bpe;
 
 use super::Args;

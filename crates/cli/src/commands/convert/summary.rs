@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use accp_frame::{Reason, TokenCounter as _};
 use accp_recordings::Summary;
-use accp_runtime::{Reason, TokenCounter as _};
 use accp_tokens::Bpe;
 
 use crate::table::Table;

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use accp_context::Checkpoint;
+use accp_frame::{AgentId, Message, Value};
 use accp_registry::Registry;
-use accp_runtime::context::Checkpoint;
-use accp_runtime::session::{Input, MemberId, Mid, Options, Outbound, Reference, Rules, Time};
-use accp_runtime::{AgentId, Message, Value};
-use accp_session::{Entry, EntryKind};
+use accp_session::{
+    Entry, EntryKind, Input, MemberId, Mid, Options, Outbound, Reference, Rules, Time,
+};
 use accp_store::SqliteStore;
 use accp_tokens::Bpe;
 

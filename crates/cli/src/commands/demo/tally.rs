@@ -1,7 +1,7 @@
 //! The token cost of the pipeline.
 
+use accp_frame::{Frame, Message, TokenCounter as _};
 use accp_registry::Registry;
-use accp_runtime::{Frame, Message, TokenCounter as _};
 use accp_tokens::Bpe;
 
 use crate::table::Table;

@@ -3,9 +3,9 @@
 //! Each part is tried alone, in a message that is fine otherwise. A reference stands in the place of every other value,
 //! because it fits each type. So one mistake hides no other.
 
+use accp_frame::{EncodeError, ErrorCode, Message};
 use accp_registry::Registry;
 use accp_registry::checked::child;
-use accp_runtime::{EncodeError, ErrorCode, Message};
 use serde_json::{Map, Value as Json, json};
 
 /// The keys without which there is no message, and a value that is fine for each.

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use accp_frame::{Frame, FrameTokens, Intent, Message, Value};
 use accp_registry::{EnvelopeField, ErrorCode, Field, Registry, abbreviate, is_core_operation};
-use accp_runtime::{Frame, FrameTokens, Intent, Message, Value};
 use serde_json::{Value as Json, json};
 
 use crate::commands::tokens;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use accp_hub::describe_erasure;
 use accp_registry::Registry;
-use accp_runtime::session::Rules;
+use accp_session::Rules;
 use accp_store::{EraseError, Plan, SqliteStore, StoreErrorKind};
 
 use crate::erasure::Data;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use accp_runtime::Message;
+use accp_frame::Message;
 use accp_session::{Due, Entry, EntryKind, read_value};
 use accp_store::{Kept, Log, Store as _};
 use clap::ValueEnum;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use accp_runtime::session::Time;
+use accp_session::Time;
 use accp_store::Summary;
 use serde_json::json;
 

@@ -3,10 +3,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use accp_context::render_context;
-use accp_runtime::context::{Checkpoint, ContextLimits, Digest, TokenBudget, Used};
-use accp_runtime::session::{MemberId, State, Time};
-use accp_session::{Due, EntryKind};
+use accp_context::{Checkpoint, ContextLimits, Digest, TokenBudget, Used, render_context};
+use accp_session::{Due, EntryKind, MemberId, State, Time};
 use accp_store::{Log, Store as _};
 use serde_json::{Value as Json, json};
 

@@ -10,8 +10,8 @@ use a2a::{
     Task, TaskState, TaskStatus, methods,
 };
 use accp_client::{Agent, Cx};
-use accp_runtime::session::Outbound;
-use accp_runtime::{ErrorCode, Intent, Message as Dynamic, Registry};
+use accp_frame::{ErrorCode, Intent, Message as Dynamic, Registry};
+use accp_session::Outbound;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::sleep;

@@ -2,7 +2,7 @@
 
 use a2a::{AgentCard, Message, Part, Role};
 use accp_client::Agent;
-use accp_runtime::{Message as Dynamic, Registry, Value};
+use accp_frame::{Message as Dynamic, Registry, Value};
 
 use crate::log::Log;
 use crate::said::{ACCP, Said, TEXT, WIDE};

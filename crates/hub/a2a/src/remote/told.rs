@@ -1,11 +1,11 @@
 //! What an agent of A2A has told about a task.
 
 use a2a::{Message, Part, PartContent};
-use accp_runtime::profiles::{ChatDone, InferStream};
-use accp_runtime::session::Outbound;
-use accp_runtime::{
+use accp_frame::{
     AgentId, EncodeError, Envelope, ErrorCode, Frame, Intent, Message as Dynamic, Registry,
+    profiles::ChatDone, profiles::InferStream,
 };
+use accp_session::Outbound;
 
 use crate::incoming::media_type;
 use crate::said::{ACCP, LONG, WIDE};
@@ -221,7 +221,7 @@ fn text(part: &Part) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use a2a::Part;
-    use accp_runtime::Registry;
+    use accp_frame::Registry;
 
     use super::{Comes, Told};
 

@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use accp_runtime::Typed;
-use accp_runtime::profiles::ErrorFail;
-use accp_runtime::session::MemberId;
+use accp_frame::{Typed, profiles::ErrorFail};
+use accp_session::MemberId;
 use futures_util::{SinkExt, StreamExt};
 use rustls::ClientConfig;
 use tokio::net::TcpStream;

@@ -1,7 +1,7 @@
 //! What an agent waits for: answers to its questions, and the fate of its frames.
 
-use accp_runtime::session::{Inbound, PiecesInOrder};
-use accp_runtime::{Intent, Registry};
+use accp_frame::{Intent, Registry};
+use accp_session::{Inbound, PiecesInOrder};
 use accp_store::Question;
 
 use crate::command::Asking;

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use accp_runtime::Frame;
-use accp_runtime::session::{Inbound, MemberId, Mid, Transmit};
-use accp_session::Entry;
+use accp_frame::Frame;
+use accp_session::{Entry, Inbound, MemberId, Mid, Transmit};
 use accp_store::{AsyncDriver, DriverError};
 
 use super::Side;

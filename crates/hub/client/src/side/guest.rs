@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use accp_runtime::session::{Inbound, InputError, MemberId, Mid, Transmit};
-use accp_session::Entry;
+use accp_session::{Entry, Inbound, InputError, MemberId, Mid, Transmit};
 use accp_store::{AsyncDriver, DriverError};
 use tokio::sync::watch;
 

@@ -3,9 +3,8 @@
 use std::any::Any;
 use std::sync::Weak;
 
-use accp_runtime::AgentId;
-use accp_runtime::session::{Event, MemberId};
-use accp_session::{Cold, Entry, Outgoing};
+use accp_frame::AgentId;
+use accp_session::{Cold, Entry, Event, MemberId, Outgoing};
 use accp_store::{Committer, DriverError, SideId};
 use tokio::sync::watch;
 

@@ -1,6 +1,6 @@
 //! Frames of a member on their way to its handlers.
 
-use accp_runtime::session::Inbound;
+use accp_session::Inbound;
 use accp_store::DriverError;
 
 use super::Side;

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use accp_runtime::Message;
-use accp_runtime::session::{Event, Mid, Outbound};
-use accp_session::{Entry, EntryKind};
+use accp_frame::Message;
+use accp_session::{Entry, EntryKind, Event, Mid, Outbound};
 use accp_store::{AskError, DriverError, Question};
 use tokio::time::Instant;
 

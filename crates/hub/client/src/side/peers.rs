@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use accp_runtime::context::Checkpoint;
-use accp_runtime::session::{Answer, Input, InputError, MemberId, Posted};
-use accp_runtime::{AgentId, Registry};
-use accp_session::Supplied;
+use accp_context::Checkpoint;
+use accp_frame::{AgentId, Registry};
+use accp_session::{Answer, Input, InputError, MemberId, Posted, Supplied};
 use accp_store::DriverError;
 
 use super::Side;

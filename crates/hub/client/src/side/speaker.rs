@@ -1,6 +1,6 @@
 //! Who sends frames by a session: the agent of its side, or a guest of it.
 
-use accp_runtime::session::{InputError, MemberId, Mid, Outbound, SendError, Transmit};
+use accp_session::{InputError, MemberId, Mid, Outbound, SendError, Transmit};
 use accp_store::{AsyncDriver, DriverError};
 
 use crate::clock::now;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 
-use accp_runtime::session::{Inbound, Mid, Outbound};
-use accp_runtime::{ErrorCode, Frame, Intent, Registry};
+use accp_frame::{ErrorCode, Frame, Intent, Registry};
+use accp_session::{Inbound, Mid, Outbound};
 use accp_store::DriverError;
 use futures_util::FutureExt as _;
 use tokio::sync::oneshot;

@@ -5,8 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use accp_client::{Cx, Error};
-use accp_runtime::profiles::{ErrorFail, ToolDone, ToolReq};
-use accp_runtime::{ErrorCode, Value};
+use accp_frame::{ErrorCode, Value, profiles::ErrorFail, profiles::ToolDone, profiles::ToolReq};
 use rmcp::RoleClient;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ErrorCode as McpCode,

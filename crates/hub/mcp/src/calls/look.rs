@@ -1,8 +1,8 @@
 //! Tools that only look.
 
 use accp_client::Error;
-use accp_runtime::Value;
-use accp_runtime::session::{ReadError, Reference, Session};
+use accp_frame::Value;
+use accp_session::{ReadError, Reference, Session};
 use rmcp::model::JsonObject;
 use serde_json::json;
 

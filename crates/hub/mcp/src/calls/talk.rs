@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accp_client::{Error, Sent};
-use accp_runtime::session::Inbound;
-use accp_runtime::{ErrorCode, Intent, Limits, Registry};
+use accp_frame::{ErrorCode, Intent, Limits, Registry};
+use accp_session::Inbound;
 use rmcp::model::JsonObject;
 use serde_json::{Value as Json, json};
 
@@ -37,14 +37,14 @@ const ENDED: &str = "the session was opened anew, or somebody else has opened th
 async fn draft(seat: &Seat, args: &JsonObject) -> Result<(Draft, String), Fault> {
     let registry = seat.registry().await?;
     let draft = Draft::read(args, seat.agent(), &registry)?;
-    let options = accp_runtime::EncodeOptions {
+    let options = accp_frame::EncodeOptions {
         inline: true,
         // What is too long for a frame goes by reference.
         limits: Limits {
             frame_bytes: usize::MAX,
             ..Limits::default()
         },
-        ..accp_runtime::EncodeOptions::default()
+        ..accp_frame::EncodeOptions::default()
     };
     let written = draft.message.encode_with(&registry, options);
     let mut written = written.map_err(|error| Fault::frame(&error))?;

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use accp_registry::{Hash, lexical};
-use accp_runtime::session::MemberId;
 use accp_session::{
-    Batch, Cold, Due, Entry, EntryKind, LogKey, OutboxChange, Outgoing, Seen, Snapshot, Stored,
-    Voucher,
+    Batch, Cold, Due, Entry, EntryKind, LogKey, MemberId, OutboxChange, Outgoing, Seen, Snapshot,
+    Stored, Voucher,
 };
 
 use crate::{Erasure, Freed, Kept, Retention, SideId, Summary};

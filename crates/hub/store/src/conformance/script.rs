@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use accp_registry::{ErrorCode, Hash};
-use accp_runtime::session::{MemberId, Mid, Time};
 use accp_session::{
-    Batch, Cold, Due, Entry, EntryKind, LogKey, OutboxChange, Outgoing, Snapshot, Voucher,
+    Batch, Cold, Due, Entry, EntryKind, LogKey, MemberId, Mid, OutboxChange, Outgoing, Snapshot,
+    Time, Voucher,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use accp_runtime::session::{Event, Inbound, Mid, Outbound, PeerError, Time};
-use accp_runtime::{ErrorCode, Intent};
+use accp_frame::{ErrorCode, Intent};
+use accp_session::{Event, Inbound, Mid, Outbound, PeerError, Time};
 
 use super::Driver;
 use super::error::DriverError;

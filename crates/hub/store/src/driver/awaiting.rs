@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use accp_runtime::session::{
-    Inbound, Input, MemberId, Mid, Options, Outbound, Reference, Rules, Session, Time,
+use accp_frame::{AgentId, Message, Value};
+use accp_session::{
+    Batch, Entry, Inbound, Input, MemberId, Mid, Options, Outbound, Output, Read, Reference,
+    Resolver, Rules, Session, Time,
 };
-use accp_runtime::{AgentId, Message, Value};
-use accp_session::{Batch, Entry, Output, Read, Resolver};
 
 use super::course::{Course, Outcome, Reading, side_of};
 use super::error::DriverError;

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use accp_runtime::session::{
-    Event, Inbound, Input, InputError, MemberId, Mid, Options, Outbound, ReadError, Rules, Session,
-    Time,
+use accp_frame::{AgentId, Value};
+use accp_session::{
+    Batch, Entry, Event, Found, Inbound, Input, InputError, LogKey, MemberId, Mid, Need, Options,
+    Outbound, Output, ReadError, Resolved, Resolver, Rules, Session, Stored, Time,
 };
-use accp_runtime::{AgentId, Value};
-use accp_session::{Batch, Entry, Found, LogKey, Need, Output, Resolved, Resolver, Stored};
 
 use super::error::DriverError;
 use super::link::Link;

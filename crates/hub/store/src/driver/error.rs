@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
-use accp_runtime::ErrorCode;
-use accp_runtime::session::{InputError, Outbound, ReadError, RestoreError};
+use accp_frame::ErrorCode;
+use accp_session::{InputError, Outbound, ReadError, RestoreError};
 
 use crate::{SideId, StoreError};
 

@@ -1,6 +1,6 @@
 //! The link, which carries frames to the peers.
 
-use accp_runtime::session::Transmit;
+use accp_session::Transmit;
 
 /// Carries the frames of a session to its peers.
 ///

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use accp_runtime::session::Session;
-use accp_session::{Found, Item, Need};
+use accp_session::{Found, Item, Need, Session};
 
 use crate::{Match, SideId, Store, StoreError};
 

@@ -1,7 +1,6 @@
 //! Rows of the application in the commits of a driver.
 
-use accp_runtime::session::{Event, Inbound, Mid, Outbound, Time};
-use accp_session::Batch;
+use accp_session::{Batch, Event, Inbound, Mid, Outbound, Time};
 
 use super::error::{DriverError, Handled};
 use super::{Driver, Link, Outcome};

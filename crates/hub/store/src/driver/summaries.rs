@@ -1,7 +1,7 @@
 //! Summaries that a model writes, for checkpoints that were taken.
 
-use accp_runtime::session::{CancelToken, Inbound, Input, MemberId, Session, Time};
-use accp_runtime::{Message, Value};
+use accp_frame::{Message, Value};
+use accp_session::{CancelToken, Inbound, Input, MemberId, Session, Time};
 
 use super::course::Course;
 use super::error::DriverError;
@@ -11,10 +11,10 @@ use crate::Store;
 
 impl<S: Store, L: Link> Driver<S, L> {
     /// Reads the frames that left hot state with the last checkpoint, for a model that sums them up
-    /// ([`Event::SummaryWanted`](accp_runtime::session::Event::SummaryWanted)). They have no
+    /// ([`Event::SummaryWanted`](accp_session::Event::SummaryWanted)). They have no
     /// envelope, and values stand in the place of references, as far as they are here. Frames under
     /// a schema that this host does not know any more are left out. Only for a host with
-    /// [`Rules::late_summaries`](accp_runtime::session::Rules::late_summaries); any other has none.
+    /// [`Rules::late_summaries`](accp_session::Rules::late_summaries); any other has none.
     ///
     /// ```
     /// # use std::sync::Arc;

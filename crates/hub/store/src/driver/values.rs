@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use accp_context::read_head;
-use accp_runtime::session::{Inbound, Reference};
-use accp_runtime::{Envelope, Message, Registry, Value};
-use accp_session::references;
+use accp_frame::{Envelope, Message, Registry, Value};
+use accp_session::{Inbound, Reference, references};
 
 use super::error::DriverError;
 

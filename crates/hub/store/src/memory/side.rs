@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_runtime::session::{MemberId, Mid};
 use accp_session::{
-    Batch, Cold, Due, Entry, EntryKind, LogKey, OutboxChange, Outgoing, Seen, Snapshot, Stored,
-    Voucher,
+    Batch, Cold, Due, Entry, EntryKind, LogKey, MemberId, Mid, OutboxChange, Outgoing, Seen,
+    Snapshot, Stored, Voucher,
 };
 
 use crate::{Erasure, Freed, Kept, Retention, SideId, Summary, conflict};

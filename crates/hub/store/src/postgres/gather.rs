@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use accp_registry::Hash;
-use accp_runtime::session::Mid;
-use accp_session::{Batch, OutboxChange};
+use accp_session::{Batch, Mid, OutboxChange};
 use tokio_postgres::Row;
 
 use super::fault::Fault;

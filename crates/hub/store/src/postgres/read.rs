@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_runtime::session::MemberId;
-use accp_session::{Entry, Outgoing, Snapshot, Stored};
+use accp_session::{Entry, MemberId, Outgoing, Snapshot, Stored};
 use tokio_postgres::Row;
 
 use super::fault::Fault;

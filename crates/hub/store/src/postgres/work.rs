@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_runtime::session::{MemberId, Mid};
-use accp_session::{Cold, Due, Entry, Outgoing, Snapshot};
+use accp_session::{Cold, Due, Entry, MemberId, Mid, Outgoing, Snapshot};
 
 use super::fault::Fault;
 use super::text::escaped;

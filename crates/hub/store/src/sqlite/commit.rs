@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_runtime::session::{MemberId, Mid};
-use accp_session::{Batch, Cold, Entry, Outgoing, Snapshot};
+use accp_session::{Batch, Cold, Entry, MemberId, Mid, Outgoing, Snapshot};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::fault::Fault;

@@ -1,8 +1,7 @@
 //! Reads from the file. All of it runs inside a transaction, so that it sees one state.
 
 use accp_registry::Hash;
-use accp_runtime::session::MemberId;
-use accp_session::{Entry, Outgoing, Seen, Snapshot, Stored};
+use accp_session::{Entry, MemberId, Outgoing, Seen, Snapshot, Stored};
 use rusqlite::Connection;
 
 use super::commit::read_outgoing;

@@ -86,7 +86,7 @@ impl Names for Row<'_> {
 )]
 mod tests {
     use accp_registry::Hash;
-    use accp_runtime::session::{MemberId, Mid};
+    use accp_session::{MemberId, Mid};
     use insta::assert_snapshot;
 
     use super::*;

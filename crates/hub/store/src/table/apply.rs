@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_runtime::session::{MemberId, Mid};
-use accp_session::{Batch, Cold, Due, Entry, OutboxChange, Outgoing, Snapshot};
+use accp_session::{Batch, Cold, Due, Entry, MemberId, Mid, OutboxChange, Outgoing, Snapshot};
 
 use super::cell::{Conflict, integer};
 use super::key::{Key, State};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use accp_runtime::session::Mid;
+use accp_session::Mid;
 
 /// The value of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! Rows with a checksum, read without trust.
 
 use accp_registry::Hash;
-use accp_runtime::session::{MemberId, Mid};
+use accp_session::{MemberId, Mid};
 
 use super::cell::{Cell, checksum};
 

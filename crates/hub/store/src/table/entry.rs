@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use accp_registry::ErrorCode;
-use accp_runtime::session::Time;
-use accp_session::{Due, Entry, EntryKind, Seen};
+use accp_session::{Due, Entry, EntryKind, Seen, Time};
 
 use super::cell::{Cell, Conflict, MidCell, integer};
 use super::columns::{Columns, Damage};

@@ -1,7 +1,6 @@
 //! The columns of table `side`: the sides, and sums that otherwise would need a read of the log.
 
-use accp_runtime::session::{MemberId, Time};
-use accp_session::{Entry, LogId, LogKey, Outgoing, Snapshot, Voucher};
+use accp_session::{Entry, LogId, LogKey, MemberId, Outgoing, Snapshot, Time, Voucher};
 
 use super::cell::{Cell, Conflict, integer, text};
 use super::columns::{Columns, Damage, ascend};

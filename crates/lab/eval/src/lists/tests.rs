@@ -1,7 +1,9 @@
 use std::borrow::Cow;
 
-use accp_context::policy::{Agent, Plan, Policy};
-use accp_runtime::view::View;
+use accp_context::{
+    policy::{Agent, Plan, Policy},
+    view::View,
+};
 use accp_tokens::Bpe;
 use serde_json::{Value as Json, json};
 

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use accp_context::policy::{Agent, Kind, Message, Plan, Policy, Segment};
+use accp_context::{
+    policy::{Agent, Kind, Message, Plan, Policy, Segment},
+    view::View,
+};
 use accp_registry::Registry;
-use accp_runtime::view::View;
 use accp_tokens::{Bpe, TokenCounter as _};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accp_context::policy::{Agent, Frames, Kind, Message, Opening, Policy, Record, Segment};
+use accp_frame::{Intent, Message as Frame, TokenCounter, Value};
 use accp_recordings::resolve;
 use accp_registry::Registry;
-use accp_runtime::session::{Mid, Options, Outbound, Reference, Rules, SendError, Session, Time};
-use accp_runtime::{Intent, Message as Frame, TokenCounter, Value};
-use accp_session::{EntryKind, Output, read_value};
+use accp_session::{
+    EntryKind, Mid, Options, Outbound, Output, Reference, Rules, SendError, Session, Time,
+    read_value,
+};
 
 /// A session whose host sends every message. All agents read the context of the session: the
 /// checkpoints, and the frames since the last checkpoint.
@@ -235,9 +237,8 @@ fn as_one(frame: &Frame<'static>) -> Frame<'static> {
 
 #[cfg(test)]
 mod tests {
+    use accp_context::{ContextLimits, view::View};
     use accp_recordings::Conversation;
-    use accp_runtime::context::ContextLimits;
-    use accp_runtime::view::View;
     use accp_tokens::Bpe;
     use serde_json::{Value as Json, json};
 

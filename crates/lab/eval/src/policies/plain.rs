@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use accp_context::policy::{Agent, Kind, Message, Opening, Policy, Segment};
-use accp_runtime::TokenCounter;
+use accp_frame::TokenCounter;
 
 use crate::net::floor;
 

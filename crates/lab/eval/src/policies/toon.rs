@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use accp_context::policies::Whole;
-use accp_context::policy::{Agent, Message, Opening, Policy, Segment};
+use accp_context::{
+    policies::Whole,
+    policy::{Agent, Message, Opening, Policy, Segment},
+};
 use serde_json::Value as Json;
 
 /// A policy that shows each message as a TOON document. A string that holds a JSON object or

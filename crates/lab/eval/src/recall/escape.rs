@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use accp_frame::Frame;
 use accp_registry::lexical;
-use accp_runtime::Frame;
 
 /// The most levels of escapes: a JSON string in a JSON string in a line of JSON.
 const LEVELS: usize = 3;

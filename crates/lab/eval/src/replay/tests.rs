@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
-use accp_context::policy::{Agent, Kind, Message};
+use accp_context::{
+    policy::{Agent, Kind, Message},
+    view::View,
+};
 use accp_recordings::Conversation;
 use accp_registry::Registry;
-use accp_runtime::view::View;
 use accp_tokens::{Bpe, TokenCounter as _};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};

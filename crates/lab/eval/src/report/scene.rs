@@ -135,8 +135,8 @@ mod tests {
     use crate::policies::plan;
     use crate::replay::Instrument;
     use crate::transcript::Transcripts;
+    use accp_context::view::View;
     use accp_registry::Registry;
-    use accp_runtime::view::View;
     use accp_tokens::Bpe;
 
     #[test]

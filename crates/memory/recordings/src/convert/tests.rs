@@ -1,6 +1,6 @@
 //! Restoring of recorded messages of every shape.
 
-use accp_runtime::TokenCounter;
+use accp_frame::TokenCounter;
 use proptest::prelude::*;
 use serde_json::{Map as JsonMap, Value as Json, json};
 

@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use accp_context::{Hot, Warm, render_context};
+use accp_frame::{AgentId, Intent, Message, TokenCounter as _, Value};
 use accp_recordings::{Conversation, HOST, Recorder, Restorer};
 use accp_registry::Registry;
-use accp_runtime::session::{MemberId, Options, Outbound, Rules, Scope, Time};
-use accp_runtime::{AgentId, Intent, Message, TokenCounter as _, Value};
-use accp_session::{Entry, EntryKind};
+use accp_session::{Entry, EntryKind, MemberId, Options, Outbound, Rules, Scope, Time};
 use accp_store::{MemoryStore, SideId, Store as _};
 use accp_tokens::Bpe;
 
@@ -70,7 +69,7 @@ impl Play {
     /// Plays the conversation from its beginning to its end.
     pub(super) fn perform(&mut self, conversation: &Conversation) -> Result<(), Failure> {
         let mut recorder = Recorder::new(Registry::shared(), self.start);
-        let encode = |error: accp_runtime::EncodeError| Failure::Input(error.to_string());
+        let encode = |error: accp_frame::EncodeError| Failure::Input(error.to_string());
         let opening = recorder.opening(conversation).map_err(encode)?;
         self.say(opening)?;
         for recorded in conversation.messages() {
