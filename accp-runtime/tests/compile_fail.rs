@@ -3,7 +3,7 @@
 //!
 //! They stand in the crate that users add, because trybuild builds every dependency of its crate once more.
 //!
-//! `TRYBUILD=overwrite cargo test -p accp-runtime --test compile_fail` writes the messages anew.
+//! `TRYBUILD=overwrite cargo test -p accp-runtime --test all compile_fail` writes the messages anew.
 
 use std::fmt::Write as _;
 use std::fs;

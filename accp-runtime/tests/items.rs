@@ -9,7 +9,6 @@
     reason = "helpers of tests"
 )]
 
-#[path = "items/random.rs"]
 mod random;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The figures of the draft's Appendix A, beside the counted figures of the same messages. Both are
 //! in the tables of `docs/tokens.md`.
 //!
-//! `ACCP_BLESS=1 cargo test -p accp-tests --test appendix_a` writes the tables anew.
+//! `ACCP_BLESS=1 cargo test -p accp-tests --test all appendix_a` writes the tables anew.
 
 use std::fs;
 use std::sync::Arc;

@@ -2,22 +2,18 @@
 //! host of a session and the exported grammar accept, and the values come back equal. What one of
 //! them refuses, all refuse, with the same code.
 //!
-//! A long run: `PROPTEST_CASES=20000 cargo test --release -p accp-tests --test arbitrary_registries`.
+//! A long run: `PROPTEST_CASES=20000 cargo test --release -p accp-tests --test all arbitrary_registries`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     reason = "a test that panics has failed"
 )]
 
-#[path = "arbitrary_registries/faults.rs"]
 mod faults;
 #[path = "generated/goldens.rs"]
 pub mod goldens;
-#[path = "arbitrary_registries/host.rs"]
 mod host;
-#[path = "arbitrary_registries/registries.rs"]
 mod registries;
-#[path = "arbitrary_registries/typed.rs"]
 mod typed;
 
 use std::cell::RefCell;

@@ -2,11 +2,8 @@
 //! exists, and no layer lacks a test.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-#[path = "conformance/doors.rs"]
 mod doors;
-#[path = "conformance/layers.rs"]
 mod layers;
-#[path = "conformance/sources.rs"]
 mod sources;
 
 use std::fs;

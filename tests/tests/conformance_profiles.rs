@@ -2,7 +2,6 @@
 //! `docs/conformance.md` lists the tests of each requirement.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-#[path = "conformance_profiles/transactions.rs"]
 mod transactions;
 
 use std::borrow::Cow;

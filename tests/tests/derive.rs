@@ -7,13 +7,9 @@
     reason = "a test that panics has failed"
 )]
 
-#[path = "derive/agreement.rs"]
 mod agreement;
-#[path = "derive/converted.rs"]
 mod converted;
-#[path = "derive/held.rs"]
 mod held;
-#[path = "derive/made.rs"]
 mod made;
 
 use std::borrow::Cow;

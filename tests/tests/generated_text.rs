@@ -1,6 +1,6 @@
 //! Generated code as text: the goldens, and the runtime's own profiles.
 //!
-//! `ACCP_BLESS=1 cargo test -p accp-tests --test generated_text` writes the files anew.
+//! `ACCP_BLESS=1 cargo test -p accp-tests --test all generated_text` writes the files anew.
 
 use std::env;
 use std::fs;

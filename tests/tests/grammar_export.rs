@@ -7,11 +7,8 @@
     reason = "a test that panics has failed"
 )]
 
-#[path = "grammar_export/gbnf.rs"]
 mod gbnf;
-#[path = "grammar_export/json_form.rs"]
 mod json_form;
-#[path = "grammar_export/views.rs"]
 mod views;
 
 use std::sync::LazyLock;

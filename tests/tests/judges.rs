@@ -1,5 +1,5 @@
 //! The scanner and the reference parser agree on the verdict, the tree and the place of a fault. A
-//! long run: `PROPTEST_CASES=1000000 cargo test --release -p accp-tests --test judges`.
+//! long run: `PROPTEST_CASES=1000000 cargo test --release -p accp-tests --test all judges`.
 
 use accp_grammar::testing::{frame_text, mutated};
 use accp_tests::judges::agree;

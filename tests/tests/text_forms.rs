@@ -2,7 +2,7 @@
 //! texts with many special characters, and wire texts that no encoder wrote. Every value comes back
 //! unchanged, and no two values share a spelling.
 //!
-//! A long run: `PROPTEST_CASES=1000000 cargo test --release -p accp-tests --test text_forms`.
+//! A long run: `PROPTEST_CASES=1000000 cargo test --release -p accp-tests --test all text_forms`.
 //! Recorded texts: `cargo run --release -p accp-tests --example corpus -- FILES...`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 

@@ -1,7 +1,7 @@
 //! Every example frame of the draft with its verdict: the content, or the error code, the place of
 //! the fault, and the frame that the lenient reader makes of it.
 //!
-//! `ACCP_BLESS=1 cargo test -p accp-tests --test vectors` writes the verdicts anew.
+//! `ACCP_BLESS=1 cargo test -p accp-tests --test all vectors` writes the verdicts anew.
 
 use std::fs;
 use std::path::Path;

@@ -251,7 +251,15 @@ fn suites(of: &str) -> Vec<&'static [&'static str]> {
     let context: &[_] = &["-p", "accp-context", "--lib", "--tests"];
     let session: &[_] = &["-p", "accp-session", "--lib", "--tests"];
     let store: &[_] = &["-p", "accp-store", "--lib", "--tests"];
-    let sessions: &[_] = &["-p", "accp-tests", "--test", "sessions", "--test", "memory"];
+    let sessions: &[_] = &[
+        "-p",
+        "accp-tests",
+        "--test",
+        "all",
+        "--test",
+        "memory",
+        "sessions::",
+    ];
     match of {
         "accp-context" => vec![context, session, sessions, store],
         "accp-session" => vec![session, sessions, store],

@@ -8,9 +8,9 @@ use accp_tests::messages::{self, Metadata, as_typed, holds_reference};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use crate::faults::{Fault, Faulty, faulty};
-use crate::goldens::{enums, every_type, frames, names, nested};
-use crate::{inline, shortened};
+use crate::arbitrary_registries::faults::{Fault, Faulty, faulty};
+use crate::arbitrary_registries::goldens::{enums, every_type, frames, names, nested};
+use crate::arbitrary_registries::{inline, shortened};
 
 /// Reads a text as a type, and writes it again.
 type Through = fn(&str) -> Result<String, ErrorCode>;

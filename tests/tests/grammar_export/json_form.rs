@@ -8,7 +8,7 @@ use proptest::sample::Index;
 use serde_json::{Map, Value as Json};
 use std::sync::LazyLock;
 
-use crate::own;
+use crate::grammar_export::own;
 use accp_tests::machine::Machine;
 use accp_tests::messages::{Metadata, message};
 

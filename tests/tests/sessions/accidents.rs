@@ -5,11 +5,13 @@ use std::time::Duration;
 use accp_runtime::session::{Event, Input, MemberId, Mid, Outbound, Scope, Time};
 use accp_runtime::{ErrorCode, Message};
 
-use crate::room::{Passed, Room};
+use crate::sessions::room::{Passed, Room};
 use accp_session::{Entry, EntryKind};
 use accp_store::{Retention, Store};
 
-use crate::sides::{NOW, Node, counting, frame, member, numbers, open_desk, options, plan, rules};
+use crate::sessions::sides::{
+    NOW, Node, counting, frame, member, numbers, open_desk, options, plan, rules,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 const DIGEST: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
@@ -265,8 +267,12 @@ fn a_clock_is_set_back() {
 /// A frame in parts has one fate, under the id that the caller got.
 #[test]
 fn a_frame_in_parts_is_refused_once_whole() {
-    let mut room = Room::with(crate::sides::counting("hub"), rules(Scope::Sender), &[]);
-    room.enter(crate::sides::counting("dev"));
+    let mut room = Room::with(
+        crate::sessions::sides::counting("hub"),
+        rules(Scope::Sender),
+        &[],
+    );
+    room.enter(crate::sessions::sides::counting("dev"));
     let message = plan("dev", 1)
         .with("a", numbers(60))
         .with("b", numbers(60))
@@ -287,8 +293,12 @@ fn a_frame_in_parts_is_refused_once_whole() {
 /// The first part of a frame gets a new id, and the other parts name the frame by it.
 #[test]
 fn the_first_part_gets_a_new_id() {
-    let mut room = Room::with(crate::sides::counting("hub"), rules(Scope::Sender), &[]);
-    room.enter(crate::sides::counting("dev"));
+    let mut room = Room::with(
+        crate::sessions::sides::counting("hub"),
+        rules(Scope::Sender),
+        &[],
+    );
+    room.enter(crate::sessions::sides::counting("dev"));
     let message = plan("dev", 1).with("a", numbers(60)).with("b", numbers(60));
     let now = room.now;
     let dev = room.members[0].session_mut();

@@ -8,7 +8,7 @@ use accp_runtime::session::{Inbound, MemberId, Outbound, Rules, Scope, Time, Tra
 use accp_runtime::{AgentId, ErrorCode, Message, Typed};
 use accp_store::{AskError, Driver, DriverError, MemoryStore};
 
-use crate::sides::{NOW, options, plan, rules};
+use crate::sessions::sides::{NOW, options, plan, rules};
 
 type Node = Driver<Arc<Mutex<MemoryStore>>, Vec<Transmit>>;
 

@@ -10,8 +10,8 @@ use accp_session::EntryKind;
 use accp_store::Store as _;
 use proptest::prelude::*;
 
-use crate::room::Room;
-use crate::sides::{HUB, NOW, Node, Side, counting, frame, open_desk, options, plan};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{HUB, NOW, Node, Side, counting, frame, open_desk, options, plan};
 
 const DIGEST: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 
@@ -222,7 +222,7 @@ fn is_refused_of_strangers() {
     let mut desk = desk();
     let stranger = frame("@dev>req:plan{}", 9, 4, "");
     assert_eq!(desk.refuses(103, &stranger).code.to_string(), "E5001");
-    desk.leave(crate::sides::member(101), NOW);
+    desk.leave(crate::sessions::sides::member(101), NOW);
     desk.carries_out(NOW);
     assert_eq!(desk.refuses(101, &stranger).code.to_string(), "E5001");
     desk.session_mut()
@@ -329,7 +329,7 @@ proptest! {
         }
         for bytes in [noise, text] {
             let (before, last) = (desk.state().clone(), desk.session().position());
-            desk.session_mut().receive(crate::sides::member(101), &bytes, NOW);
+            desk.session_mut().receive(crate::sessions::sides::member(101), &bytes, NOW);
             desk.carries_out(NOW);
             let entries = desk.store.entries(&HUB, last + 1, usize::MAX).unwrap();
             let accepted = entries.iter().any(|entry| entry.kind.is_relayed());

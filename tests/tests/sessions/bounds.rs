@@ -4,7 +4,7 @@ use accp_runtime::session::{Answer, InputError, JoinError, MemberId, Mid, Outbou
 use accp_runtime::{ErrorCode, Message};
 use accp_session::{EntryKind, Output, Read};
 
-use crate::sides::{NOW, Node, Side, counting, member, open_desk, options, rules};
+use crate::sessions::sides::{NOW, Node, Side, counting, member, open_desk, options, rules};
 
 const DIGEST: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 

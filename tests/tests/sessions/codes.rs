@@ -9,8 +9,8 @@ use accp_runtime::{ErrorCode, Map, Value};
 use accp_store::AskError;
 use serde_json::Value as Json;
 
-use crate::asks::Pair;
-use crate::sides::{NOW, Node, counting, frame, open_desk, plan};
+use crate::sessions::asks::Pair;
+use crate::sessions::sides::{NOW, Node, counting, frame, open_desk, plan};
 
 /// Returns the codes with which a host answers frames.
 fn of_a_host() -> Vec<ErrorCode> {

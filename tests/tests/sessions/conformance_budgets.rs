@@ -8,8 +8,8 @@ use accp_runtime::{ErrorCode, Message, TokenLimit, Value};
 use accp_session::Codec;
 use proptest::prelude::*;
 
-use crate::room::Room;
-use crate::sides::{
+use crate::sessions::room::Room;
+use crate::sessions::sides::{
     self, NOW, Node, STANDARD, counting, frame, frame_tokens, numbers, open_desk, options, tokens,
 };
 

@@ -11,8 +11,8 @@ use accp_session::{Located, Output};
 use accp_store::{Store as _, StoreErrorKind};
 use proptest::prelude::*;
 
-use crate::room::Room;
-use crate::sides::{
+use crate::sessions::room::Room;
+use crate::sessions::sides::{
     self, HUB, Heard, NOW, Node, Side, counting, frame, numbers, open_desk, tokens,
 };
 

@@ -7,8 +7,8 @@ use accp_runtime::ErrorCode;
 use accp_runtime::session::{Event, MemberId, Outbound, Scope};
 use proptest::prelude::*;
 
-use crate::room::Room;
-use crate::sides::{NOW, Node, Side, frame, open_desk, options, plan, rules};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{NOW, Node, Side, frame, open_desk, options, plan, rules};
 
 fn desk(scope: Scope) -> Side {
     open_desk(options("hub"), rules(scope))

@@ -11,8 +11,8 @@ use accp_runtime::{ErrorCode, Message, Registry};
 use accp_session::{Codec, EntryKind};
 use proptest::prelude::*;
 
-use crate::room::Room;
-use crate::sides::{
+use crate::sessions::room::Room;
+use crate::sessions::sides::{
     self, NOW, Node, SESSION, Side, counting, envelope, frame, member, numbers, open_desk, options,
     rules,
 };

@@ -4,8 +4,8 @@
 use accp_runtime::context::{CheckpointHooks, Frozen, Verdict};
 use accp_runtime::session::{Outbound, Rules, Session};
 
-use crate::room::Room;
-use crate::sides::{NOW, Node, counting, open_desk, options, plan};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{NOW, Node, counting, open_desk, options, plan};
 
 #[test]
 fn lvl_01_accepts_level_3_where_the_host_counts() {

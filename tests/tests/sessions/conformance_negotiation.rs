@@ -13,8 +13,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::prelude::*;
 
-use crate::room::{Passed, Room};
-use crate::sides::{self, NOW, Node, STANDARD, keyless, open_desk, options};
+use crate::sessions::room::{Passed, Room};
+use crate::sessions::sides::{self, NOW, Node, STANDARD, keyless, open_desk, options};
 
 fn finding(code: &str) -> Schema {
     let mut schema = Schema::new(&format!("finding_{code}"), code);

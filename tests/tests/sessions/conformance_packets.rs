@@ -7,7 +7,7 @@ use accp_runtime::session::{Options, Rules};
 use accp_runtime::{ErrorCode, Message, Registry};
 use rmcp::model::ResourceContents;
 
-use crate::sides::{Node as _, frame, open_desk, options};
+use crate::sessions::sides::{Node as _, frame, open_desk, options};
 
 const PACKETS: [&str; 3] = [
     "FETCH|HR|return:HR-Agent|p:1|aacp:1.1|res:emp_salary|period:2024-08|filter:status=active|fmt:json",

@@ -7,8 +7,8 @@ use accp_runtime::{ErrorCode, Message, Value};
 use accp_session::{Codec, Located, read_value};
 use proptest::prelude::*;
 
-use crate::room::Room;
-use crate::sides::{NOW, Node, Side, counting, frame, open_desk, options};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{NOW, Node, Side, counting, frame, open_desk, options};
 
 fn desk() -> Side {
     open_desk(counting("hub"), Rules::default())

@@ -8,8 +8,8 @@ use accp_runtime::session::{Event, Input, MemberId, Outbound, Scope, Time};
 use accp_runtime::{Decimal, ErrorCode};
 use proptest::prelude::*;
 
-use crate::room::Room;
-use crate::sides::{self, NOW, Node, envelope, options, plan, rules};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{self, NOW, Node, envelope, options, plan, rules};
 
 // ---- DLV-03 ------------------------------------------------------------------------
 

@@ -3,8 +3,8 @@
 use accp_runtime::ErrorCode;
 use accp_runtime::session::{MemberId, Rules};
 
-use crate::room::Room;
-use crate::sides::{Node, frame, open_desk, options};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{Node, frame, open_desk, options};
 
 /// Sends these frames to a host, one after the other, with a restart before each if `restarts`.
 /// Each is accepted, or refused with E1004 and what its `Err` says.

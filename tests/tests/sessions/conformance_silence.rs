@@ -10,8 +10,8 @@ use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope, SendError};
 use accp_runtime::{ErrorCode, Message};
 use accp_session::EntryKind;
 
-use crate::room::Room;
-use crate::sides::{self, NOW, Node, Side, frame, open_desk, options, plan, rules};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{self, NOW, Node, Side, frame, open_desk, options, plan, rules};
 
 fn desk(scope: Scope) -> Side {
     open_desk(options("hub"), rules(scope))

@@ -8,8 +8,10 @@ use accp_runtime::{ErrorCode, FrameTokenLimits, Message, Value, Within};
 use accp_session::{EntryKind, GroupLimits};
 use proptest::prelude::*;
 
-use crate::room::Room;
-use crate::sides::{NOW, Node, counting, frame, frame_tokens, numbers, open_desk, options, tokens};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{
+    NOW, Node, counting, frame, frame_tokens, numbers, open_desk, options, tokens,
+};
 
 fn plan(goal: impl Into<Value<'static>>) -> Message<'static> {
     let message = Message::new("dev", "req", "plan").unwrap();

@@ -7,8 +7,10 @@ use accp_runtime::session::{Event, Options, Outbound, Rules, SharedState, StateU
 use accp_runtime::{AgentId, ErrorCode, Map, Message, Value};
 use proptest::prelude::*;
 
-use crate::room::Room;
-use crate::sides::{self, NOW, Node, Side, checkpoint, counting, frame, open_desk, options};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{
+    self, NOW, Node, Side, checkpoint, counting, frame, open_desk, options,
+};
 
 fn desk(options: Options) -> Side {
     open_desk(options, Rules::default())

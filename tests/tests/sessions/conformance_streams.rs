@@ -8,8 +8,8 @@ use accp_runtime::session::{
 use accp_runtime::{DecodeError, ErrorCode, Message};
 use proptest::prelude::*;
 
-use crate::room::Room;
-use crate::sides::{self, NOW, Node, counting, envelope, frame, open_desk, options};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{self, NOW, Node, counting, envelope, frame, open_desk, options};
 
 fn chunk(index: i64, data: &str, is_final: bool) -> InferStream<'_> {
     InferStream {

@@ -7,8 +7,8 @@ use accp_runtime::{ErrorCode, Message, Value};
 use accp_session::{Located, read_value};
 use proptest::prelude::*;
 
-use crate::room::Room;
-use crate::sides::{NOW, Node, Side, counting, frame, open_desk, tokens};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{NOW, Node, Side, counting, frame, open_desk, tokens};
 
 fn desk(options: Options) -> Side {
     open_desk(options, Rules::default())

@@ -8,8 +8,8 @@ use accp_runtime::session::{Event, Outbound, Rules};
 use accp_runtime::{ErrorCode, Intent, Message};
 use proptest::prelude::*;
 
-use crate::room::Room;
-use crate::sides::{Heard, NOW, Node, Side, counting, frame, open_desk, options, tokens};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{Heard, NOW, Node, Side, counting, frame, open_desk, options, tokens};
 
 fn desk() -> Side {
     open_desk(counting("hub"), Rules::default())

@@ -9,9 +9,9 @@ use accp_runtime::view::{PRIMER, View};
 use accp_runtime::{Message, Registry, Value};
 use proptest::prelude::*;
 
-use crate::lineage::{copy, decide, restore};
-use crate::room::Room;
-use crate::sides::{Node, Side, counting, frame, numbers, open_desk, plan, rules};
+use crate::sessions::lineage::{copy, decide, restore};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{Node, Side, counting, frame, numbers, open_desk, plan, rules};
 
 /// Returns tasks, chat texts and frames without a schema.
 fn said() -> impl Strategy<Value = Vec<String>> {

@@ -7,9 +7,9 @@ use accp_runtime::session::{MemberId, Outbound, Scope};
 use accp_session::{Output, Read};
 use accp_store::Store as _;
 
-use crate::repeats::{BANK, asks, chain, heard, settled};
-use crate::room::Room;
-use crate::sides::{Node, member, options, rules};
+use crate::sessions::repeats::{BANK, asks, chain, heard, settled};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{Node, member, options, rules};
 
 /// The host is killed after the answer is committed, and before it has read its text for the copy.
 #[test]

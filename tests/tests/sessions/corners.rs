@@ -7,8 +7,8 @@ use accp_registry::{Field, Schema, Type};
 use accp_runtime::session::{Event, MemberId, Mid, Outbound, Rules};
 use accp_runtime::{ErrorCode, Message, Registry, Value};
 
-use crate::room::Room;
-use crate::sides::{self, NOW, Node, frame, numbers, open_desk, options, plan};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{self, NOW, Node, frame, numbers, open_desk, options, plan};
 
 const LONG: Duration = Duration::from_secs(40);
 

@@ -10,8 +10,8 @@ use accp_runtime::{ErrorCode, Message, Value};
 use accp_testkit::Shared;
 use proptest::prelude::*;
 
-use crate::layers::LONG;
-use crate::sides::{NOW, Node as _, STANDARD, Side, envelope, member, options, plan};
+use crate::sessions::layers::LONG;
+use crate::sessions::sides::{NOW, Node as _, STANDARD, Side, envelope, member, options, plan};
 
 const HELLO: &str = "@hub>sync:registry{v:1|hash:a7f2c1}";
 

@@ -14,7 +14,9 @@ use accp_runtime::session::{DraftPeers, Event, Input, Outbound, Rules, Scope};
 use accp_runtime::{Map, Message, Registry, Value};
 
 use self::draft::{Draft, brief, joined};
-use crate::sides::{Node as _, STANDARD, counting, envelope, member, options, plan, rules};
+use crate::sessions::sides::{
+    Node as _, STANDARD, counting, envelope, member, options, plan, rules,
+};
 
 const WHY: &str = "The-customer-has-asked-twice-and-the-warehouse-says-that-it-was-never-sent.";
 

@@ -7,8 +7,8 @@ use accp_session::EntryKind;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use crate::room::Room;
-use crate::sides::{NOW, Node, Side, frame, member, open_desk, options, plan, rules};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{NOW, Node, Side, frame, member, open_desk, options, plan, rules};
 
 const DIGEST: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 

@@ -12,7 +12,7 @@ use accp_session::{EntryKind, Output};
 use accp_testkit::Shared;
 use proptest::prelude::*;
 
-use crate::sides::{NOW, Node, Side, member, mid_of, options, plan, rules};
+use crate::sessions::sides::{NOW, Node, Side, member, mid_of, options, plan, rules};
 
 const AGENTS: [&str; 3] = ["dev", "qa", "ops"];
 
@@ -75,7 +75,7 @@ fn a_host_that_starts_again_waits_for_no_guest() {
     assert_eq!(replicated, last);
     assert_eq!(hub.session().next_timeout(), None);
     // A link of the agent begins as any other.
-    let hello = crate::sides::hello("dev", 0);
+    let hello = crate::sessions::sides::hello("dev", 0);
     let heard = hub.hears(dev.number(), &hello, NOW);
     assert!(
         heard.sends[0].starts_with("@hub>sync:registry{"),
@@ -248,7 +248,7 @@ fn the_copy_of_an_answer_is_for_the_guest_that_asked_again() {
 /// Where all share one numbering, a guest takes no number while it is the turn of another, and gets a turn.
 #[test]
 fn a_guest_waits_for_its_turn_to_take_a_number() {
-    let mut desk = crate::sides::open_desk(options("hub"), rules(Scope::Shared));
+    let mut desk = crate::sessions::sides::open_desk(options("hub"), rules(Scope::Shared));
     let ops = enters(&mut desk, "ops");
     desk.carries_out(NOW);
     let numbered = |from: u16, agent: &str, n: u32, seq: u64| {
@@ -275,7 +275,7 @@ fn a_guest_waits_for_its_turn_to_take_a_number() {
 /// A turn that nobody uses ends by itself.
 #[test]
 fn a_guest_goes_on_when_the_turn_of_another_is_over() {
-    let mut desk = crate::sides::open_desk(options("hub"), rules(Scope::Shared));
+    let mut desk = crate::sessions::sides::open_desk(options("hub"), rules(Scope::Shared));
     let ops = enters(&mut desk, "ops");
     desk.carries_out(NOW);
     desk.takes(101, "@dev>req:plan{}[mid:101000001001,seq:1,ts:1714000000]");

@@ -15,9 +15,11 @@ use accp_testkit::Shared;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::lineage::{copy, decide, restore, said};
-use crate::room::Room;
-use crate::sides::{NOW, Node, Side, counting, hello, member, open_desk, options, plan, rules};
+use crate::sessions::lineage::{copy, decide, restore, said};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{
+    NOW, Node, Side, counting, hello, member, open_desk, options, plan, rules,
+};
 
 /// The last epoch in the ids of a host.
 const LAST: u32 = 999_999;
@@ -146,7 +148,9 @@ fn a_member_of_four_digits() {
     assert!(text.contains("$cold.k9000_1"), "{text}");
     assert_eq!(room.host.cold_text("k9000_1").unwrap(), value);
     let link = room.passed(9000, 100).find(|text| text.contains(">ack:"));
-    let link = crate::sides::mid_of(link.unwrap()).unwrap().to_string();
+    let link = crate::sessions::sides::mid_of(link.unwrap())
+        .unwrap()
+        .to_string();
     assert!(link.starts_with("99000") && link.len() == 12, "{link}");
     for id in [MemberId::HOST, member(9000), member(9001)] {
         room.restart(id).unwrap();
@@ -261,7 +265,7 @@ fn refuses_everything(desk: &mut Side) {
         .iter()
         .filter(|entry| entry.sender == member(101))
         .count();
-    let text = crate::sides::frame("@dev>req:plan{}", seq as u32, seq as u64, "");
+    let text = crate::sessions::sides::frame("@dev>req:plan{}", seq as u32, seq as u64, "");
     let position = desk.takes(101, &text).inbound[0].position();
     let reply = [Outbound::message(&plan)];
     let refused = desk.session_mut().handled(position, &reply, NOW);
@@ -281,7 +285,7 @@ fn a_checkpoint_without_an_id() {
     let mut told = 0;
     for n in 1..=100 {
         let plan = format!("@dev>req:plan{{goal:a_goal_of_some_length_{n}}}");
-        let text = crate::sides::frame(&plan, n, n.into(), "");
+        let text = crate::sessions::sides::frame(&plan, n, n.into(), "");
         let heard = desk.takes(101, &text);
         let is_told =
             |event: &&Event| matches!(event, Event::NotWritten(why) if why.contains("used up"));
@@ -385,7 +389,9 @@ fn ids_of_a_member_to_come() {
     ] {
         let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev"]);
         room.on_the_way(move |passed| {
-            let own = crate::sides::mid_of(&passed.text).unwrap().to_string();
+            let own = crate::sessions::sides::mid_of(&passed.text)
+                .unwrap()
+                .to_string();
             let is_plan = passed.text.contains(">req:plan{") && passed.from == member(101);
             let to = if is_plan {
                 id_of(102, used, 1)

@@ -8,8 +8,8 @@ use accp_runtime::session::{Event, Input, Outbound, Reference, Rules};
 use accp_session::{Output, Read};
 use accp_store::{Retention, Store};
 
-use crate::room::Room;
-use crate::sides::{
+use crate::sessions::room::Room;
+use crate::sessions::sides::{
     HUB, NOW, Node, counting, frame, is_relay, member, mid_of, of, open_desk, options,
 };
 

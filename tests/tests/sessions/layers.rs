@@ -14,8 +14,8 @@ use accp_runtime::session::MemberId;
 use accp_runtime::{ErrorCode, Message};
 use accp_tests::judges::agree;
 
-use crate::room::{Passed, Room};
-use crate::sides::{Node as _, STANDARD, Side};
+use crate::sessions::room::{Passed, Room};
+use crate::sessions::sides::{Node as _, STANDARD, Side};
 
 /// Longer than the longest wait before a resend.
 pub(crate) const LONG: Duration = Duration::from_secs(32);

@@ -9,8 +9,10 @@ use accp_runtime::session::{
 use accp_session::{Entry, Stored};
 use accp_store::{MemoryStore, SideId, Store};
 
-use crate::room::Room;
-use crate::sides::{NOW, Node, counting, frame, member, numbers, open_desk, options, plan, rules};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{
+    NOW, Node, counting, frame, member, numbers, open_desk, options, plan, rules,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 const HUB: MemberId = MemberId::HOST;

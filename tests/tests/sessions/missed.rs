@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use accp_runtime::session::{CancelToken, Event, MemberId, Mid, Outbound, Scope};
 use accp_runtime::{AgentId, Message};
 
-use crate::lineage::{copy, said};
-use crate::returns::{SECOND, discard, lose, room_of_one};
-use crate::room::Room;
-use crate::sides::{Node, is_relay, options, plan, rules};
+use crate::sessions::lineage::{copy, said};
+use crate::sessions::returns::{SECOND, discard, lose, room_of_one};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{Node, is_relay, options, plan, rules};
 
 /// A member lacks the entry of a cancellation, because the host has discarded it. Its handlers hear of it nevertheless, be
 /// their request in the chain itself or in one below it.

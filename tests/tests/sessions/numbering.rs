@@ -3,9 +3,11 @@
 use accp_runtime::Message;
 use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope};
 
-use crate::returns::{DEV, SECOND, are_acknowledged, logged, lose, room_of_one, say_unheard};
-use crate::room::Room;
-use crate::sides::{Node, envelope, keyless, options, plan, rules};
+use crate::sessions::returns::{
+    DEV, SECOND, are_acknowledged, logged, lose, room_of_one, say_unheard,
+};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{Node, envelope, keyless, options, plan, rules};
 
 /// Opens a room whose member is heard by nobody.
 fn unheard(scope: Scope) -> Room {

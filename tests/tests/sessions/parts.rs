@@ -5,8 +5,8 @@ use std::time::Duration;
 use accp_runtime::ErrorCode;
 use accp_runtime::session::{Event, Outbound, Rules};
 
-use crate::room::Room;
-use crate::sides::{Node, frame, numbers, open_desk, options, plan};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{Node, frame, numbers, open_desk, options, plan};
 
 const LONG: Duration = Duration::from_secs(40);
 

@@ -11,9 +11,9 @@ use accp_store::{Retention, Store as _};
 use accp_testkit::{Faults, Wire};
 use proptest::prelude::*;
 
-use crate::lineage::{copy, decide, restore};
-use crate::room::Room;
-use crate::sides::{NOW, Node, envelope, frame, member, open_desk, options};
+use crate::sessions::lineage::{copy, decide, restore};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{NOW, Node, envelope, frame, member, open_desk, options};
 
 fn payment(id: &str, cents: i64) -> TransactionReq<'static> {
     TransactionReq {

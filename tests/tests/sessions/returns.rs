@@ -7,9 +7,9 @@ use accp_runtime::{ErrorCode, Message, Value};
 use accp_session::EntryKind;
 use accp_store::{MemoryStore, Retention, Store};
 
-use crate::lineage::copy;
-use crate::room::{Passed, Room};
-use crate::sides::{
+use crate::sessions::lineage::copy;
+use crate::sessions::room::{Passed, Room};
+use crate::sessions::sides::{
     NOW, Node, STANDARD, Side, frame, is_relay, member, open_desk, options, plan, rules,
 };
 

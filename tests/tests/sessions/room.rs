@@ -7,7 +7,7 @@ use accp_runtime::session::{Mid, Options, Outbound, Rules};
 pub(crate) use accp_testkit::Delivery as Passed;
 use accp_testkit::Shared;
 
-use crate::sides::{NOW, Node, counting, member, options};
+use crate::sessions::sides::{NOW, Node, counting, member, options};
 
 /// A host, `@hub`, and its members, with all frames that passed between them.
 pub(crate) struct Room {

@@ -6,7 +6,7 @@ use accp_registry::OPERATIONS;
 use accp_runtime::session::{Outbound, Rules};
 use accp_runtime::{ErrorCode, Intent, Map, Message};
 
-use crate::sides::{NOW, Node, open_desk, options};
+use crate::sessions::sides::{NOW, Node, open_desk, options};
 
 /// The documentation of `Session::send`.
 const DOCS: &str = include_str!("../../../accp-runtime/session/src/session/shorthands.rs");

@@ -11,9 +11,9 @@ use accp_runtime::session::{
 use accp_runtime::{Message, Value};
 use insta::assert_snapshot;
 
-use crate::lineage::{copy, decide, restore};
-use crate::room::Room;
-use crate::sides::{NOW, Node, Side, counting, frame, open_desk, options, rules, tokens};
+use crate::sessions::lineage::{copy, decide, restore};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{NOW, Node, Side, counting, frame, open_desk, options, rules, tokens};
 
 fn late(scope: Scope) -> Rules {
     Rules {

@@ -7,9 +7,9 @@ use accp_runtime::session::{Mid, Outbound, Scope, Time, Transmit};
 use accp_runtime::{ErrorCode, Typed};
 use accp_session::EntryKind;
 
-use crate::returns::are_acknowledged;
-use crate::room::Room;
-use crate::sides::{
+use crate::sessions::returns::are_acknowledged;
+use crate::sessions::room::Room;
+use crate::sessions::sides::{
     Heard, NOW, Node, Side, is_relay, member, mid_of, of, open_desk, options, plan, rules,
 };
 

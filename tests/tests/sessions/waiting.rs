@@ -8,7 +8,7 @@ use accp_runtime::session::{Event, Inbound, MemberId, Options, Outbound, Rules, 
 use accp_session::Due;
 use accp_store::{Driver, Handled, MemoryStore, Store as _};
 
-use crate::sides::{NOW, options, plan};
+use crate::sessions::sides::{NOW, options, plan};
 
 fn fails(_: &Inbound) -> Handled<'_> {
     Err("not now".into())

@@ -9,7 +9,7 @@ use accp_runtime::session::{Event, Inbound, MemberId, Outbound, Rules, Time, Tra
 use accp_runtime::{AgentId, Decimal, DecodeError, ErrorCode, Message, Value};
 use accp_store::{Driver, DriverError, MemoryStore};
 
-use crate::sides::{NOW, options, plan};
+use crate::sessions::sides::{NOW, options, plan};
 
 type Store = Arc<Mutex<MemoryStore>>;
 type Node = Driver<Store, Vec<Transmit>>;

@@ -213,7 +213,7 @@ fn no_file_imports_itself_through_others() {
 #[cfg(test)]
 mod planted {
     use super::*;
-    use crate::workspace::Sources;
+    use crate::structure::workspace::Sources;
 
     /// Returns the circles of a crate that is given as file names and texts.
     fn of(files: &[(&str, &str)]) -> Vec<String> {

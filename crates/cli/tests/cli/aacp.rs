@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use crate::{Run, accp};
+use crate::cli::{Run, accp};
 
 const HEAD: &str = "FETCH|HR|return:HR-Agent|p:1|aacp:1.1";
 

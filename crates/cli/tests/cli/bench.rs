@@ -4,7 +4,7 @@ mod rivals;
 
 use serde_json::{Value as Json, json};
 
-use crate::{Folder, Run, accp, workspace};
+use crate::cli::{Folder, Run, accp, workspace};
 
 /// A booking whose last call needs values that the user and a tool have said.
 fn booking() -> Json {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use crate::{Folder, Run, command, finish, workspace};
+use crate::cli::{Folder, Run, command, finish, workspace};
 
 /// A crate in a folder, which Cargo builds in a folder that all tests share: ACCP is built there once.
 struct Crate {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{Folder, GOOD, accp};
+use crate::cli::{Folder, GOOD, accp};
 
 #[test]
 fn good_frames_pass_and_blank_lines_do_not_count() {

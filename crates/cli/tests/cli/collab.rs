@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use crate::{Folder, Run};
+use crate::cli::{Folder, Run};
 
 /// What a new folder needs besides its name.
 const INIT: [&str; 13] = [

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
-use crate::{Folder, GOOD, accp, command, finish};
+use crate::cli::{Folder, GOOD, accp, command, finish};
 
 #[test]
 fn help_reads_well() {
@@ -127,7 +127,7 @@ fn colours_are_for_terminals_and_never_against_no_color() {
             .args(["check", "no-such-file"])
             .envs(variables.iter().copied());
         let stderr = finish(&mut command, b"").stderr.contains('\x1b');
-        let mut command = crate::command();
+        let mut command = crate::cli::command();
         command.arg("check").envs(variables.iter().copied());
         let stdout = finish(&mut command, b"garbage").stdout.contains('\x1b');
         (stdout, stderr)

@@ -4,7 +4,7 @@ mod bad_input;
 
 use serde_json::{Value as Json, json};
 
-use crate::{Folder, Run};
+use crate::cli::{Folder, Run};
 
 const INTENT: &str = "Plan a garden shed and write the plan to shed/plan.md.";
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::Folder;
+use crate::cli::Folder;
 
 /// Returns the rules of another agent, more than a summary has room for.
 fn rules() -> Vec<String> {

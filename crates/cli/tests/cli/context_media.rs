@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::{Folder, Run};
+use crate::cli::{Folder, Run};
 
 /// The header of a GIF of 1,024 x 768, in base64.
 const GIF: &str = "R0lGODlhAAQAAwAAAA";

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::Folder;
+use crate::cli::Folder;
 
 /// A list whose result is over a quarter of a window of 4,096.
 fn folder() -> Folder {

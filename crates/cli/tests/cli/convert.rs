@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value as Json, json};
 
-use crate::{Folder, accp, workspace};
+use crate::cli::{Folder, accp, workspace};
 
 fn example() -> String {
     fs::read_to_string(workspace().join("examples/bakery.jsonl")).unwrap()

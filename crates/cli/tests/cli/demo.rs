@@ -1,6 +1,6 @@
 //! `accp demo`.
 
-use crate::{Folder, accp};
+use crate::cli::{Folder, accp};
 
 /// The README's first command prints the same each time, in 80 columns and on a page or two.
 #[test]
@@ -243,9 +243,9 @@ fn what_the_demo_keeps_can_be_looked_into() {
 fn the_file_goes_unless_it_is_kept() {
     let folder = Folder::with(&[]);
     let temporary = folder.path("");
-    let mut command = crate::command();
+    let mut command = crate::cli::command();
     command.args(["demo", "--keep"]).env("TMPDIR", &temporary);
-    let run = crate::finish(&mut command, b"");
+    let run = crate::cli::finish(&mut command, b"");
     assert_eq!(run.code, Some(0));
     let place = run.stderr.trim().strip_prefix("kept in ").unwrap();
     assert!(place.starts_with(temporary.to_str().unwrap()), "{place}");
@@ -254,9 +254,9 @@ fn the_file_goes_unless_it_is_kept() {
     assert_eq!(run.code, Some(0), "{}", run.stderr);
 
     let folder = Folder::with(&[]);
-    let mut command = crate::command();
+    let mut command = crate::cli::command();
     command.arg("demo").env("TMPDIR", folder.path(""));
-    assert_eq!(crate::finish(&mut command, b"").code, Some(0));
+    assert_eq!(crate::cli::finish(&mut command, b"").code, Some(0));
     assert!(folder.names().is_empty());
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::{Folder, GOOD, accp};
+use crate::cli::{Folder, GOOD, accp};
 
 fn long_message() -> Json {
     json!({

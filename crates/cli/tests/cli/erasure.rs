@@ -4,7 +4,7 @@ use std::fs;
 
 use accp_store::SqliteStore;
 
-use crate::session::{bakery, fine};
+use crate::cli::session::{bakery, fine};
 
 #[test]
 fn data_is_erased_and_the_file_verifies() {

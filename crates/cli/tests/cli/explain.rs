@@ -3,7 +3,7 @@
 use accp_runtime::{ErrorCode, Message, Registry};
 use serde_json::json;
 
-use crate::{Folder, GOOD, accp};
+use crate::cli::{Folder, GOOD, accp};
 
 #[test]
 fn a_frame_in_plain_words() {

@@ -9,7 +9,7 @@ use accp_runtime::Message;
 use accp_session::read_value;
 use serde_json::Value as Json;
 
-use crate::{Folder, workspace};
+use crate::cli::{Folder, workspace};
 
 /// Runs a command that succeeds and says nothing on stderr, and returns its stdout as JSON.
 fn fine(folder: &Folder, args: &[&str]) -> Vec<Json> {

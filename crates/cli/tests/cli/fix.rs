@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{Folder, GOOD, accp};
+use crate::cli::{Folder, GOOD, accp};
 
 const DRAFT: &str = "@research>done:analyze{f:[rev:-12%QoQ, churn:+3.2%]|nx:@strategy:plan}";
 

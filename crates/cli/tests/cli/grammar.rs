@@ -1,6 +1,6 @@
 //! `accp grammar export`.
 
-use crate::{Folder, Run, accp};
+use crate::cli::{Folder, Run, accp};
 
 const REGISTRY: &str = r#"{ "schemas": {
     "report": {

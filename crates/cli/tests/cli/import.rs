@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::{Folder, accp, workspace};
+use crate::cli::{Folder, accp, workspace};
 
 fn example() -> String {
     std::fs::read_to_string(workspace().join("examples/bakery.jsonl")).unwrap()

@@ -1,6 +1,6 @@
 //! `accp registry learn`.
 //!
-//! `ACCP_BLESS=1 cargo test -p accp-cli --test cli learn` writes the learnt registry and its types
+//! `ACCP_BLESS=1 cargo test -p accp-cli --test all cli::learn` writes the learnt registry and its types
 //! anew.
 
 /// The types that `accp generate` makes of a learnt registry.
@@ -19,7 +19,7 @@ use std::path::Path;
 use accp_runtime::Typed;
 use serde_json::{Value as Json, json};
 
-use crate::{Folder, accp, command, finish};
+use crate::cli::{Folder, accp, command, finish};
 
 /// Conversations of a library: searches for books, and loans.
 fn library() -> Vec<Json> {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{Folder, workspace};
+use crate::cli::{Folder, workspace};
 
 /// examples/frames is what the command writes, and one registry and one test more.
 #[test]

@@ -3,7 +3,7 @@
 use accp_tokens::{Bpe, TokenCounter as _};
 use serde_json::Value as Json;
 
-use crate::{Folder, Run, accp};
+use crate::cli::{Folder, Run, accp};
 
 const REGISTRY: &str = r#"{ "schemas": {
     "flight": { "code": "FL", "fields": ["number", "to", "seats"], "required": ["number"],

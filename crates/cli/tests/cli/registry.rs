@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{Folder, accp};
+use crate::cli::{Folder, accp};
 
 const OLD: &str = r#"{
   "version": 1,

@@ -10,7 +10,7 @@ use accp_session::{Batch, Due, Entry, EntryKind, Snapshot};
 use accp_store::{Driver, SideId, SqliteStore, Store as _};
 use serde_json::{Value as Json, json};
 
-use crate::{Folder, workspace};
+use crate::cli::{Folder, workspace};
 
 /// Makes a folder with the two conversations of the example in `chats.db`.
 pub(crate) fn bakery() -> Folder {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{GOOD, accp};
+use crate::cli::{GOOD, accp};
 
 fn frames() -> String {
     let long = vec!["word"; 250].join(",");

@@ -101,7 +101,7 @@ struct House {
 
 impl House {
     fn new() -> Self {
-        Self::with(crate::REGISTRY)
+        Self::with(crate::doors::REGISTRY)
     }
 
     fn with(registry: &str) -> Self {

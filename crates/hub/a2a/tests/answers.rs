@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
-mod support;
+use crate::support;
 
 use serde_json::json;
 
-use support::agents::{TASK, by_hand, works};
-use support::{House, frames, in_task, request, words};
+use crate::support::agents::{TASK, by_hand, works};
+use crate::support::{House, frames, in_task, request, words};
 
 #[tokio::test]
 async fn tasks_are_listed_the_latest_first_in_pages() {

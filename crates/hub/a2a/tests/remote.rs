@@ -2,8 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
-mod support;
-
 use accp_a2a::{Remote, RemoteError};
 use accp_client::{Agent, Cx, Error, Hub};
 use accp_runtime::profiles::{
@@ -14,8 +12,8 @@ use accp_runtime::{AgentId, ErrorCode, Message as Dynamic, Registry};
 use accp_store::MemoryStore;
 use tokio::sync::mpsc;
 
-use support::House;
-use support::agents::by_hand;
+use crate::support::House;
+use crate::support::agents::by_hand;
 
 /// A session whose agent `cook` stands for the agents of another session, elsewhere.
 struct Here {

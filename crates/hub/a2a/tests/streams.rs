@@ -2,16 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
-mod support;
-
 use a2a::{StreamResponse, TaskState};
 use accp_client::{Cx, Error};
 use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleReq};
 use accp_runtime::session::Outbound;
 use serde_json::json;
 
-use support::agents::{Asked, TASK, by_hand, streams};
-use support::{House, frames, in_task, request, states, texts, words};
+use crate::support::agents::{Asked, TASK, by_hand, streams};
+use crate::support::{House, frames, in_task, request, states, texts, words};
 
 #[tokio::test]
 async fn a2a_01_accepts_pieces_of_a_stream_as_parts_of_an_artifact_one_to_one() {

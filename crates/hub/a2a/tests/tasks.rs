@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
-mod support;
+use crate::support;
 
 use a2a::{StreamResponse, TaskState};
 use accp_client::Cx;
@@ -10,8 +10,8 @@ use accp_runtime::Message as Dynamic;
 use accp_runtime::profiles::{ChatDone, ChatReq, ErrorFail, ScheduleReq};
 use accp_runtime::session::Outbound;
 
-use support::agents::{TASK, by_hand, works};
-use support::{House, frames, in_task, request, states, texts, words};
+use crate::support::agents::{TASK, by_hand, works};
+use crate::support::{House, frames, in_task, request, states, texts, words};
 
 #[tokio::test]
 async fn a2a_01_accepts_a_frame_as_a_part_and_ends_the_task_with_done() {

@@ -1,13 +1,12 @@
 //! Who may do what on a hub.
-mod common;
 
 use std::future::IntoFuture as _;
 
+use crate::common::{Running, frame};
 use accp_client::Agent;
 use accp_hub::{Config, Tokens};
 use accp_runtime::AgentId;
 use accp_runtime::profiles::ScheduleReq;
-use common::{Running, frame};
 use reqwest::StatusCode;
 
 fn task(number: usize) -> ScheduleReq<'static> {

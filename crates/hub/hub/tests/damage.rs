@@ -1,11 +1,10 @@
 //! A log with a damaged row. No reader may take what comes before it for the whole log.
-mod common;
 
+use crate::common::{Running, frame};
 use accp_client::Agent;
 use accp_hub::Config;
 use accp_runtime::AgentId;
 use accp_runtime::profiles::ScheduleReq;
-use common::{Running, frame};
 use futures_util::StreamExt as _;
 use reqwest::StatusCode;
 

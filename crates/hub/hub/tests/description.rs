@@ -1,8 +1,7 @@
 //! The description of the routes.
-mod common;
 
+use crate::common::Running;
 use accp_hub::Config;
-use common::Running;
 
 #[tokio::test]
 async fn the_description_names_the_routes_that_answer() {

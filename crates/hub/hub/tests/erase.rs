@@ -1,14 +1,13 @@
 //! Somebody's data goes from a hub that runs.
-mod common;
 
 use std::future::IntoFuture as _;
 use std::path::Path;
 
+use crate::common::Running;
 use accp_client::Agent;
 use accp_hub::{Config, Tokens};
 use accp_runtime::Message;
 use accp_runtime::session::Outbound;
-use common::Running;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 

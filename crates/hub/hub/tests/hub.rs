@@ -2,12 +2,10 @@
 
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
-mod common;
-
+use crate::common::{Running, frame};
 use accp_client::Agent;
 use accp_hub::Config;
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
-use common::{Running, frame};
 use reqwest::StatusCode;
 
 #[tokio::test]

@@ -1,10 +1,9 @@
 //! The page for people, and what it reads of a log.
-mod common;
 
+use crate::common::{Running, frame};
 use accp_hub::{Config, Tokens};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use common::{Running, frame};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};

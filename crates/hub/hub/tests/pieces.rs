@@ -2,13 +2,11 @@
 
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
-mod common;
-
 use accp_client::{Agent, Error};
 use accp_hub::Config;
 use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleDone, ScheduleReq};
 
-use common::{Running, frame};
+use crate::common::{Running, frame};
 
 /// The pieces as they are said: out of order, and one of them twice.
 const SAID: [(i64, &str, bool); 5] = [

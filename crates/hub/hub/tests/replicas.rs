@@ -1,16 +1,14 @@
 //! Several hubs on one store.
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
-mod common;
-
 use std::time::Duration;
 
+use crate::common::database::Database;
+use crate::common::{Running, frame};
 use accp_client::{Agent, Frames};
 use accp_hub::{Config, Replica};
 use accp_runtime::AgentId;
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
-use common::database::Database;
-use common::{Running, frame};
 use reqwest::StatusCode;
 
 /// No hub renews a lease by itself while a test runs.

@@ -1,7 +1,5 @@
 //! What an agent that is elsewhere hears of its replies.
 
-mod common;
-
 use accp_client::{Agent, Error};
 use accp_hub::Config;
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
@@ -9,7 +7,7 @@ use accp_runtime::session::Outbound;
 use accp_runtime::{AgentId, Message, Value};
 use tokio::sync::mpsc;
 
-use common::Running;
+use crate::common::Running;
 
 /// A reply is kept here before the hub judges it, and the hub may refuse it.
 #[tokio::test]

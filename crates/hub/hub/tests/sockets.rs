@@ -1,16 +1,14 @@
 //! Agents over WebSocket.
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
-mod common;
-
 use std::time::Duration;
 
+use crate::common::database::Database;
+use crate::common::{Running, frame};
 use accp_client::Agent;
 use accp_hub::Config;
 use accp_runtime::AgentId;
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
-use common::database::Database;
-use common::{Running, frame};
 use tokio::sync::mpsc;
 
 fn task(number: usize) -> ScheduleReq<'static> {

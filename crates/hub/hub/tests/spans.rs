@@ -1,12 +1,11 @@
 //! What a hub says of its requests to `tracing`.
-mod common;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
+use crate::common::{Running, frame};
 use accp_hub::{Access, Config, Denied, Identified, Identity};
-use common::{Running, frame};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};

@@ -1,14 +1,13 @@
 //! A hub that speaks TLS, and its certificate.
-mod common;
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::common::Running;
 use accp_client::{Agent, tls_settings};
 use accp_hub::{Config, ListenError, Open, Server, Sessions, Tls};
 use accp_store::{Committer, MemoryStore};
-use common::Running;
 
 /// Makes a certificate for loopback and its key, and returns both as texts.
 fn made(folder: &Path) -> (String, String) {

@@ -1,8 +1,7 @@
 //! Values come by PUT.
-mod common;
 
+use crate::common::{Running, frame};
 use accp_hub::Config;
-use common::{Running, frame};
 use reqwest::StatusCode;
 use sha2::{Digest as _, Sha256};
 

@@ -1,8 +1,6 @@
 //! The tools of an MCP server, called by frames.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod support;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +18,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::json;
 use tokio::sync::{Notify, mpsc};
 
-use support::hub;
+use crate::support::hub;
 
 /// A server whose tools add, fail, draw, wait and quit.
 struct Tools {

@@ -1,8 +1,6 @@
 //! Section 11.3 of the draft: ACCP over MCP.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod support;
-
 use accp_client::Hub;
 use accp_runtime::profiles::{ErrorFail, ScheduleReq, ToolDone};
 use accp_runtime::session::Options;
@@ -12,7 +10,7 @@ use rmcp::model::ReadResourceRequestParams;
 use serde_json::json;
 use std::sync::Arc;
 
-use support::{call, connect, frame, hub, read, task, works};
+use crate::support::{call, connect, frame, hub, read, task, works};
 
 /// Returns the first line of the instructions, as a message.
 async fn introduced(hub: &Hub) -> (String, Message<'static>) {

@@ -1,8 +1,6 @@
 //! The tools of CTX-001, as an MCP client calls them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod support;
-
 use std::fs;
 
 use accp_ctx::SessionId;
@@ -11,7 +9,7 @@ use rmcp::model::CallToolRequestParams;
 use rmcp::service::serve_client;
 use serde_json::{Value as Json, json};
 
-use support::{Client, client, fails, works};
+use crate::support::{Client, client, fails, works};
 
 /// Connects an MCP client to the tools of the session `trip` below a root.
 async fn connect(root: &std::path::Path) -> Client {

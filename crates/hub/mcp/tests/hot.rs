@@ -1,8 +1,6 @@
 //! Hot state as MCP shows it, against the budget of the session (draft section 5.1).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod support;
-
 use std::sync::Arc;
 
 use accp_client::Hub;
@@ -12,7 +10,7 @@ use accp_store::MemoryStore;
 use accp_tokens::{Bpe, TokenCounter};
 use serde_json::json;
 
-use support::{connect, read, works};
+use crate::support::{connect, read, works};
 
 #[tokio::test]
 async fn hot_state_takes_the_tokens_that_its_budget_says() {

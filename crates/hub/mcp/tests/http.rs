@@ -1,8 +1,6 @@
 //! Agents over streamable HTTP, on the loopback.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +13,7 @@ use rmcp::transport::streamable_http_client::{
 };
 use serde_json::json;
 
-use support::{client, hub, read, task, works};
+use crate::support::{client, hub, read, task, works};
 
 /// Serves the session `lunch`. Returns the address, and how often an agent was opened.
 async fn serve() -> (String, Arc<AtomicUsize>) {

@@ -1,15 +1,13 @@
 //! How a client begins, over HTTP and over a pipe.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod support;
-
 use std::fmt::Write as _;
 
 use accp_mcp::{Principal, Service, Settings, TrustPath};
 use serde_json::{Value as Json, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
-use support::hub;
+use crate::support::hub;
 
 async fn serve() -> String {
     let hub = hub().await;

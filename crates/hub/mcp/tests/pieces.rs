@@ -1,14 +1,12 @@
 //! Streams as a model reads them (draft section 10.4).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod support;
-
 use accp_client::{Agent, Hub};
 use accp_runtime::profiles::{ChatDone, InferStream};
 use accp_runtime::session::Outbound;
 use serde_json::{Value as Json, json};
 
-use support::{Client, call, connect, hub, words, works};
+use crate::support::{Client, call, connect, hub, words, works};
 
 async fn says(agent: &Agent, chain: &str, index: i64, data: &'static str, is_last: bool) {
     let piece = InferStream::new(index, data).is_final(is_last);

@@ -1,13 +1,11 @@
 //! What a model hears of the frames that it sends.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod support;
-
 use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use support::{Client, call, connect, fails, hub, task, words, works};
+use crate::support::{Client, call, connect, fails, hub, task, words, works};
 
 /// Sends a frame as text.
 async fn sends(client: &Client, frame: &str) -> Json {

@@ -1,8 +1,6 @@
 //! Every tool, as an MCP client calls it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod support;
-
 use std::fmt::Write as _;
 
 use accp_runtime::Message;
@@ -10,7 +8,7 @@ use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use accp_runtime::{AgentId, Registry};
 use serde_json::json;
 
-use support::{call, connect, fails, hub, read, task, words, works};
+use crate::support::{call, connect, fails, hub, read, task, words, works};
 
 #[tokio::test]
 async fn the_tools_have_schemas_and_a_closed_set_of_arguments() {

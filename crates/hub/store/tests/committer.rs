@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-mod common;
+use crate::common;
 
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use accp_store::{
 use accp_testkit::Tapped;
 use insta::assert_snapshot;
 
-use common::entry;
+use crate::common::entry;
 
 /// A store in memory that records the sizes of its groups, and fails when the test wants it.
 #[derive(Clone, Default)]

@@ -2,15 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::common::{cold, entry, launch};
 use accp_session::{Batch, Entry, EntryKind, Snapshot};
 use accp_store::{Erasure, SideId, SqliteStore, Store, StoreErrorKind};
-use common::{cold, entry, launch};
 
 const SECRET: &str = "Zitronenfalter";
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use accp_store::{SqliteStore, Store, StoreError, StoreErrorKind};
 use insta::assert_snapshot;
 use tempfile::TempDir;
 
-use common::{cold, entry, launch, outgoing, tamper};
+use crate::common::{cold, entry, launch, outgoing, tamper};
 
 /// Makes a file with a row in every table.
 fn file() -> (TempDir, PathBuf) {

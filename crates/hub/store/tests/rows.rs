@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -21,7 +19,7 @@ use insta::assert_snapshot;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use common::{entry, launch};
+use crate::common::{entry, launch};
 
 const NOW: Time = Time::from_secs(1_714_000_000);
 

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-mod common;
+use crate::common;
 
 use accp_session::Batch;
 use accp_store::{SideId, SqliteStore, Store, StoreErrorKind};
 
-use common::{entry, launch};
+use crate::common::{entry, launch};
 
 #[test]
 fn all_that_open_a_new_file_at_once_write_to_it() {

@@ -1,8 +1,6 @@
 //! Disks that fail, files that somebody changed, and processes that meet: no list comes out that names a file that
 //! is not whole, and the next call gives what an undisturbed one gives.
 
-mod common;
-#[path = "disk/faulty.rs"]
 mod faulty;
 
 use std::fmt::Write as _;
@@ -18,7 +16,7 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use time::{Duration, OffsetDateTime};
 
-use common::quarters::Quarters;
+use crate::common::quarters::Quarters;
 use faulty::{Fault, Faulty};
 
 /// The turns of the conversation.

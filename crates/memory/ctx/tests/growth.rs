@@ -1,16 +1,14 @@
 //! Lists that grow, as a program's does: whatever is in them, the list that comes out is valid and inside the window,
 //! nothing is lost, and nothing changes until something is said.
 
-mod common;
-
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::common::lists::{any_messages, list};
+use crate::common::quarters::Quarters;
 use accp_ctx::disk::{Compressed, Context, ContextError};
 use accp_ctx::{Form, Message, MessageList, Options, PlanError, SessionId, Tier, Window, check};
-use common::lists::{any_messages, list};
-use common::quarters::Quarters;
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value as Json;

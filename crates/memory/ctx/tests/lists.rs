@@ -1,7 +1,5 @@
 //! Generated lists of all forms: what is valid is found valid, each planted fault is found, and a repair mends.
 
-mod common;
-
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +9,9 @@ use proptest::sample::Index;
 use proptest::test_runner::TestRunner;
 use serde_json::Value as Json;
 
-use common::junk::edited;
-use common::lists::{any_messages, any_texts, list, messages};
-use common::plant;
+use crate::common::junk::edited;
+use crate::common::lists::{any_messages, any_texts, list, messages};
+use crate::common::plant;
 
 fn is_result(code: Code) -> bool {
     let codes = [

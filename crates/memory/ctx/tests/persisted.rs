@@ -1,17 +1,15 @@
 //! Sessions of tools that write files, some of which fail: an input is cut only if the disk has it, what stays of it
 //! has the shape that the tool asks for, and no file changes.
 
-mod common;
-#[path = "persisted/tools.rs"]
 mod tools;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::common::forms::{arguments, assistant, call, result, user};
+use crate::common::quarters::Quarters;
 use accp_ctx::disk::{Compressed, Context};
 use accp_ctx::{Form, MessageList, Options, SessionId, Tier, Window, Writes, check};
-use common::forms::{arguments, assistant, call, result, user};
-use common::quarters::Quarters;
 use serde_json::{Value as Json, json};
 use time::OffsetDateTime;
 use tools::{Desk, Fate, Wrote, files, fits, schemas};

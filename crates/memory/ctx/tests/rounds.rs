@@ -1,20 +1,18 @@
 //! Summary after summary: however often a conversation is summed up, intent, marked messages, constraints and
 //! decisions stand in what is left, or an error or the summary itself says where they are.
 
-mod common;
-#[path = "rounds/talk.rs"]
 mod talk;
 
 use std::path::Path;
 
+use crate::common::forms::{assistant, call, result, user};
+use crate::common::quarters::Quarters;
 use accp_ctx::disk::index::{Filter, Index};
 use accp_ctx::disk::{Compressed, Context, ContextError};
 use accp_ctx::{
     Form, Intent, MessageList, Options, PlanError, SessionId, Summarizer, Tier, Wanted, Window,
     check,
 };
-use common::forms::{assistant, call, result, user};
-use common::quarters::Quarters;
 use serde_json::{Value as Json, json};
 use talk::{INTENT, Kind, Talk};
 use tempfile::TempDir;

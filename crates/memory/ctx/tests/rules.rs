@@ -2,7 +2,6 @@
 
 #![allow(clippy::panic, reason = "helpers of tests")]
 
-#[path = "rules/details.rs"]
 mod details;
 
 use accp_ctx::{Form, MessageList, check, repair};

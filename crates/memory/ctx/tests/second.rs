@@ -3,12 +3,8 @@
 //! It asks each question by a search through the whole list, and shares no code with the first one. It knows the rules
 //! about pairs and turns; `tests/ctx/faults.py` plants faults against the others.
 
-#[path = "second/anthropic.rs"]
 mod anthropic;
-#[path = "second/chat.rs"]
 mod chat;
-mod common;
-#[path = "second/responses.rs"]
 mod responses;
 
 use accp_ctx::{Code, Form, check, repair};
@@ -16,9 +12,9 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value as Json;
 
-use common::junk::{self, edited};
-use common::lists::{any_messages, list};
-use common::plant;
+use crate::common::junk::{self, edited};
+use crate::common::lists::{any_messages, list};
+use crate::common::plant;
 
 /// Returns code and message of each fault, sorted.
 fn second(form: Form, messages: &[Json]) -> Vec<(&'static str, usize)> {

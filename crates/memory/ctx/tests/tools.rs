@@ -2,8 +2,6 @@
 //! answer is longer than a window bears.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
@@ -14,7 +12,7 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use time::OffsetDateTime;
 
-use common::quarters::Quarters;
+use crate::common::quarters::Quarters;
 
 /// A long result in one line, as services give it, with one row that is looked for.
 fn rows() -> String {

@@ -1,8 +1,6 @@
 //! The summary with views: all that the rules say has to stand, then the newest messages that left, within the room.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-mod common;
-
 use std::sync::Arc;
 
 use accp_ctx::disk::Context;
@@ -11,9 +9,9 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use time::OffsetDateTime;
 
-use common::lists;
-use common::lists::render;
-use common::quarters::Quarters;
+use crate::common::lists;
+use crate::common::lists::render;
+use crate::common::quarters::Quarters;
 
 const SECTIONS: [&str; 8] = [
     "### Session Intent",

@@ -5,23 +5,14 @@
     reason = "helpers of tests"
 )]
 
-#[path = "formats/awkward.rs"]
 mod awkward;
-#[path = "formats/foreign.rs"]
 mod foreign;
-#[path = "formats/ids.rs"]
 mod ids;
-#[path = "formats/kept.rs"]
 mod kept;
-#[path = "formats/loss.rs"]
 mod loss;
-#[path = "formats/made.rs"]
 mod made;
-#[path = "formats/provided.rs"]
 mod provided;
-#[path = "formats/variants.rs"]
 mod variants;
-#[path = "formats/written.rs"]
 mod written;
 
 use accp_context::Recorded;

@@ -2,14 +2,12 @@
 #![cfg(feature = "bridge")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
+use crate::support::{EXAMPLES, HEAD};
 use accp_aacp::{Kind, Packet, Vocabulary, bridge};
 use accp_frame::{EncodeOptions, Message, Value};
 use accp_registry::{Registry, Type};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use support::{EXAMPLES, HEAD};
 
 /// Returns the text of the frame of a packet.
 fn frame(packet: &str) -> String {

@@ -1,11 +1,9 @@
 //! Draft sections 4.1 to 4.3, and 14: the form of a packet.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
+use crate::support::{HEAD, errors, place, warnings};
 use accp_aacp::{Code, Packet, PacketBuf};
 use proptest::prelude::*;
-use support::{HEAD, errors, place, warnings};
 
 #[test]
 fn aacp_01_accepts_task_domain_and_named_fields() {

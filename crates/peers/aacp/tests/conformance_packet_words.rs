@@ -1,11 +1,9 @@
 //! Draft sections 4.3, 4.4, 5, 7 and 13: what is known, and what the validator says of it.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
+use crate::support::{EXAMPLES, HEAD, codes, errors, place, warnings, with_own};
 use accp_aacp::{Code, Kind, Packet, PacketBuf, Vocabulary, validate};
 use proptest::prelude::*;
-use support::{EXAMPLES, HEAD, codes, errors, place, warnings, with_own};
 
 #[test]
 fn aacp_14_accepts_the_33_extended_keys() {

@@ -1,8 +1,6 @@
 //! Draft section 6.1: packets by rules.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
 use accp_aacp::{Vocabulary, Workflow, validate};
 use proptest::prelude::*;
 

@@ -2,15 +2,13 @@
 //! against the reader, and what is never shown.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
+use crate::support::HEAD;
 use accp_aacp::{Code, Limits, Packet, PacketBuf, Validator, Vocabulary, lint, validate};
 use accp_grammar::aacp as reference;
 use accp_registry::AACP;
 use accp_registry::aacp::is_value_char;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use support::HEAD;
 
 /// What the grammar alone can be broken by.
 const OF_THE_GRAMMAR: [Code; 12] = [

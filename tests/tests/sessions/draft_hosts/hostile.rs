@@ -3,7 +3,7 @@
 use accp_runtime::session::Event;
 
 use super::{Guest, HELLO, number};
-use crate::sides::plan;
+use crate::sessions::sides::plan;
 
 /// An acknowledgement that names a frame may have a number of its own. What lies between is asked
 /// for, and not lost.

@@ -4,8 +4,8 @@ use accp_runtime::Value;
 use accp_runtime::session::Event;
 
 use super::{Guest, number};
-use crate::layers::LONG;
-use crate::sides::{Node as _, plan};
+use crate::sessions::layers::LONG;
+use crate::sessions::sides::{Node as _, plan};
 
 /// What a host of the draft may say of a frame that it has taken: it counts its acknowledgement, or
 /// not; it says E3002 when the frame comes again; or somebody answers.

@@ -3,8 +3,8 @@
 use accp_runtime::session::{Options, Outbound, Rules};
 use accp_runtime::{AgentId, Message};
 
-use crate::room::{Passed, Room};
-use crate::sides::{Node as _, envelope, member, options};
+use crate::sessions::room::{Passed, Room};
+use crate::sessions::sides::{Node as _, envelope, member, options};
 
 /// A session in which `@qa`, member 102, knows the draft alone. The test plays it by hand.
 pub(crate) struct Draft {

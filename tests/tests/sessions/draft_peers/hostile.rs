@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::draft::{Draft, joined};
-use crate::sides::{Node as _, hello, member, options, plan};
+use crate::sessions::sides::{Node as _, hello, member, options, plan};
 
 /// A member can put any bytes. What is more than one value does not stand in the frame of another
 /// member: the peer would read what the other has not said.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use accp_runtime::session::{Event, Mid, Options, Outbound, Scope, SendError};
 use proptest::prelude::*;
 
-use crate::layers::{LONG, spoil_link};
-use crate::room::Room;
-use crate::sides::{Node as _, member, options, plan, rules};
+use crate::sessions::layers::{LONG, spoil_link};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{Node as _, member, options, plan, rules};
 
 /// Returns the options of an agent that speaks the draft alone.
 fn plain(agent: &'static str) -> Options {

@@ -8,9 +8,9 @@ use accp_session::references;
 use accp_store::{Retention, Store as _};
 
 use super::draft::{Draft, brief, joined};
-use crate::layers::LONG;
-use crate::returns::lose;
-use crate::sides::{Node as _, STANDARD, envelope, member, options, plan};
+use crate::sessions::layers::LONG;
+use crate::sessions::returns::lose;
+use crate::sessions::sides::{Node as _, STANDARD, envelope, member, options, plan};
 
 /// Values stand in the frame where they have room. One that has none, one that has expired, and one
 /// that does not come stay references, and nothing waits for them for ever.

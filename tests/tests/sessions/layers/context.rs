@@ -6,9 +6,9 @@ use accp_runtime::{ErrorCode, Message, Value};
 use proptest::prelude::*;
 
 use super::{LONG, calm, kill, kill_all, kill_all_and_calm};
-use crate::returns::lose;
-use crate::room::Room;
-use crate::sides::{
+use crate::sessions::returns::lose;
+use crate::sessions::room::Room;
+use crate::sessions::sides::{
     NOW, Node, Side, checkpoint, counting, frame, member, numbers, open_desk, options, plan, tokens,
 };
 

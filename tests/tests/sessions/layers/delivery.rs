@@ -10,9 +10,9 @@ use accp_session::EntryKind;
 use proptest::prelude::*;
 
 use super::{LONG, calm, kill, kill_all, spoil_link};
-use crate::returns::lose;
-use crate::room::Room;
-use crate::sides::{
+use crate::sessions::returns::lose;
+use crate::sessions::room::Room;
+use crate::sessions::sides::{
     self, NOW, Node, envelope, frame, frame_tokens, member, mid_of, numbers, open_desk, options,
     plan, rules,
 };

@@ -11,8 +11,8 @@ use accp_session::EntryKind;
 use proptest::prelude::*;
 
 use super::{LONG, kill, verdict};
-use crate::room::Room;
-use crate::sides::{NOW, Node, Side, frame, open_desk, options, plan};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{NOW, Node, Side, frame, open_desk, options, plan};
 
 fn desk() -> Side {
     let mut desk = open_desk(options("hub"), Rules::default());

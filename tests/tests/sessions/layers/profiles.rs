@@ -8,8 +8,8 @@ use accp_runtime::session::{Inbound, Input, Outbound, Rules, StreamLimits, Strea
 use accp_runtime::{AgentId, EncodeFrame, ErrorCode, Map, Message, Value};
 
 use super::{calm, kill, kill_all, kill_all_and_calm, spoil_link};
-use crate::room::Room;
-use crate::sides::{NOW, Node, counting, envelope, frame, member, open_desk, options};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{NOW, Node, counting, envelope, frame, member, open_desk, options};
 
 /// `@dev` asks and `@qa` answers, over a link that fails, and everybody is killed after the question
 /// and after the answer. Returns the question and the answer as their handlers get them.

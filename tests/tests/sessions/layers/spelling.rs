@@ -10,9 +10,9 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::{LONG, kill_all};
-use crate::room::Room;
-use crate::sides::{NOW, Node, STANDARD, Side, frame, open_desk, options};
-use crate::whole::Pair;
+use crate::sessions::room::Room;
+use crate::sessions::sides::{NOW, Node, STANDARD, Side, frame, open_desk, options};
+use crate::sessions::whole::Pair;
 
 fn desk() -> Side {
     open_desk(options("hub"), Rules::default())

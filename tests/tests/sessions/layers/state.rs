@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{LONG, calm, kill, kill_all, kill_all_and_calm, spoil_link};
-use crate::returns::lose;
-use crate::room::Room;
-use crate::sides::{NOW, Node, Side, counting, frame, member, open_desk, options};
+use crate::sessions::returns::lose;
+use crate::sessions::room::Room;
+use crate::sessions::sides::{NOW, Node, Side, counting, frame, member, open_desk, options};
 
 const DIGEST: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 

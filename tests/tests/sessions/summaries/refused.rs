@@ -9,8 +9,8 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 
 use super::{carried, desk, does, invented, late, supply, task};
-use crate::room::Room;
-use crate::sides::{NOW, Node, Side, counting, frame};
+use crate::sessions::room::Room;
+use crate::sessions::sides::{NOW, Node, Side, counting, frame};
 
 #[test]
 fn a_text_for_another_checkpoint_is_refused() {

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::{HEAD, PRINTED, aacp, codes};
-use crate::accp;
+use crate::cli::accp;
 
 /// Packets in every order, with unknown tasks and keys: also fields without a key, which 1.0 has.
 const ODD: &str = "ROLL-BACK|OPS|acme_cost:1:2|aacp:1.1|return:a|order:x\n\

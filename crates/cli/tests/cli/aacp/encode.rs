@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{HEAD, aacp};
-use crate::{Folder, accp};
+use crate::cli::{Folder, accp};
 
 #[test]
 fn what_decode_writes_encode_reads_to_the_byte() {

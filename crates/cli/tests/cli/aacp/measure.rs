@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::json;
 
 use super::{HEAD, aacp, codes};
-use crate::workspace;
+use crate::cli::workspace;
 
 #[test]
 fn aacp_56_accepts_packets_without_lists_and_pointers() {
@@ -197,7 +197,7 @@ fn bench_counts_frames_and_views() {
     let run = aacp(&["bench", "-", "--format", "json"], format!("{pair}\n"));
     let row = run.json()[0]["pairs"][0].clone();
     let frame = aacp(&["bridge", "--to", "frame"], format!("{packet}\n")).stdout;
-    let counted = crate::accp(&["tokens", "--format", "json"], frame);
+    let counted = crate::cli::accp(&["tokens", "--format", "json"], frame);
     assert_eq!(row["frame"], counted.json()[0]["total"]);
     assert_eq!(row["json"], 47);
     assert!(

@@ -121,7 +121,7 @@ fn long() -> Json {
     json!({ "id": "store", "messages": messages })
 }
 
-fn measured(folder: &crate::Folder, more: &[&str]) -> Vec<Json> {
+fn measured(folder: &crate::cli::Folder, more: &[&str]) -> Vec<Json> {
     let base = ["bench", "context", "store.jsonl", "--format", "json"];
     let run = folder.run(&[&base[..], more].concat(), "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
@@ -132,7 +132,7 @@ fn measured(folder: &crate::Folder, more: &[&str]) -> Vec<Json> {
 /// the others fails at what it is bad at, and a file of prompts is judged alike.
 #[test]
 fn lists_are_judged_inside_a_window() {
-    let folder = crate::Folder::with(&[("store.jsonl", &format!("{}\n", long()))]);
+    let folder = crate::cli::Folder::with(&[("store.jsonl", &format!("{}\n", long()))]);
     let policies = ["ctx:2000", "last:1", "bag", "plain"];
     let policies: Vec<&str> = policies
         .iter()
@@ -237,7 +237,7 @@ fn lists_are_judged_inside_a_window() {
 /// The window is the given one, or the one that all policies with a window have.
 #[test]
 fn the_window_is_told_once() {
-    let folder = crate::Folder::with(&[("store.jsonl", &format!("{}\n", long()))]);
+    let folder = crate::cli::Folder::with(&[("store.jsonl", &format!("{}\n", long()))]);
     let window = |more: &[&str]| measured(&folder, more)[0].get("window").cloned();
     assert_eq!(window(&["--policy", "last:2"]), None);
     let two = ["--policy", "ctx:2000", "--policy", "ctx:4000"];

@@ -70,7 +70,7 @@ fn the_exit_code_says_the_verdict_also_to_one_who_reads_nothing() {
     for args in [&["validate"][..], &["validate", "--format", "json"], &who] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let mut command = crate::command();
+        let mut command = crate::cli::command();
         command.arg("collab").args(args).arg("--folder");
         command.arg(round.path("")).stdout(writer);
         assert_eq!(command.status().unwrap().code(), Some(2), "{args:?}");

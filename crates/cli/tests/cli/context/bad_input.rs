@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value as Json, json};
 
 use super::messages;
-use crate::{Folder, Run, command, finish};
+use crate::cli::{Folder, Run, command, finish};
 
 /// A longer input is refused.
 const MOST: u64 = 64 << 20;

@@ -4,10 +4,10 @@ use accp_runtime::{EncodeOptions, Message, Registry};
 use serde_json::Value as Json;
 
 use super::{ByHand, Door, House, Late};
-use crate::REGISTRY;
-use crate::answers::within;
-use crate::command::accp;
-use crate::http;
+use crate::doors::REGISTRY;
+use crate::doors::answers::within;
+use crate::doors::command::accp;
+use crate::doors::http;
 
 /// The command, once for each frame.
 pub(super) struct Command;

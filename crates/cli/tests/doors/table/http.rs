@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::command::{at_work, data, frame, params};
 use super::{ByHand, Door, House, Late};
-use crate::http::request;
+use crate::doors::http::request;
 
 /// Somebody who writes frames by hand, and counts them.
 pub(super) struct Http {

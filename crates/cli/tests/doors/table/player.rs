@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use super::asking::{cancel, pieces};
 use super::lab::echo;
 use super::types;
-use crate::processes::connect;
+use crate::doors::processes::connect;
 
 fn says(line: &impl std::fmt::Display) {
     println!("\npart: {line}");

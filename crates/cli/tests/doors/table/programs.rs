@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::{Door, House};
-use crate::processes::Program;
+use crate::doors::processes::Program;
 
 /// An agent in the process of its hub. Its program has a hub and an agent `lab` of its own.
 pub(super) struct Inside(Program);

@@ -5,8 +5,8 @@ use accp_tokens::Bpe;
 use serde_json::{Value as Json, json};
 
 use super::{Door, House, Late, note};
-use crate::answers::within;
-use crate::long_values::are_small;
+use crate::doors::answers::within;
+use crate::doors::long_values::are_small;
 
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 
@@ -20,7 +20,7 @@ fn payload(text: &str) -> Json {
 /// question.
 pub(super) fn streams<D: Door>() {
     // The registry of these tests uses the code of streams for something else.
-    let mut house = House::with(crate::http::OWN);
+    let mut house = House::with(crate::doors::http::OWN);
     let mut door = D::open(&house);
     for _ in 0..2 {
         let pieces = door.pieces(&house, &note("in pieces"));

@@ -11,7 +11,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::{START, log, open, options, plan};
+use crate::driver::{START, log, open, options, plan};
 
 /// An agent, what it does with a frame, and the frame.
 type Said = [String; 3];

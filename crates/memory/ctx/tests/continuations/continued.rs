@@ -9,8 +9,8 @@ use accp_ctx::{
 use serde_json::Value as Json;
 use time::OffsetDateTime;
 
-use crate::quarters::Quarters;
-use crate::recorded::Recorded;
+use crate::common::quarters::Quarters;
+use crate::continuations::recorded::Recorded;
 
 /// The windows, in tokens.
 const WINDOWS: std::ops::RangeInclusive<usize> = 1_000..=16_000;

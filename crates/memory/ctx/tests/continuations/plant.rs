@@ -3,9 +3,9 @@
 use accp_ctx::Indicator;
 use serde_json::{Value as Json, json};
 
-use crate::continued::{Continued, Point};
-use crate::phrases::{ASKS, DONE, RESTATES, half};
-use crate::recorded::{acts, arguments, hash, words};
+use crate::continuations::continued::{Continued, Point};
+use crate::continuations::phrases::{ASKS, DONE, RESTATES, half};
+use crate::continuations::recorded::{acts, arguments, hash, words};
 
 /// Numbers that look random, from a seed.
 pub(crate) struct Dice(u64);

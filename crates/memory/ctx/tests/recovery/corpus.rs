@@ -8,7 +8,7 @@ use accp_ctx::disk::index::{Filter, Hit};
 use accp_ctx::{Archived, Form, MessageList};
 use serde_json::{Value as Json, json};
 
-use crate::folder::{ARCHIVE, Folder};
+use crate::recovery::folder::{ARCHIVE, Folder};
 
 const FILES: [&str; 4] = ["tau_airline", "code_fc", "toolbench_chatgpt", "handoffs"];
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use accp_ctx::Archived;
 
-use crate::folder::{Folder, said};
+use crate::recovery::folder::{Folder, said};
 
 /// Random numbers from a seed (`SplitMix64`).
 pub(crate) struct Random(u64);

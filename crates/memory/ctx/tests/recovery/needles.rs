@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use accp_ctx::disk::index::{Filter, Hit};
 
-use crate::folder::Folder;
-use crate::needle::{Needle, plant};
+use crate::recovery::folder::Folder;
+use crate::recovery::needle::{Needle, plant};
 
 fn rank(needle: &Needle, hits: &[Hit]) -> Option<usize> {
     let is_it = |hit: &&Hit| {

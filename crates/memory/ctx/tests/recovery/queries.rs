@@ -4,7 +4,7 @@ use accp_ctx::disk::index::Filter;
 use accp_ctx::disk::read::read;
 use proptest::prelude::*;
 
-use crate::folder::{ARCHIVE, Folder, OFFLOADED, exact, found, said, search};
+use crate::recovery::folder::{ARCHIVE, Folder, OFFLOADED, exact, found, said, search};
 
 /// An archive of short messages.
 fn archive(texts: &[&str]) -> Folder {

@@ -4,8 +4,8 @@ use std::fs;
 
 use accp_ctx::disk::index::Index;
 
-use crate::folder::{ARCHIVE, Folder, exact, found, said, search};
-use crate::needle::Random;
+use crate::recovery::folder::{ARCHIVE, Folder, exact, found, said, search};
+use crate::recovery::needle::Random;
 
 fn folder() -> Folder {
     let folder = Folder::new();

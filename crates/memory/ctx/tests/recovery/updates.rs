@@ -6,7 +6,7 @@ use std::thread;
 use accp_ctx::Archive;
 use accp_ctx::disk::index::{Filter, Hit, Index};
 
-use crate::folder::{ARCHIVE, Folder, OFFLOADED, exact, found, said, search};
+use crate::recovery::folder::{ARCHIVE, Folder, OFFLOADED, exact, found, said, search};
 
 fn all(index: &mut Index) -> Vec<Hit> {
     let mut hits = index.exact("e", &Filter::default(), 1_000).unwrap();

@@ -3,8 +3,8 @@
 use accp_ctx::{Event, Hooks, Indicator, Intent, State, Tier, Verdict};
 use serde_json::{Value as Json, json};
 
-use crate::desk::{Desk, raws, summary, text, tiers};
-use crate::talk::{INTENT, Talk, rows};
+use crate::requirements::desk::{Desk, raws, summary, text, tiers};
+use crate::requirements::talk::{INTENT, Talk, rows};
 
 /// Returns a conversation with results of these sizes.
 fn results(sizes: &[usize]) -> Talk {

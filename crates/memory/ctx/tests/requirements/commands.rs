@@ -5,8 +5,8 @@ use accp_ctx::disk::ContextError;
 use accp_ctx::disk::index::Filter;
 use serde_json::json;
 
-use crate::desk::{Desk, raws, tiers};
-use crate::talk::{INTENT, Talk, rows};
+use crate::requirements::desk::{Desk, raws, tiers};
+use crate::requirements::talk::{INTENT, Talk, rows};
 
 /// Returns a conversation with a result and an input that could leave, far below half of the window.
 fn small() -> Talk {

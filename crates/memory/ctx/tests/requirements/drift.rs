@@ -4,8 +4,8 @@ use accp_ctx::disk::Compressed;
 use accp_ctx::{DriftEvent, Indicator, Severity, Summarizer, Tier, Wanted};
 use serde_json::json;
 
-use crate::desk::{Desk, raws, tiers};
-use crate::talk::Talk;
+use crate::requirements::desk::{Desk, raws, tiers};
+use crate::requirements::talk::Talk;
 
 const CONSTRAINT: &str = "The timber must never touch the ground.";
 
@@ -223,7 +223,7 @@ fn ctx_42_accepts_an_unrelated_action_as_high_and_puts_the_request_back() {
         raws(&done.list)
             .last()
             .unwrap()
-            .contains(crate::talk::INTENT)
+            .contains(crate::requirements::talk::INTENT)
     );
 }
 

@@ -4,11 +4,11 @@ use accp_ctx::disk::ContextError;
 use accp_ctx::{Code, Form, PlanError, Tier, check, repair};
 use serde_json::{Value as Json, json};
 
-use crate::desk::{Desk, raws, tiers};
-use crate::messages::{
+use crate::requirements::desk::{Desk, raws, tiers};
+use crate::requirements::messages::{
     chat_call, chat_result, item, list, output, reasoning, steps, turn, turn_result, user,
 };
-use crate::talk::{Talk, rows};
+use crate::requirements::talk::{Talk, rows};
 
 /// Returns the faults of a list: code and message.
 fn faults(form: Form, messages: &[Json]) -> Vec<(Code, Option<usize>)> {

@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use accp_ctx::disk::Compressed;
 use accp_ctx::{Case, Indicator, Judge, LEXICAL, Lexical, Severity, Sign};
 
-use crate::desk::{Desk, raws};
-use crate::talk::{INTENT, Talk};
+use crate::requirements::desk::{Desk, raws};
+use crate::requirements::talk::{INTENT, Talk};
 
 /// What no judge by words takes for a sign.
 const SAID: &str = "Let me measure the walls of the shed.";

@@ -3,8 +3,8 @@
 use accp_ctx::{Event, Intent, Tier};
 use serde_json::json;
 
-use crate::desk::{Desk, tiers};
-use crate::talk::{INTENT, Talk, rows};
+use crate::requirements::desk::{Desk, tiers};
+use crate::requirements::talk::{INTENT, Talk, rows};
 
 /// Returns the log of a session in which all tiers have acted.
 fn log() -> Vec<Event> {

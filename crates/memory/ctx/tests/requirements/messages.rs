@@ -3,7 +3,7 @@
 use accp_ctx::{Form, MessageList};
 use serde_json::{Value as Json, json};
 
-use crate::talk::INTENT;
+use crate::requirements::talk::INTENT;
 
 pub(crate) fn list(form: Form, messages: &[Json]) -> MessageList {
     let raws: Vec<_> = messages.iter().map(Json::to_string).collect();

@@ -3,8 +3,8 @@
 use accp_ctx::SessionId;
 use serde_json::json;
 
-use crate::desk::Desk;
-use crate::talk::{Talk, rows};
+use crate::requirements::desk::Desk;
+use crate::requirements::talk::{Talk, rows};
 
 fn names(folder: &std::path::Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();

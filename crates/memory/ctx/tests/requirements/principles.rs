@@ -3,8 +3,8 @@
 use accp_ctx::disk::ContextError;
 use accp_ctx::{Form, Indicator, MessageList, Summarizer, Tier, Wanted};
 
-use crate::desk::{Desk, raws, summary, text, tiers};
-use crate::talk::{INTENT, Talk, rows};
+use crate::requirements::desk::{Desk, raws, summary, text, tiers};
+use crate::requirements::talk::{INTENT, Talk, rows};
 
 #[test]
 fn ctx_01_accepts_ten_summaries_in_a_row_with_the_intent_verbatim() {

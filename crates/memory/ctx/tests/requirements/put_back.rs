@@ -3,8 +3,8 @@
 use accp_ctx::{Indicator, Severity, Summarizer, Tier, Wanted, check};
 use serde_json::json;
 
-use crate::desk::{Desk, raws, tiers};
-use crate::talk::Talk;
+use crate::requirements::desk::{Desk, raws, tiers};
+use crate::requirements::talk::Talk;
 
 const GROUND: &str = "The timber must never touch the ground.";
 const NAILS: &str = "Do not use more than 40 nails.";

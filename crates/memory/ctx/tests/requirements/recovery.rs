@@ -5,8 +5,8 @@ use accp_ctx::disk::index::Filter;
 use accp_ctx::{Event, Hooks, Indicator, State, Tier, Verdict};
 use serde_json::{Value as Json, json};
 
-use crate::desk::{Desk, raws, summary, tiers};
-use crate::talk::{INTENT, Talk, rows};
+use crate::requirements::desk::{Desk, raws, summary, tiers};
+use crate::requirements::talk::{INTENT, Talk, rows};
 
 /// Returns a session whose orders have left the list.
 fn orders() -> Desk {

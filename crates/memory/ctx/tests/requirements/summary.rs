@@ -4,8 +4,8 @@ use accp_ctx::disk::ContextError;
 use accp_ctx::{Intent, PlanError, Summarizer, Wanted};
 use serde_json::json;
 
-use crate::desk::{Desk, section, summary};
-use crate::talk::{INTENT, Talk, rows};
+use crate::requirements::desk::{Desk, section, summary};
+use crate::requirements::talk::{INTENT, Talk, rows};
 
 const SECTIONS: [&str; 7] = [
     "Session Intent",

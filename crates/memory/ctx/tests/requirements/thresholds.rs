@@ -5,8 +5,8 @@ use accp_frame::TokenCounter as _;
 use accp_tokens::Bpe;
 use serde_json::json;
 
-use crate::desk::{Desk, raws, tiers};
-use crate::talk::{Talk, rows};
+use crate::requirements::desk::{Desk, raws, tiers};
+use crate::requirements::talk::{Talk, rows};
 
 const BODY: &str = r#"{ "model": "m", "tools": [ {"type": "function", "function": {"name": "stock"}} ],
     "messages": [ {"role": "user",  "content": "How much rye?"} ] }"#;

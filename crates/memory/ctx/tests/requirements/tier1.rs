@@ -9,8 +9,8 @@ use accp_ctx::{State, Tier};
 use accp_frame::TokenCounter as _;
 use serde_json::json;
 
-use crate::desk::{Desk, Quarters, raws, text, tiers};
-use crate::talk::{Talk, rows};
+use crate::requirements::desk::{Desk, Quarters, raws, text, tiers};
+use crate::requirements::talk::{Talk, rows};
 
 /// Returns a conversation with one result.
 fn with_result(result: &str) -> Talk {

@@ -4,8 +4,8 @@ use accp_ctx::disk::Compressed;
 use accp_ctx::{MessageList, Tier};
 use serde_json::{Value as Json, json};
 
-use crate::desk::{Desk, raws, tiers};
-use crate::talk::{Talk, rows};
+use crate::requirements::desk::{Desk, raws, tiers};
+use crate::requirements::talk::{Talk, rows};
 
 /// Returns a conversation with one write of so many tokens and its result, and `total` tokens.
 fn written(desk: &Desk, input: usize, result: &str, total: u64) -> MessageList {

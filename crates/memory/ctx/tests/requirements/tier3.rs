@@ -4,8 +4,8 @@ use accp_ctx::Tier;
 use accp_ctx::disk::ContextError;
 use serde_json::json;
 
-use crate::desk::{Desk, Quarters, raws, section, summary, text, tiers};
-use crate::talk::{INTENT, Talk, rows};
+use crate::requirements::desk::{Desk, Quarters, raws, section, summary, text, tiers};
+use crate::requirements::talk::{INTENT, Talk, rows};
 
 #[test]
 fn ctx_22_accepts_a_structured_summary_when_tiers_1_and_2_are_not_enough() {

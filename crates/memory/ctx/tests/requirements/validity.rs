@@ -4,9 +4,9 @@ use accp_ctx::disk::ContextError;
 use accp_ctx::{Code, Form, MessageList, PlanError, RepairKind, repair};
 use serde_json::json;
 
-use crate::desk::{Desk, Quarters, raws};
-use crate::messages::{chat_call, chat_result, list, user};
-use crate::talk::{INTENT, Talk, rows};
+use crate::requirements::desk::{Desk, Quarters, raws};
+use crate::requirements::messages::{chat_call, chat_result, list, user};
+use crate::requirements::talk::{INTENT, Talk, rows};
 
 #[test]
 fn ctx_71_accepts_a_repair_that_is_asked_for() {

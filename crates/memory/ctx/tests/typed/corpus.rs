@@ -9,7 +9,7 @@ use accp_tokens::{Bpe, TokenCounter};
 use serde_json::{Value as Json, json};
 use time::OffsetDateTime;
 
-use crate::shown::Shown;
+use crate::typed::shown::Shown;
 
 /// The tokens of the form of a summary, and of the heading of a request.
 const FORM: usize = 280;

@@ -4,9 +4,9 @@ use accp_ctx::{Form, MessageList, Options, Session, SessionId, Window};
 use serde_json::{Value as Json, json};
 use time::OffsetDateTime;
 
-use crate::forms::{assistant, call, result, user};
-use crate::quarters::Quarters;
-use crate::shown::Shown;
+use crate::common::forms::{assistant, call, result, user};
+use crate::common::quarters::Quarters;
+use crate::typed::shown::Shown;
 
 /// Returns the requests in the summary of a conversation that goes on for long.
 fn intent(form: Form, mut messages: Vec<Json>) -> String {

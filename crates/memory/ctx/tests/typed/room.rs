@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use serde_json::Value as Json;
 use time::OffsetDateTime;
 
-use crate::forms::{assistant, user};
-use crate::person::text;
-use crate::quarters::Quarters;
-use crate::shown::Shown;
+use crate::common::forms::{assistant, user};
+use crate::common::quarters::Quarters;
+use crate::typed::person::text;
+use crate::typed::shown::Shown;
 
 fn list(messages: &[Json]) -> MessageList {
     let texts: Vec<_> = messages.iter().map(Json::to_string).collect();

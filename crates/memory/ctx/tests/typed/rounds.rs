@@ -9,10 +9,10 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use time::OffsetDateTime;
 
-use crate::forms::{assistant, call, result, user};
-use crate::person::{text, typed};
-use crate::quarters::Quarters;
-use crate::shown::Shown;
+use crate::common::forms::{assistant, call, result, user};
+use crate::common::quarters::Quarters;
+use crate::typed::person::{text, typed};
+use crate::typed::shown::Shown;
 
 const WINDOW: u64 = 6_000;
 

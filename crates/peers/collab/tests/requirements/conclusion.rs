@@ -3,7 +3,7 @@
 use accp_collab::disk::Declaration;
 use accp_collab::{Action, CONCLUSION_FILE, Code, Kind, Plan};
 
-use crate::round::{Round, codes, plan};
+use crate::requirements::round::{Round, codes, plan};
 
 const SECTIONS: [&str; 9] = [
     "Decision Outcome",

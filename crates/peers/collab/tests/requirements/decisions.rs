@@ -3,7 +3,7 @@
 use accp_collab::{Action, Code, DECISIONS_FILE};
 use serde_json::json;
 
-use crate::round::{Round, codes};
+use crate::requirements::round::{Round, codes};
 
 /// Returns a decision as it has to be.
 fn decision(id: &str) -> String {

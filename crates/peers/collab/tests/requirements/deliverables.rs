@@ -6,7 +6,7 @@ use accp_collab::{
 };
 use serde_json::{Value as Json, json};
 
-use crate::round::{Round, codes, custom, external, plan};
+use crate::requirements::round::{Round, codes, custom, external, plan};
 
 fn supporting(file: &str, is_frozen: bool) -> Declaration {
     Declaration::Supporting {

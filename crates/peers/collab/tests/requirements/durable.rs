@@ -10,7 +10,7 @@ use accp_collab::disk::{Draft, Locking};
 use accp_collab::table::Phase;
 use accp_collab::{Action, Code, LOG_FILE, PROTOCOL_FILE, Protocol, REVIEW_FILE};
 
-use crate::round::{Round, codes};
+use crate::requirements::round::{Round, codes};
 
 /// How many events each of the writers appends.
 const EACH: usize = 5;

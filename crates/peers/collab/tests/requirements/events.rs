@@ -4,7 +4,7 @@ use accp_collab::disk::{Declaration, Draft};
 use accp_collab::{Action, Code, Event, EventName, Kind, LOG_FILE, Role};
 use serde_json::{Value as Json, json};
 
-use crate::round::{Round, codes, external};
+use crate::requirements::round::{Round, codes, external};
 
 /// Returns the codes of the errors after the first line of the log was changed.
 fn errors_with(change: impl FnOnce(&mut Json)) -> Vec<Code> {

@@ -8,7 +8,7 @@ use accp_collab::{
 };
 use serde_json::json;
 
-use crate::round::{Round, codes, custom, external, plan};
+use crate::requirements::round::{Round, codes, custom, external, plan};
 
 #[test]
 fn col_08_accepts_a_protocol_with_its_members() {

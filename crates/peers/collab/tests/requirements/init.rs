@@ -5,7 +5,7 @@ use std::fs;
 use accp_collab::{Action, Code, LOG_FILE, PROTOCOL_FILE, READINESS_FILE};
 use serde_json::{Value as Json, json};
 
-use crate::round::{Round, codes, external, plan};
+use crate::requirements::round::{Round, codes, external, plan};
 
 /// All files that init makes, in their order.
 const MADE: [&str; 9] = [

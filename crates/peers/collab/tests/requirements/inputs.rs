@@ -4,7 +4,7 @@ use accp_collab::disk::Draft;
 use accp_collab::{Code, Kind, LOG_FILE, PROTOCOL_FILE, Plan, next};
 use serde_json::{Value as Json, json};
 
-use crate::round::{Round, codes, custom, external, plan};
+use crate::requirements::round::{Round, codes, custom, external, plan};
 
 /// Returns the codes with which a plan is refused. Nothing is made then, not even the folder.
 fn refuse(plan: Plan) -> Vec<Code> {

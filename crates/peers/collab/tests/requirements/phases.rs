@@ -5,7 +5,7 @@ use accp_collab::table::Phase;
 use accp_collab::{Action, Code, Mode, PROTOCOL_FILE, Plan};
 use serde_json::json;
 
-use crate::round::{Round, codes, external, plan};
+use crate::requirements::round::{Round, codes, external, plan};
 
 /// Checks the phase and who is asked, in the log and in the copy in protocol.json.
 fn stands(round: &Round, phase: &str, waiting_for: &[&str]) {

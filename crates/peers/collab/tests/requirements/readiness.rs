@@ -2,7 +2,7 @@
 
 use accp_collab::{Action, Code, PROPOSAL_FILE, READINESS_FILE};
 
-use crate::round::{Round, codes};
+use crate::requirements::round::{Round, codes};
 
 /// The question of the template, after it was classified.
 const SETTLED: &str = "- [resolved] The primary deliverable has not been reviewed.";

@@ -3,7 +3,7 @@
 use accp_collab::disk::Draft;
 use accp_collab::{Action, Code, REVIEW_FILE};
 
-use crate::round::{Round, codes};
+use crate::requirements::round::{Round, codes};
 
 /// Returns a folder with both reviews, 4 of `bob` and 5 of `cy`.
 fn reviewed() -> Round {

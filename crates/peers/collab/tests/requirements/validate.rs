@@ -5,7 +5,7 @@ use std::fs;
 use accp_collab::{Action, Code, Finding, LOG_FILE, PROTOCOL_FILE, READINESS_FILE};
 use serde_json::json;
 
-use crate::round::{Round, codes};
+use crate::requirements::round::{Round, codes};
 
 /// A way to break a completed folder, and the code of what the validator says then.
 type Mistake = (&'static str, fn(&Round), Code);

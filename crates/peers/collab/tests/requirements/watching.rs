@@ -7,7 +7,7 @@ use std::time::Duration;
 use accp_collab::disk::{Ready, Reason, Shared, Waiting};
 use accp_collab::{Action, Code, READINESS_FILE, next};
 
-use crate::round::{Round, codes, plan};
+use crate::requirements::round::{Round, codes, plan};
 
 /// Long enough for the slowest machine.
 const MINUTE: Duration = Duration::from_secs(60);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use crate::world::ROOT;
+use crate::walks::world::ROOT;
 
 /// Codes of findings.
 pub(crate) type Codes = BTreeSet<&'static str>;

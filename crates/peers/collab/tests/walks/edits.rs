@@ -2,12 +2,12 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::declared::{Declared, FORBIDDEN};
-use crate::fit;
-use crate::judge::Judge;
-use crate::rng::Rng;
-use crate::step::{Step, Writes};
-use crate::world::World;
+use crate::walks::declared::{Declared, FORBIDDEN};
+use crate::walks::fit;
+use crate::walks::judge::Judge;
+use crate::walks::rng::Rng;
+use crate::walks::step::{Step, Writes};
+use crate::walks::world::World;
 
 /// Returns an edit of any file.
 pub(crate) fn edit(world: &World, judge: &Judge<'_>, rng: &mut Rng) -> Step {

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use crate::declared::{Declared, Doc};
-use crate::judge::Judge;
-use crate::line::Line;
+use crate::walks::declared::{Declared, Doc};
+use crate::walks::judge::Judge;
+use crate::walks::line::Line;
 
 pub(crate) fn deliverable(doc: &Doc, status: &str, body: &str) -> String {
     let mut text = format!("# A deliverable\n\nStatus: {status}\n");

@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use crate::declared::{self, Codes, Declared, Doc, FORBIDDEN, OF_STATE};
-use crate::line::Line;
-use crate::log::{Lines, Log};
-use crate::story::Story;
-use crate::texts;
-use crate::world::World;
+use crate::walks::declared::{self, Codes, Declared, Doc, FORBIDDEN, OF_STATE};
+use crate::walks::line::Line;
+use crate::walks::log::{Lines, Log};
+use crate::walks::story::Story;
+use crate::walks::texts;
+use crate::walks::world::World;
 
 const TEXTS: [&str; 5] = [
     "proposal.md",

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::declared::{Codes, Declared, Doc};
+use crate::walks::declared::{Codes, Declared, Doc};
 
 pub(crate) const EVENTS: [&str; 13] = [
     "initialized",

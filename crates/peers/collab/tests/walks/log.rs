@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::declared::{Codes, Declared};
-use crate::line::{Line, read_line};
-use crate::story::Story;
+use crate::walks::declared::{Codes, Declared};
+use crate::walks::line::{Line, read_line};
+use crate::walks::story::Story;
 
 /// The log as the judge sees it.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! A step of a walk.
 
-use crate::line::Line;
+use crate::walks::line::Line;
 
 /// Files and what is written into them; `None` removes the file.
 pub(crate) type Writes = Vec<(String, Option<Vec<u8>>)>;

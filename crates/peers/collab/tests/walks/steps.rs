@@ -1,12 +1,12 @@
 //! Steps of a walk: what a participant would sensibly do next, events with mistakes, and random ones.
 
-use crate::declared::{Declared, Doc, OF_STATE};
-use crate::fit;
-use crate::judge::{Judge, Verdict, sha256};
-use crate::line::{EVENTS, Line};
-use crate::rng::Rng;
-use crate::step::Step;
-use crate::world::World;
+use crate::walks::declared::{Declared, Doc, OF_STATE};
+use crate::walks::fit;
+use crate::walks::judge::{Judge, Verdict, sha256};
+use crate::walks::line::{EVENTS, Line};
+use crate::walks::rng::Rng;
+use crate::walks::step::Step;
+use crate::walks::world::World;
 
 fn write(what: &str, name: &str, text: impl Into<Vec<u8>>) -> Step {
     Step::Write(what.to_owned(), vec![(name.to_owned(), Some(text.into()))])
@@ -197,7 +197,7 @@ fn mend(world: &World, judge: &Judge<'_>, declared: &Declared, code: &str) -> Op
                 .find(|(_, name)| !world.has(name));
             mended(&lacking?.1, "PNG".to_owned())
         }
-        "freeze-unmarked" => crate::edits::mark_frozen(world, judge),
+        "freeze-unmarked" => crate::walks::edits::mark_frozen(world, judge),
         "freeze-missing" => {
             let lacks = |doc: &&Doc| doc.is_frozen && story.frozen(&doc.reference).is_none();
             let doc = declared.supporting.iter().find(lacks)?;

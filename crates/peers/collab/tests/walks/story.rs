@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::declared::{Codes, Declared};
-use crate::line::Line;
+use crate::walks::declared::{Codes, Declared};
+use crate::walks::line::Line;
 
 pub(crate) struct Story<'e> {
     participants: BTreeSet<&'e str>,

@@ -1,7 +1,7 @@
 //! What the Markdown files have to say, read line by line a second time.
 
-use crate::declared::{Codes, Declared};
-use crate::line::Line;
+use crate::walks::declared::{Codes, Declared};
+use crate::walks::line::Line;
 
 /// Returns the mark and the text of each line `- [mark] text`.
 fn marks(text: &str) -> Vec<(&str, &str)> {

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use accp_collab::{Event, EventName, Finding, Folder, Kind, Mode, Plan, Role, Scope};
 use serde_json::{Value as Json, json};
 
-use crate::declared::{self, Codes};
-use crate::edits;
-use crate::fit;
-use crate::judge::{Judge, Memory, Verdict};
-use crate::line::Line;
-use crate::rng::Rng;
-use crate::step::{Step, Writes};
-use crate::steps;
-use crate::world::{ROOT, Reader, World};
+use crate::walks::declared::{self, Codes};
+use crate::walks::edits;
+use crate::walks::fit;
+use crate::walks::judge::{Judge, Memory, Verdict};
+use crate::walks::line::Line;
+use crate::walks::rng::Rng;
+use crate::walks::step::{Step, Writes};
+use crate::walks::steps;
+use crate::walks::world::{ROOT, Reader, World};
 
 /// What a step is called that takes an edit back.
 const UNDO: &str = "undo";

@@ -2,12 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-#[allow(dead_code)] // Each test uses a part.
-#[path = "../common/forms.rs"]
-mod forms;
-#[path = "../common/quarters.rs"]
-mod quarters;
-
 mod corpus;
 mod harness;
 mod person;

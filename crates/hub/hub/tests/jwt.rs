@@ -1,13 +1,11 @@
 //! Tokens that somebody else has signed.
-#[path = "../common/mod.rs"]
-mod common;
 mod signer;
 
 use std::fs;
 use std::path::Path;
 
+use crate::common::{Running, frame};
 use accp_hub::{Access, AnyOf, Config, Denied, Jwt, Tokens};
-use common::{Running, frame};
 use futures_util::StreamExt as _;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -17,7 +15,7 @@ const ISSUER: &str = "https://login.example.com";
 
 /// Keys, and tokens of `PyJWT`.
 fn samples() -> Value {
-    serde_json::from_str(include_str!("samples.json")).expect("JSON")
+    serde_json::from_str(include_str!("jwt/samples.json")).expect("JSON")
 }
 
 fn written(folder: &Path, keys: &Value) -> std::path::PathBuf {

@@ -2,7 +2,7 @@
 //! slow and obvious, and is written from the specification and not from the code.
 //!
 //! `WALKS` and `SEED` change how many walks there are and where they begin. A failure names the seed of
-//! its walk: `SEED=17 WALKS=1 cargo test -p accp-collab --test walks` goes that walk again.
+//! its walk: `SEED=17 WALKS=1 cargo test -p accp-collab --test all walks` goes that walk again.
 
 mod declared;
 mod edits;

@@ -8,8 +8,6 @@
 mod continued;
 mod phrases;
 mod plant;
-#[path = "../common/quarters.rs"]
-mod quarters;
 mod recorded;
 
 use std::cell::RefCell;

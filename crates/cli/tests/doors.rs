@@ -15,4 +15,4 @@ mod registries;
 mod table;
 
 /// The registry of these tests. It uses the codes of two standard profiles for frames of its own.
-const REGISTRY: &str = include_str!("registry.json");
+const REGISTRY: &str = include_str!("doors/registry.json");

@@ -1,0 +1,6 @@
+//! The tests of this crate are one program, because each program is linked by itself.
+
+mod errors;
+mod foreign;
+mod lossless;
+mod nulls;

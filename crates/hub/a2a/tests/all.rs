@@ -1,0 +1,8 @@
+//! The tests of this crate are one program, because each program is linked by itself.
+
+mod answers;
+mod places;
+mod remote;
+mod streams;
+mod support;
+mod tasks;

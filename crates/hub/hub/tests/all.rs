@@ -1,0 +1,17 @@
+//! The tests of this crate are one program, because each program is linked by itself.
+
+mod access;
+mod common;
+mod damage;
+mod description;
+mod erase;
+mod hub;
+mod jwt;
+mod page;
+mod pieces;
+mod replicas;
+mod replies;
+mod sockets;
+mod spans;
+mod tls;
+mod values;

@@ -1,0 +1,18 @@
+//! The tests of this crate are one program, because each program is linked by itself.
+
+mod committer;
+mod common;
+mod conformance;
+mod damage;
+mod driver;
+mod erasing;
+mod erasure;
+mod errors;
+mod format;
+mod hub_file;
+mod planted;
+mod probe;
+mod reading;
+mod rows;
+mod search;
+mod sharing;

@@ -1,0 +1,17 @@
+//! The tests of this crate are one program, because each program is linked by itself.
+
+mod common;
+mod continuations;
+mod disk;
+mod growth;
+mod lists;
+mod media;
+mod persisted;
+mod recovery;
+mod requirements;
+mod rounds;
+mod rules;
+mod second;
+mod tools;
+mod typed;
+mod views;

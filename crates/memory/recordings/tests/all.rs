@@ -1,0 +1,3 @@
+//! The tests of this crate are one program, because each program is linked by itself.
+
+mod formats;

@@ -1,0 +1,11 @@
+//! The tests of this crate are one program, because each program is linked by itself.
+
+mod diff;
+mod format;
+mod kinds;
+mod lexical;
+mod model;
+mod nulls;
+mod problems;
+mod profiles;
+mod tables;
