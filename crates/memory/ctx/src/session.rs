@@ -248,13 +248,43 @@ impl Session {
                 found: list.form(),
             });
         }
+        let messages = list.messages();
+        let originals = self.originals.iter().map(Message::digest);
+        let listed = self.slots.iter().map(|slot| slot.message.digest());
+        let new = match behind(messages, originals).or_else(|| behind(messages, listed)) {
+            Some(new) => new.iter().collect(),
+            None => self.new_beside_made(messages)?,
+        };
         let mut given: BTreeMap<Hash, VecDeque<&Message>> = BTreeMap::new();
+        for message in messages {
+            let alike = given.entry(message.digest()).or_default();
+            alike.push_back(message);
+        }
+        let mut slots = self.slots.clone();
+        for slot in &mut slots {
+            // The caller's spelling stays, where the caller has the message.
+            if let Some(message) = given
+                .get_mut(&slot.message.digest())
+                .and_then(VecDeque::pop_front)
+            {
+                slot.message = message.clone();
+            }
+        }
+        let first = self.originals.len();
+        slots.extend(
+            new.iter()
+                .enumerate()
+                .map(|(index, message)| Slot::said(first + index, (*message).clone())),
+        );
+        let new = new.into_iter().cloned().collect();
+        Ok(Taken { slots, new })
+    }
+
+    /// Finds out what is new in a list that is neither the conversation nor the list that came out last, such as an
+    /// older list of this session: what was made stands for the messages that it covers.
+    fn new_beside_made<'l>(&self, messages: &'l [Message]) -> Result<Vec<&'l Message>, Stranger> {
         let mut shown = vec![false; self.originals.len()];
-        for message in list.messages() {
-            given
-                .entry(message.digest())
-                .or_default()
-                .push_back(message);
+        for message in messages {
             for range in self.made.get(&message.digest()).into_iter().flatten() {
                 shown[range.clone()].fill(true);
             }
@@ -263,7 +293,7 @@ impl Session {
             .filter(|at| !shown[*at])
             .peekable();
         let mut new = Vec::new();
-        for (at, message) in list.messages().iter().enumerate() {
+        for (at, message) in messages.iter().enumerate() {
             if self.made.contains_key(&message.digest()) {
                 continue;
             }
@@ -285,25 +315,19 @@ impl Session {
                 known,
             });
         }
-        let mut slots = self.slots.clone();
-        for slot in &mut slots {
-            // The caller's spelling stays, where the caller has the message.
-            if let Some(message) = given
-                .get_mut(&slot.message.digest())
-                .and_then(VecDeque::pop_front)
-            {
-                slot.message = message.clone();
-            }
-        }
-        let first = self.originals.len();
-        slots.extend(
-            new.iter()
-                .enumerate()
-                .map(|(index, message)| Slot::said(first + index, (*message).clone())),
-        );
-        let new = new.into_iter().cloned().collect();
-        Ok(Taken { slots, new })
+        Ok(new)
     }
+}
+
+/// Returns what a list has behind messages that it begins with, or `None` if it begins with others.
+fn behind(list: &[Message], known: impl Iterator<Item = Hash>) -> Option<&[Message]> {
+    let mut rest = list.iter();
+    for digest in known {
+        if rest.next()?.digest() != digest {
+            return None;
+        }
+    }
+    Some(rest.as_slice())
 }
 
 /// Returns whether messages say the same in every form.

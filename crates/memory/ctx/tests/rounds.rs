@@ -414,3 +414,44 @@ fn a_session_that_begins_with_words_alone_takes_the_form_that_is_told_later() {
         assert_eq!(restored.form(), form);
     }
 }
+
+#[test]
+fn a_user_who_repeats_a_summary_word_for_word_is_heard() {
+    let window = Window::of(2_000).expect("a window").with_stress(true);
+    for form in Form::ALL {
+        let root = tempfile::tempdir().expect("a folder");
+        let give = |messages: &[String]| {
+            let list = MessageList::of(form, messages.iter().map(String::as_str)).expect("a list");
+            compress(root.path(), &list, &window).expect("a list that fits")
+        };
+        let mut all = texts(&[user(form, INTENT)]);
+        for crates in 0..12 {
+            all.extend(texts(&[
+                assistant(
+                    form,
+                    &format!("Crate {crates} {}", "holds rye. ".repeat(90)),
+                ),
+                user(form, "Go on."),
+            ]));
+        }
+        let mut list = raws(&give(&all).list);
+        let is_made = |raw: &&String| !all.contains(raw) && raw.contains("## Session Summary");
+        let summary = list.iter().find(is_made).expect("a summary").clone();
+        let more = [texts(&[assistant(form, "Is that all?")]), vec![summary]].concat();
+        for messages in [&mut list, &mut all] {
+            messages.extend_from_slice(&more);
+        }
+        // The list as it goes on, the list that comes out of it, and the whole conversation.
+        let out = raws(&give(&list).list);
+        for messages in [&out, &all] {
+            assert_eq!(raws(&give(messages).list), out, "{form}");
+        }
+        let context = open(root.path());
+        let restored = context
+            .session()
+            .expect("begun")
+            .restored()
+            .expect("a list");
+        assert_eq!(raws(&restored), all, "{form}");
+    }
+}
