@@ -29,6 +29,7 @@
 //! - `derive` (default): the derive macro and [`profiles`].
 //! - `context` (default): [`context`] and [`view`], what a model reads and is reminded of.
 //! - `session` (default): [`session`], with which two or more agents talk and lose nothing.
+//! - `memory`: [`memory`], what an agent remembers of a conversation.
 //! - `serde`: `Serialize` and `Deserialize` for [`AgentId`], [`Decimal`], [`Value`] and [`Map`], in
 //!   the form of [`Value::to_json`].
 //! - `rust_decimal`, `chrono`, `time`, `uuid`, `url`: types of these crates in fields; [`kind`] lists them.
@@ -77,6 +78,35 @@ pub mod session {
         Time, ToolFault, Tools, Transmit,
     };
 }
+
+/// What an agent remembers of a conversation: lists inside the window of a model, and prompts that say
+/// things once (the crate `accp-memory`).
+///
+/// ```
+/// use accp_runtime::memory::{MessageList, Options, Session, SessionId, Window};
+/// # #[derive(Debug)]
+/// # struct Quarters;
+/// # impl accp_runtime::TokenCounter for Quarters {
+/// #     fn name(&self) -> &str { "quarters" }
+/// #     fn count(&self, text: &str) -> usize { text.len().div_ceil(4) }
+/// # }
+/// # let answer = "A long answer. ".repeat(2_000);
+/// # let said = |role, content| format!(r#"{{"role":"{role}","content":"{content}"}}"#);
+/// # let text = format!("[{},{},{}]", said("user", "Book a table."), said("assistant", &answer), said("user", "For two."));
+/// let list = MessageList::read(&text, None)?;
+/// let mut session = Session::new(SessionId::new("desk")?, list.form());
+/// let window = Window::of(2_000)?;
+/// let options = Options::new(&window, &Quarters, time::OffsetDateTime::now_utc());
+/// let plan = session.plan(&list, &options, &(), &mut ())?;
+/// let shorter = plan.list(&list); // what the model reads
+/// session.apply(&plan);
+/// assert!(window.count(&shorter, &Quarters) <= 1_000);
+/// assert!(shorter.to_string().contains("Book a table."));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[cfg(feature = "memory")]
+#[doc(inline)]
+pub use accp_memory as memory;
 
 /// Only for the code of `#[derive(AccpFrame)]`.
 #[doc(hidden)]

@@ -2,14 +2,14 @@
 //! pairs calls and results, and a valid list comes out valid, inside its window, and the same when it is given again.
 #![no_main]
 
-#[path = "../../crates/memory/ctx/tests/common/mod.rs"]
+#[path = "../../crates/memory/memory/tests/common/mod.rs"]
 mod common;
 #[path = "context/script.rs"]
 mod script;
 
 use std::collections::BTreeSet;
 
-use accp_ctx::{
+use accp_memory::{
     Code, Form, MessageList, Options, PlanError, Session, SessionId, Window, World, check, repair,
 };
 use accp_frame::TokenCounter as _;

@@ -11,8 +11,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use accp_context::policy::{Opening, Segment};
 use accp_eval::{BASE, OURS, Prices, Transcript, Transcripts, plan};
+use accp_memory::policy::{Opening, Segment};
 use accp_recordings::conversations;
 use accp_runtime::view::View;
 use accp_runtime::{Registry, TokenCounter as _};

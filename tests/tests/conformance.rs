@@ -147,7 +147,7 @@ fn every_requirement_of_shared_folders_has_both_tests() {
 
 #[test]
 fn every_requirement_of_lists_of_messages_has_both_tests() {
-    both_tests(lists(), "crates/memory/ctx/tests/requirements/");
+    both_tests(lists(), "crates/memory/memory/tests/requirements/");
 }
 
 /// Each has a test that accepts and one that refuses, and no test of a requirement is left out.

@@ -9,9 +9,9 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use accp_context::policies::Layout;
 use accp_eval::Transcript;
 use accp_frame::TokenCounter;
+use accp_memory::policies::Layout;
 use accp_recordings::{Conversation, conversations};
 use accp_registry::Registry;
 use accp_tokens::Bpe;

@@ -1,6 +1,5 @@
 //! The context that a model reads of a conversation, and the facts that remain of older messages:
-//! views, facts, checkpoints, budgets (draft section 5). Each [`policy`] makes prompts of a
-//! conversation. No IO, no clock, no async.
+//! views, facts, checkpoints, budgets (draft section 5). No IO, no clock, no async.
 //!
 //! Depend on `accp-runtime`, which re-exports this crate as `context` and [`view`].
 
@@ -22,11 +21,10 @@ mod frozen;
 mod hooks;
 mod hot;
 mod limits;
-pub mod policies;
-pub mod policy;
 mod preview;
 mod prices;
 mod recorded;
+pub mod search;
 mod summary;
 mod time;
 pub mod view;

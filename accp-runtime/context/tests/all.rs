@@ -1,5 +1,4 @@
 //! The tests of this crate are one program, because each program is linked by itself.
 
 mod context;
-mod policies;
 mod primer;

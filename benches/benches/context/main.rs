@@ -14,8 +14,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use accp_bench::{Goal, contender, figure, race};
-use accp_ctx::disk::{Compressed, Context};
-use accp_ctx::{Form, MessageList, Options, Session, SessionId, Tier, Window};
+use accp_memory::disk::{Compressed, Context};
+use accp_memory::{Form, MessageList, Options, Session, SessionId, Tier, Window};
 use accp_tokens::{Bpe, TokenCounter};
 use conversation::{Conversation, counted};
 use serde_json::Value as Json;

@@ -23,9 +23,9 @@ use std::io::BufReader;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use accp_context::policies::Layout;
 use accp_eval::Transcripts;
 use accp_frame::TokenCounter;
+use accp_memory::policies::Layout;
 use accp_recordings::conversations;
 use accp_registry::Registry;
 use accp_tokens::Bpe;

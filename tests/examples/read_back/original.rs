@@ -1,8 +1,8 @@
 //! Messages as they were recorded, compared with what a reader restored.
 
 use accp_context::Call;
-use accp_context::policy::{Kind, Message};
 use accp_frame::Value;
+use accp_memory::policy::{Kind, Message};
 use accp_runtime::view::View;
 use serde_json::Value as Json;
 

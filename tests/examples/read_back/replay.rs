@@ -8,10 +8,10 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use accp_context::policies::{Layout, Memory};
-use accp_context::policy::{Kind, Message, Opening, Policy as _, Segment};
 use accp_eval::Transcript;
 use accp_frame::TokenCounter;
+use accp_memory::policies::{Layout, Memory};
+use accp_memory::policy::{Kind, Message, Opening, Policy as _, Segment};
 use accp_registry::Registry;
 use accp_runtime::view::View;
 use serde_json::json;

@@ -6,8 +6,8 @@ use std::path::Path;
 
 mod script;
 
-use accp_ctx::disk::{Compressed, Context};
-use accp_ctx::{Form, MessageList, Options, SessionId, Window};
+use accp_memory::disk::{Compressed, Context};
+use accp_memory::{Form, MessageList, Options, SessionId, Window};
 use accp_testkit::Quarters;
 use time::{Duration, OffsetDateTime};
 
@@ -137,7 +137,7 @@ fn id(session: usize) -> SessionId {
 }
 
 fn raws(list: &MessageList) -> Vec<String> {
-    let raw = |message: &accp_ctx::Message| message.raw().to_owned();
+    let raw = |message: &accp_memory::Message| message.raw().to_owned();
     list.messages().iter().map(raw).collect()
 }
 

@@ -18,7 +18,7 @@
 //! The same happens to a folder that agents share (accp-collab): every acknowledged event is there, once, and
 //! the next append goes through; an append that the disk refuses leaves the folder as it was.
 //!
-//! It happens, too, to conversations that are compressed (accp-ctx), whose cold state and files stand on one disk:
+//! It happens, too, to conversations that are compressed (accp-memory), whose cold state and files stand on one disk:
 //! the same list comes again, each file that a list named is whole, and no file is lost or doubled. Folders and
 //! conversations get a quarter of the cuts each.
 //!

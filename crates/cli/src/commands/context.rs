@@ -11,8 +11,8 @@ mod tools;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use accp_ctx::disk::{Context, ContextError};
-use accp_ctx::{Code, Finding, Form, MessageList, SessionId, Summarizer, Views, Window};
+use accp_memory::disk::{Context, ContextError};
+use accp_memory::{Code, Finding, Form, MessageList, SessionId, Summarizer, Views, Window};
 use accp_tokens::ModelCounter;
 use clap::ValueEnum;
 use time::{OffsetDateTime, UtcOffset};

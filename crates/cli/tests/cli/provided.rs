@@ -1,6 +1,6 @@
 //! What `accp convert --format-out` writes passes `accp context check`, or is refused with its place and a cure.
 
-use accp_ctx::{Form, MessageList, check};
+use accp_memory::{Form, MessageList, check};
 use serde_json::{Value as Json, json};
 
 use super::{Folder, Run, workspace};

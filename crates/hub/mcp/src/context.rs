@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use accp_ctx::SessionId;
-use accp_ctx::disk::tools::{self, Tool as ContextTool, ToolError};
+use accp_memory::SessionId;
+use accp_memory::disk::tools::{self, Tool as ContextTool, ToolError};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode,
     Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
@@ -28,7 +28,7 @@ const INSTRUCTIONS: &str = "This conversation is longer than its window, so resu
 ///
 /// ```no_run
 /// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
-/// let session = accp_ctx::SessionId::new("trip")?;
+/// let session = accp_memory::SessionId::new("trip")?;
 /// accp_mcp::serve_context_stdio("Memory/Shared", session).await?;
 /// # Ok(())
 /// # }

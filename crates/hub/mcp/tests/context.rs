@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use accp_ctx::SessionId;
-use accp_ctx::disk::tools::Tool;
+use accp_memory::SessionId;
+use accp_memory::disk::tools::Tool;
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::serve_client;
 use serde_json::{Value as Json, json};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use accp_context::policies::search::Query;
+use accp_context::search::Query;
 use accp_registry::lexical;
 use accp_session::{Entry, EntryKind};
 

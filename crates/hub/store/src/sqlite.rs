@@ -27,7 +27,7 @@ use crate::{
     Erasure, Freed, Kept, Match, Retention, SideId, Store, StoreError, Summary, Transactional,
     Write, WriteRows,
 };
-use accp_context::policies::search::Query;
+use accp_context::search::Query;
 use connect::{begin, connect, prepare, settle, take_alone};
 use fault::Fault;
 use search::Index;

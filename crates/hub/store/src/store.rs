@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use accp_context::policies::search::{Query, Ranking};
+use accp_context::search::{Query, Ranking};
 use accp_session::{Batch, Cold, Entry, Snapshot, Stored, Time};
 
 use crate::search::{Bytes, Document, Match, PIECE};

@@ -2,7 +2,7 @@
 
 use crate::net::Prices;
 use crate::tokens::ByKind;
-use accp_context::policy::Kind;
+use accp_memory::policy::Kind;
 
 /// The tokens of many prompts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! An evaluation of policies, and of prompts of other programs, over corpora.
 
-use accp_context::{policy::Plan, view::View};
+use accp_context::view::View;
+use accp_memory::policy::Plan;
 use accp_tokens::Bpe;
 use serde_json::Value as Json;
 

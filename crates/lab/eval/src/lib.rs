@@ -1,7 +1,7 @@
 //! A replay of recorded conversations under context policies, measured without a model.
 //!
 //! An [`Evaluation`] replays the [`Transcripts`] of a corpus; its [`Report`] is data, a page with
-//! charts, or lines of JSON. A [`Policy`](accp_context::policy::Policy) decides how an agent's
+//! charts, or lines of JSON. A [`Policy`](accp_memory::policy::Policy) decides how an agent's
 //! prompt shows the conversation so far. Before each message of an agent (role `assistant` or
 //! `agent`) the replay asks the policy for the prompt of this agent. The message then shows the
 //! values that the agent needed from the prompt.

@@ -1,6 +1,6 @@
 //! Prompts as lists of messages inside the window of a model.
 
-use accp_context::policy::{Kind, Message, Segment};
+use accp_memory::policy::{Kind, Message, Segment};
 
 use crate::net::collapse;
 use crate::share::Recall;

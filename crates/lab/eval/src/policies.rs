@@ -5,11 +5,10 @@ mod draft;
 mod plain;
 mod toon;
 
-use accp_context::{
-    CachePrices,
+use accp_context::{CachePrices, view::PromptLimits};
+use accp_memory::{
     policies::{ClearToolUses, Last, Layout, Memory, Part, Views, Whole},
     policy::Plan,
-    view::PromptLimits,
 };
 
 use self::plain::Cut;

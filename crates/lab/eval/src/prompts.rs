@@ -31,7 +31,7 @@ use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_context::policy::{Agent, Kind, Message, Policy, Record, Segment};
+use accp_memory::policy::{Agent, Kind, Message, Policy, Record, Segment};
 use serde_json::{Value as Json, json};
 
 use crate::net::Study;

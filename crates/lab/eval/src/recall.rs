@@ -7,7 +7,7 @@ mod find;
 mod look;
 mod sheet;
 
-use accp_context::policy::{Kind, Message, Record};
+use accp_memory::policy::{Kind, Message, Record};
 
 use crate::transcript::Transcript;
 

@@ -4,10 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use accp_context::{
-    policy::{Agent, Kind, Message, Opening, Policy, Record, Segment},
-    view::View,
-};
+use accp_context::view::View;
+use accp_memory::policy::{Agent, Kind, Message, Opening, Policy, Record, Segment};
 use accp_tokens::Bpe;
 
 use crate::cost::Spent;

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use accp_context::policy::{Kind, Segment};
+use accp_memory::policy::{Kind, Segment};
 use accp_tokens::{Bpe, TokenCounter as _};
 
 /// Counts pieces, each text once.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use accp_context::policy::{Agent, Message};
+use accp_memory::policy::{Agent, Message};
 use accp_recordings::{Content, Conversation, Half, NotConversation};
 use serde_json::Value as Json;
 

@@ -16,7 +16,7 @@ mod variants;
 mod written;
 
 use accp_context::Recorded;
-use accp_context::policy::{Frames, Message};
+use accp_memory::policy::{Frames, Message};
 use accp_recordings::{Conversation, ConvertOptions, Converter, Documents, Format, conversations};
 use accp_runtime::{Registry, TokenCounter, Value};
 use awkward::AWKWARD;

@@ -5,14 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use accp_context::{
-    policy::{Plan, Segment},
-    view::View,
-};
+use accp_context::view::View;
 use accp_eval::{
     BASE, Evaluation, FORMS, FROM_FILE, Inside, Prices, Report, Rival, RivalError, Rivals,
     Transcript, Transcripts, default_plans, plan, rules,
 };
+use accp_memory::policy::{Plan, Segment};
 use accp_recordings::read_whole_json;
 use accp_tokens::{Bpe, TokenCounter as _};
 use clap::builder::PossibleValuesParser;
@@ -128,7 +126,7 @@ pub(crate) struct Args {
 
 /// Returns the forms of all names of policies.
 fn forms() -> String {
-    format!("{FORMS}\n{}", accp_ctx::policy::FORM)
+    format!("{FORMS}\n{}", accp_memory::policies::ctx::FORM)
 }
 
 fn examples() -> String {
@@ -218,7 +216,7 @@ impl Args {
         let others = named.filter(|name| *name != BASE);
         let plans = std::iter::once(BASE).chain(others).map(|name| {
             plan(name)
-                .or_else(|| accp_ctx::policy::plan(name))
+                .or_else(|| accp_memory::policies::ctx::plan(name))
                 .ok_or_else(|| {
                     let forms = indented(&forms());
                     Failure::Misuse(format!(
@@ -258,7 +256,7 @@ impl Args {
     fn inside(&self) -> Option<Inside> {
         let named = self.policies.iter();
         let mut windows: Vec<u64> = named
-            .filter_map(|name| accp_ctx::policy::window(name))
+            .filter_map(|name| accp_memory::policies::ctx::window(name))
             .collect();
         windows.dedup();
         let only = windows.first().filter(|_| windows.len() == 1);
@@ -320,7 +318,7 @@ fn each_batch(
 /// Says whether a provider refuses the prompt of an agent, if it is a list of messages.
 fn refuses(agent: &str, prompt: &[&Segment]) -> Option<bool> {
     let texts = prompt.iter().map(|segment| &*segment.text);
-    accp_ctx::policy::refuses(agent, texts)
+    accp_memory::policies::ctx::refuses(agent, texts)
 }
 
 /// Returns the names of the corpora in these files: the names of the files without their

@@ -1,6 +1,6 @@
 //! Commands that change a session: `checkpoint`, `resume`, `mark`.
 
-use accp_ctx::{Options, Session, Window};
+use accp_memory::{Options, Session, Window};
 use accp_tokens::ModelCounter;
 use serde_json::{Value as Json, json};
 

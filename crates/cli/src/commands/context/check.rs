@@ -1,6 +1,6 @@
 //! `accp context check`: the rules of a provider's list.
 
-use accp_ctx::{Code, Finding, MessageList, RepairKind, check, repair};
+use accp_memory::{Code, Finding, MessageList, RepairKind, check, repair};
 
 use super::{Messages, Size, list, report, text};
 use crate::choices::Format;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use accp_ctx::disk::ContextError;
-use accp_ctx::{MessageList, Options, Severity, Writes, check};
+use accp_memory::disk::ContextError;
+use accp_memory::{MessageList, Options, Severity, Writes, check};
 
 use super::{Messages, Place, Size, Summary, at_fault, failure, report, text};
 use crate::choices::Format;

@@ -1,9 +1,9 @@
 //! Commands that look at a session: `status`, `recover`, `read`, `restore`, `intent`, `log`.
 
-use accp_ctx::disk::ContextError;
-use accp_ctx::disk::index::Filter;
-use accp_ctx::disk::read::read as lines_of;
-use accp_ctx::disk::tools::{Search, ToolError};
+use accp_memory::disk::ContextError;
+use accp_memory::disk::index::Filter;
+use accp_memory::disk::read::read as lines_of;
+use accp_memory::disk::tools::{Search, ToolError};
 use clap::builder::RangedU64ValueParser;
 use serde_json::json;
 use time::OffsetDateTime;

@@ -1,7 +1,7 @@
 //! What the commands say of lists and windows.
 
-use accp_ctx::disk::Compressed;
-use accp_ctx::{Event, Finding, Intent, Window, check};
+use accp_memory::disk::Compressed;
+use accp_memory::{Event, Finding, Intent, Window, check};
 use accp_tokens::{ModelCounter, TokenCounter as _};
 use serde_json::{Value as Json, json};
 

@@ -1,7 +1,7 @@
 //! Commands for models: `tools`, `call` and `mcp`.
 
-use accp_ctx::Form;
-use accp_ctx::disk::tools::{Tool, call as called};
+use accp_memory::Form;
+use accp_memory::disk::tools::{Tool, call as called};
 use accp_recordings::read_whole_json;
 use serde_json::{Value as Json, json};
 

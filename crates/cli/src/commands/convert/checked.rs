@@ -1,6 +1,6 @@
 //! The check of a conversation that is written as the list of a provider.
 
-use accp_ctx::{Form, MessageList, check, repair};
+use accp_memory::{Form, MessageList, check, repair};
 use accp_recordings::Format;
 
 use crate::output;

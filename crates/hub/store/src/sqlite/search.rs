@@ -3,7 +3,7 @@
 //! The file holds no index. So no damage of one can hide a frame, and a file of any version is
 //! searched alike. The index is made at the first search, and follows the log from then on.
 
-use accp_context::policies::search::{Query, words};
+use accp_context::search::{Query, words};
 use rusqlite::Connection;
 
 use super::fault::Fault;

@@ -1,9 +1,7 @@
 use std::borrow::Cow;
 
-use accp_context::{
-    policy::{Agent, Plan, Policy},
-    view::View,
-};
+use accp_context::view::View;
+use accp_memory::policy::{Agent, Plan, Policy};
 use accp_tokens::Bpe;
 use serde_json::{Value as Json, json};
 

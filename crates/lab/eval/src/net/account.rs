@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use accp_context::policy::{Kind, Segment};
+use accp_memory::policy::{Kind, Segment};
 
 use super::fetch::{Fetched, Lacking};
 use super::finder::Needle;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use accp_context::policy::{Kind, Message};
+use accp_memory::policy::{Kind, Message};
 
 use super::finder::{Finder, Needle};
 use super::phrases::{beginning, is_action, is_decision, sentences};

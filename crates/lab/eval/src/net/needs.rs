@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use accp_context::policy::{Kind, Message};
+use accp_memory::policy::{Kind, Message};
 use serde_json::Value as Json;
 
 use super::automaton::{Automaton, symbols};

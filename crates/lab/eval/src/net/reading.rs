@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use accp_context::policy::{Kind, Segment};
+use accp_memory::policy::{Kind, Segment};
 use serde_json::Value as Json;
 
 use super::finder::{Finder, Needle};

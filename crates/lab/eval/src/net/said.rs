@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use accp_context::policy::Message;
+use accp_memory::policy::Message;
 use accp_tokens::Bpe;
 
 use super::phrases::OBSERVATIONS;

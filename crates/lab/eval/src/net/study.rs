@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
-use accp_context::policy::{Kind, Message};
+use accp_memory::policy::{Kind, Message};
 use accp_tokens::Bpe;
 
 use super::finder::{Finder, Needle};

@@ -3,10 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use accp_context::{
-    policy::{Agent, Kind, Message, Plan, Policy, Segment},
-    view::View,
-};
+use accp_context::view::View;
+use accp_memory::policy::{Agent, Kind, Message, Plan, Policy, Segment};
 use accp_registry::Registry;
 use accp_tokens::{Bpe, TokenCounter as _};
 use proptest::prelude::*;

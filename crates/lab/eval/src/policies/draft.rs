@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_context::policy::{Agent, Frames, Kind, Message, Opening, Policy, Record, Segment};
 use accp_frame::{Intent, Message as Frame, TokenCounter, Value};
+use accp_memory::policy::{Agent, Frames, Kind, Message, Opening, Policy, Record, Segment};
 use accp_recordings::resolve;
 use accp_registry::Registry;
 use accp_session::{

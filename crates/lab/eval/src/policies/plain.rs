@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use accp_context::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 use accp_frame::TokenCounter;
+use accp_memory::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 
 use crate::net::floor;
 

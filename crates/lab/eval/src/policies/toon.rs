@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use accp_context::{
+use accp_memory::{
     policies::Whole,
     policy::{Agent, Message, Opening, Policy, Segment},
 };

@@ -20,7 +20,7 @@
 //!
 //! So a list of all values, in any order, binds none of them. The rules know JSON, tables, lists
 //! and `key: value` in any syntax. A policy declares other forms, such as abbreviated keys, in
-//! [`accp_context::policy::Segment::records`].
+//! [`accp_memory::policy::Segment::records`].
 
 mod case;
 

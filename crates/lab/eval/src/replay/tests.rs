@@ -1,9 +1,7 @@
 use std::sync::Arc;
 
-use accp_context::{
-    policy::{Agent, Kind, Message},
-    view::View,
-};
+use accp_context::view::View;
+use accp_memory::policy::{Agent, Kind, Message};
 use accp_recordings::Conversation;
 use accp_registry::Registry;
 use accp_tokens::{Bpe, TokenCounter as _};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use accp_context::policy::Kind;
+use accp_memory::policy::Kind;
 
 use super::chart::{Part, Point, bars, colour, escaped, lines, points};
 use super::{BASE, COLUMNS, Column, Corpus, LISTS, Report, Row, viewer};

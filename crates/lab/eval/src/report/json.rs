@@ -1,6 +1,6 @@
 //! A row of the report as JSON.
 
-use accp_context::policy::Kind;
+use accp_memory::policy::Kind;
 use serde_json::{Value as Json, json};
 
 use super::{Corpus, Report, Row};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use accp_context::policy::{Kind, Segment};
+use accp_memory::policy::{Kind, Segment};
 use serde_json::{Value as Json, json};
 
 use crate::net::Study;

@@ -1,0 +1,305 @@
+//! Full-text search: the words of a text, and which texts say most of what is asked.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// The most words of a query; further ones are left out.
+const QUERY: usize = 64;
+/// The most characters of a word. A longer run of letters and digits is data, and is not a word.
+const WORD: usize = 64;
+
+/// Returns the words of a text in their order: runs of letters and digits, in small letters.
+///
+/// ```
+/// use accp_context::search::words;
+///
+/// let all: Vec<String> = words("B/12: Größe_of rye").collect();
+/// assert_eq!(all, ["b", "12", "größe", "of", "rye"]);
+/// ```
+pub fn words(text: &str) -> impl Iterator<Item = String> {
+    spans(text).map(|span| text[span].to_lowercase())
+}
+
+/// Returns the places of the words of a text.
+fn spans(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = at + text[at..].find(char::is_alphanumeric)?;
+            let rest = &text[start..];
+            let length = rest.find(|c: char| !c.is_alphanumeric());
+            at = start + length.unwrap_or(rest.len());
+            let is_word = at - start <= WORD || text[start..at].chars().count() <= WORD;
+            if is_word {
+                return Some(start..at);
+            }
+        }
+    })
+}
+
+/// The words that are looked for, each once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query(Vec<String>);
+
+impl Query {
+    /// Takes the words of a text. A query has at most 64 words.
+    pub fn new(text: &str) -> Self {
+        let all: BTreeSet<String> = words(text).collect();
+        Self(all.into_iter().take(QUERY).collect())
+    }
+
+    /// Returns the words, ascending.
+    pub fn words(&self) -> &[String] {
+        &self.0
+    }
+
+    /// Returns the numbers of the words that a text has, in the order of the text.
+    fn hits<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (Range<usize>, usize)> + 't {
+        let find = |span: Range<usize>| {
+            let word = text[span.clone()].to_lowercase();
+            Some((span, self.0.binary_search(&word).ok()?))
+        };
+        spans(text).filter_map(find)
+    }
+
+    /// Returns the part of a text, of at most so many characters, that has most of the words;
+    /// `None` if the text has none. The first of several is taken.
+    ///
+    /// ```
+    /// use accp_context::search::Query;
+    ///
+    /// let text = "rye is on the first shelf, and spelt on the second; there are 4 bags of spelt";
+    /// let part = Query::new("bags of spelt").part(text, 24);
+    /// assert_eq!(&text[part.expect("it has them")], "4 bags of spelt");
+    /// ```
+    pub fn part(&self, text: &str, most: usize) -> Option<Range<usize>> {
+        let hits: Vec<_> = self.hits(text).collect();
+        let mut best: Option<(usize, Range<usize>)> = None;
+        for (at, (first, _)) in hits.iter().enumerate() {
+            let mut seen = BTreeSet::new();
+            let mut range = first.clone();
+            for (span, word) in &hits[at..] {
+                if text[first.start..span.end].chars().count() > most && span != first {
+                    break;
+                }
+                if seen.insert(word) {
+                    range.end = span.end;
+                }
+            }
+            if best.as_ref().is_none_or(|(count, _)| *count < seen.len()) {
+                best = Some((seen.len(), range));
+            }
+            if best
+                .as_ref()
+                .is_some_and(|(count, _)| *count == self.0.len())
+            {
+                break;
+            }
+        }
+        best.map(|(_, range)| widened(text, range, most))
+    }
+}
+
+/// Widens a part of a text to both sides, to whole words.
+fn widened(text: &str, part: Range<usize>, most: usize) -> Range<usize> {
+    let room = most.saturating_sub(text[part.clone()].chars().count()) / 2;
+    let before = text[..part.start].char_indices().rev().take(room).last();
+    let mut start = before.map_or(part.start, |(at, _)| at);
+    let after = text[part.end..].char_indices().take(room).last();
+    let mut end = after.map_or(part.end, |(at, c)| part.end + at + c.len_utf8());
+    if start > 0 && !text[..start].ends_with(char::is_whitespace) {
+        let space = text[start..part.start].find(char::is_whitespace);
+        start = space.map_or(part.start, |at| start + at);
+    }
+    if end < text.len() && !text[end..].starts_with(char::is_whitespace) {
+        let space = text[part.end..end].rfind(char::is_whitespace);
+        end = space.map_or(part.end, |at| part.end + at);
+    }
+    let shown = &text[start..end];
+    let skipped = shown.len() - shown.trim_start().len();
+    start + skipped..start + skipped + shown.trim().len()
+}
+
+/// Texts by how much they say of what is asked: Okapi BM25, with the constants and the formula of
+/// `bm25()` of `SQLite`'s FTS5.
+///
+/// ```
+/// use accp_context::search::{Query, Ranking};
+///
+/// let query = Query::new("bags of spelt");
+/// let mut ranking = Ranking::new(&query);
+/// for (number, text) in ["rye of the year", "4 bags: spelt", "oats"].into_iter().enumerate() {
+///     ranking.add(number, [text]);
+/// }
+/// assert_eq!(ranking.best(2), [1, 0]);
+/// ```
+#[derive(Debug)]
+pub struct Ranking<'q, I> {
+    query: &'q Query,
+    texts: usize,
+    words: usize,
+    /// The texts that have a word: their length in words, and how often they have each.
+    found: Vec<(I, usize, Vec<u32>)>,
+}
+
+impl<'q, I> Ranking<'q, I> {
+    /// Begins a ranking without texts.
+    pub fn new(query: &'q Query) -> Self {
+        Self {
+            query,
+            texts: 0,
+            words: 0,
+            found: Vec::new(),
+        }
+    }
+
+    /// Adds a text, which may stand in pieces.
+    pub fn add<'t>(&mut self, id: I, pieces: impl IntoIterator<Item = &'t str>) {
+        let mut counts = vec![0; self.query.0.len()];
+        let mut length = 0;
+        let mut has = false;
+        for word in pieces.into_iter().flat_map(words) {
+            length += 1;
+            if let Ok(at) = self.query.0.binary_search(&word) {
+                counts[at] += 1;
+                has = true;
+            }
+        }
+        self.texts += 1;
+        self.words += length;
+        if has {
+            self.found.push((id, length, counts));
+        }
+    }
+
+    /// Returns the best texts that have any of the words, the best first. Of two that are as good
+    /// the later one comes first.
+    pub fn best(self, limit: usize) -> Vec<I> {
+        const K: f64 = 1.2;
+        const B: f64 = 0.75;
+        let has = |at: usize| move |(.., counts): &&(I, usize, Vec<u32>)| counts[at] > 0;
+        let hits = |at: usize| self.found.iter().filter(has(at)).count();
+        let weights = (0..self.query.0.len()).map(|at| weight(self.texts, hits(at)));
+        let weights: Vec<f64> = weights.collect();
+        let mean = self.words as f64 / self.texts.max(1) as f64;
+        let scored = self.found.into_iter().map(|(id, length, counts)| {
+            let share = 1.0 - B + B * length as f64 / mean;
+            let all = counts.iter().zip(&weights);
+            let scores = all.map(|(&count, weight)| {
+                let count = f64::from(count);
+                weight * (count * (K + 1.0)) / (count + K * share)
+            });
+            (id, scores.sum::<f64>())
+        });
+        let mut scored: Vec<(I, f64)> = scored.collect();
+        scored.reverse();
+        scored.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        let best = scored.into_iter().take(limit);
+        best.map(|(id, _)| id).collect()
+    }
+}
+
+/// Returns how much a word tells that so many of all texts have. It is never nothing.
+pub(crate) fn weight(texts: usize, hits: usize) -> f64 {
+    let (texts, hits) = (texts as f64, hits as f64);
+    ((texts - hits + 0.5) / (hits + 0.5)).ln().max(1e-6)
+}
+
+/// Returns which of some lines says most of what is asked: its own words, and half of those of the
+/// two lines before and behind it. Of two that say as much the first is taken.
+pub fn best_line(lines: &[String], query: &Query) -> Option<usize> {
+    let sets = lines.iter().map(|line| {
+        let hits = query.hits(line).map(|(_, word)| word);
+        hits.collect::<BTreeSet<usize>>()
+    });
+    let sets: Vec<BTreeSet<usize>> = sets.collect();
+    let hits = |word: usize| sets.iter().filter(|set| set.contains(&word)).count();
+    let weights = (0..query.0.len()).map(|word| weight(lines.len(), hits(word)));
+    let weights: Vec<f64> = weights.collect();
+    let score = |at: usize| {
+        let own: f64 = sets[at].iter().map(|&word| weights[word]).sum();
+        let near = at.saturating_sub(2)..(at + 3).min(sets.len());
+        let near: BTreeSet<usize> = sets[near].iter().flatten().copied().collect();
+        let more: f64 = near.difference(&sets[at]).map(|&word| weights[word]).sum();
+        own + more / 2.0
+    };
+    let with = (0..lines.len()).filter(|&at| !sets[at].is_empty());
+    let mut best: Option<(usize, f64)> = None;
+    for at in with {
+        let score = score(at);
+        if best.is_none_or(|(_, most)| most < score) {
+            best = Some((at, score));
+        }
+    }
+    best.map(|(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_rare_word_counts_more_than_a_common_one() {
+        let query = Query::new("the price of spelt");
+        let mut ranking = Ranking::new(&query);
+        let texts = [
+            "the day of the bread and the price of the oven of the house",
+            "spelt costs 4",
+            "the rye of the year, the oats of the field",
+            "the last",
+        ];
+        for (number, text) in texts.into_iter().enumerate() {
+            ranking.add(number, [text]);
+        }
+        assert_eq!(ranking.best(2), [1, 0]);
+    }
+
+    #[test]
+    fn of_equal_texts_the_later_comes_first_and_data_is_no_word() {
+        let query = Query::new(&format!("rye {}", "a".repeat(65)));
+        assert_eq!(query.words(), ["rye"]);
+        let mut ranking = Ranking::new(&query);
+        for number in 0..3 {
+            ranking.add(number, ["rye", "bread"]);
+        }
+        assert_eq!(ranking.best(9), [2, 1, 0]);
+        assert!(Ranking::<u8>::new(&query).best(9).is_empty());
+    }
+
+    #[test]
+    fn the_best_line_has_the_words_nearby() {
+        let lines = [
+            "def union",
+            "",
+            "a",
+            "b",
+            "c",
+            "def other",
+            "# of union",
+            "x",
+        ];
+        let lines = lines.map(str::to_owned);
+        assert_eq!(best_line(&lines, &Query::new("union other")), Some(5));
+        assert_eq!(best_line(&lines, &Query::new("def")), Some(0));
+        assert_eq!(best_line(&lines, &Query::new("none")), None);
+    }
+
+    proptest! {
+        /// A part has one of the words, is no longer than asked, and stands between spaces.
+        #[test]
+        fn a_part_has_a_word(text in "[a-cÄ %\n]{0,60}", asked in "[a-cä]{1,2}( [a-c]{1,2})?", most in 8usize..40) {
+            let query = Query::new(&asked);
+            let has = words(&text).any(|word| query.words().contains(&word));
+            let part = query.part(&text, most);
+            prop_assert_eq!(part.is_some(), has);
+            if let Some(part) = part {
+                let part = &text[part];
+                prop_assert!(words(part).any(|word| query.words().contains(&word)), "{:?}", part);
+                let longest = words(part).map(|word| word.chars().count()).max();
+                prop_assert!(part.chars().count() <= most.max(longest.unwrap_or(0)));
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The second implementation of the rules, which the tests have.
+
+#[path = "../../tests/second/anthropic.rs"]
+mod anthropic;
+#[path = "../../tests/second/chat.rs"]
+mod chat;
+#[path = "../../tests/second/responses.rs"]
+mod responses;
+
+use accp_memory::Form;
+use serde_json::Value as Json;
+
+/// Returns code and message of each fault.
+pub(crate) fn faults(form: Form, messages: &[Json]) -> Vec<(&'static str, usize)> {
+    match form {
+        Form::OpenAi => chat::faults(messages),
+        Form::Anthropic => anthropic::faults(messages),
+        Form::Responses => responses::faults(messages),
+    }
+}

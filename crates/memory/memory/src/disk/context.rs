@@ -1,0 +1,392 @@
+//! A session below its root: the list that a program gives goes in, and the list for the model comes out.
+
+use std::path::{Path, PathBuf};
+
+use accp_store::files::{Files, Private, create_private_folder, private};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::cold::{Cold, Kept, KeptFile};
+use super::error::{ContextError, failed};
+use super::writer::{Here, Writer};
+use crate::drift::DriftEvent;
+use crate::event::Event;
+use crate::form::Form;
+use crate::hooks::Hooks;
+use crate::list::MessageList;
+use crate::names::{CHECKPOINTS, CONVERSATIONS, INTERMEDIATE, OFFLOADED, SessionId};
+use crate::plan::{Apart, NewFile, Options, Plan, PlanError};
+use crate::session::Session;
+use crate::window::State;
+
+/// The file with cold state, below the root.
+const COLD: &str = "cache/cold.accp";
+/// The file that processes lock, below the root.
+const LOCK: &str = "cache/.lock";
+
+/// A list that fits its window, and what was done for that.
+#[derive(Debug, Clone)]
+pub struct Compressed {
+    /// The list.
+    pub list: MessageList,
+    /// Tokens of the list that was given.
+    pub before: u64,
+    /// Tokens of this list.
+    pub after: u64,
+    /// How full the window was.
+    pub state: State,
+    /// The tiers that acted.
+    pub events: Vec<Event>,
+    /// Signs that the model has lost its task, in what it has said since the last list.
+    pub drift: Vec<DriftEvent>,
+    /// What the caller should do, if anything.
+    pub advice: Option<String>,
+}
+
+/// A session below its root.
+#[derive(Debug)]
+pub struct Context<F = Private> {
+    root: PathBuf,
+    work: PathBuf,
+    id: SessionId,
+    files: F,
+    /// Nothing, as long as nothing was kept below the root.
+    held: Option<Held>,
+    kept: Option<Kept>,
+    /// Whether `kept` is what cold state has, and all its files are on the disk.
+    is_settled: bool,
+}
+
+/// A root that no other process has.
+#[derive(Debug)]
+struct Held {
+    cold: Cold,
+    /// Held as long as this is there.
+    _lock: std::fs::File,
+}
+
+impl Context<Private> {
+    /// Opens a session below a root. One process at a time has a root; the next one waits. Where nothing was kept yet,
+    /// folders are made when the first list leaves. Files and folders that are made are for their owner alone.
+    ///
+    /// # Errors
+    /// When the root cannot be read or written, or what stands there is damaged.
+    pub fn open(root: impl Into<PathBuf>, id: SessionId) -> Result<Self, ContextError> {
+        Self::open_on(root, id, Private)
+    }
+
+    /// Opens a session that has begun. Nothing is made where none is.
+    ///
+    /// # Errors
+    /// When there is no such session, the root cannot be read or written, or what stands there is damaged.
+    pub fn open_begun(root: impl Into<PathBuf>, id: SessionId) -> Result<Self, ContextError> {
+        let context = Self::open(root, id)?;
+        context.begun()?;
+        Ok(context)
+    }
+}
+
+impl<F: Files> Context<F> {
+    /// Opens a session below a root, as [`open`](Context::open) does, and writes its files with `files`. A test
+    /// gives files that fail. Cold state is a database, which SQLite writes.
+    ///
+    /// ```
+    /// use accp_memory::disk::Context;
+    /// use accp_memory::{MessageList, Options, SessionId, Window};
+    /// use accp_store::files::Private;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path().join("Memory");
+    /// # let counter = accp_tokens::Bpe::o200k_base();
+    /// let mut context = Context::open_on(&root, SessionId::new("trip")?, Private)?;
+    /// assert!(context.session().is_none() && !root.exists());
+    ///
+    /// let window = Window::of(8_000)?;
+    /// let options = Options::new(&window, &counter, time::OffsetDateTime::now_utc());
+    /// let list = MessageList::read(r#"[{"role":"user","content":"Rye?"}]"#, None)?;
+    /// context.compress(&list, &options, &mut ())?;
+    /// assert!(context.session().is_some() && root.join("cache/offloaded").is_dir());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the root cannot be read or written, or what stands there is damaged.
+    pub fn open_on(
+        root: impl Into<PathBuf>,
+        id: SessionId,
+        files: F,
+    ) -> Result<Self, ContextError> {
+        let mut context = Self {
+            root: root.into(),
+            work: PathBuf::new(),
+            id,
+            files,
+            held: None,
+            kept: None,
+            is_settled: false,
+        };
+        context.settle()?;
+        Ok(context)
+    }
+
+    /// Sets where relative paths of written files begin: the working folder of the agent's tools. Without it, they
+    /// begin where this process works.
+    #[must_use]
+    pub fn with_work(mut self, work: impl Into<PathBuf>) -> Self {
+        self.work = work.into();
+        self
+    }
+
+    fn is_there(&self) -> bool {
+        self.root.join(COLD).exists()
+    }
+
+    /// Makes the folders that are not there, waits until no other process has the root, and reads what was kept.
+    /// Returns whether nothing was.
+    fn hold(&mut self) -> Result<bool, ContextError> {
+        let named = |at: &&Path| !at.as_os_str().is_empty() && !at.exists();
+        let above = self.root.ancestors().take_while(named);
+        let new: Vec<_> = above.map(Path::to_owned).collect();
+        for folder in [OFFLOADED, CONVERSATIONS, CHECKPOINTS, INTERMEDIATE] {
+            let path = self.root.join(folder);
+            create_private_folder(&path).map_err(|error| failed(&path, error))?;
+        }
+        // A folder is there after a power cut only if the one above it was synced.
+        for above in new.iter().filter_map(|folder| folder.parent()) {
+            let above = if above.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                above
+            };
+            let synced = self.files.sync(above);
+            synced.map_err(|error| failed(above, error))?;
+        }
+        let path = self.root.join(LOCK);
+        let mut options = std::fs::File::options();
+        options.create(true).truncate(false).write(true);
+        let lock = private(&mut options).open(&path);
+        let lock = lock.map_err(|error| failed(&path, error))?;
+        lock.lock().map_err(|error| failed(&path, error))?;
+        let is_new = !self.is_there();
+        self.held = Some(Held {
+            cold: Cold::open(&self.root.join(COLD), self.id.clone())?,
+            _lock: lock,
+        });
+        self.settle()?;
+        Ok(is_new)
+    }
+
+    /// Returns the session, if it has begun.
+    pub fn session(&self) -> Option<&Session> {
+        self.kept.as_ref().map(|kept| &kept.session)
+    }
+
+    /// Compresses a list: the conversation as it grew, or the last list with what was said since.
+    ///
+    /// The list that comes back is kept, with all files that it names, before this returns.
+    ///
+    /// # Errors
+    /// When the list breaks the rules of its form, does not belong to the session, or does not fit, and when a file
+    /// cannot be written. No list comes back then. What was begun, the next call finishes; so give the same list
+    /// again.
+    pub fn compress(
+        &mut self,
+        list: &MessageList,
+        options: &Options<'_>,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Compressed, ContextError> {
+        self.settle()?;
+        let fresh = Session::new(self.id.clone(), list.form());
+        let session = self.session().unwrap_or(&fresh);
+        let plan = session.plan(list, options, &self.here(), hooks)?;
+        // A list that was refused has made no folder. Now the list is one that leaves.
+        if self.held.is_none() && !plan.is_empty() {
+            let is_new = self.hold()?;
+            if !is_new {
+                // Another process was quicker.
+                return self.compress(list, options, hooks);
+            }
+        }
+        self.keep(list.form(), &plan, Vec::new(), options.now)?;
+        for event in &plan.events {
+            hooks.after(event);
+        }
+        Ok(Compressed {
+            list: plan.list(list),
+            before: plan.before,
+            after: plan.after,
+            state: plan.state,
+            events: plan.events,
+            drift: plan.drift,
+            advice: plan.advice,
+        })
+    }
+
+    /// Marks a message of the conversation as critical: no summary drops it.
+    ///
+    /// # Errors
+    /// When there is no such message, or cold state cannot be written.
+    pub fn mark(&mut self, message: usize, now: OffsetDateTime) -> Result<(), ContextError> {
+        self.settle()?;
+        let session = self.begun()?;
+        let of = session.originals.len();
+        if message >= of {
+            return Err(ContextError::NoMessage { message, of });
+        }
+        if session.marks.contains(&message) {
+            return Ok(());
+        }
+        let (form, plan) = (session.form, Plan::unchanged(session));
+        self.keep(form, &plan, vec![message], now)
+    }
+
+    /// Takes a checkpoint of the list as it stands, and returns its number.
+    ///
+    /// # Errors
+    /// When the session has not begun, or a file cannot be written.
+    pub fn checkpoint(&mut self, options: &Options<'_>) -> Result<u64, ContextError> {
+        self.apart(options, Apart::Checkpoint)?;
+        Ok(self.begun()?.checkpoints)
+    }
+
+    /// Returns the shortest list to go on with, and makes it the list of the session: system messages, a summary,
+    /// and the newest turn.
+    ///
+    /// # Errors
+    /// When the session has not begun, what is marked as critical does not fit, or a file cannot be written.
+    pub fn resume(&mut self, options: &Options<'_>) -> Result<MessageList, ContextError> {
+        self.apart(options, Apart::Fresh)?;
+        let session = self.begun()?;
+        let list = MessageList::of(
+            session.form,
+            session.slots.iter().map(|slot| slot.message.raw()),
+        );
+        list.map_err(|fault| PlanError::Invalid(vec![fault]).into())
+    }
+
+    /// Returns the text of a checkpoint: JSON, with the list in `list`.
+    ///
+    /// # Errors
+    /// When there is no such checkpoint, or cold state cannot be read.
+    pub fn checkpoint_text(&mut self, number: u64) -> Result<String, ContextError> {
+        let path = self.id.checkpoint(number);
+        let mut files = self.kept.iter().flat_map(|kept| &kept.files);
+        let file = files.rfind(|file| file.path == path).cloned();
+        let of = self.begun()?.checkpoints;
+        let file = file.ok_or(ContextError::NoCheckpoint { number, of })?;
+        let missing = || ContextError::missing(&self.root, &self.id);
+        let held = self.held.as_mut().ok_or_else(missing)?;
+        Ok(held.cold.file(&file)?)
+    }
+
+    fn apart(&mut self, options: &Options<'_>, apart: Apart) -> Result<(), ContextError> {
+        self.settle()?;
+        let session = self.begun()?;
+        let plan = session.plan_apart(options, &self.here(), apart)?;
+        let form = session.form;
+        self.keep(form, &plan, Vec::new(), options.now)
+    }
+
+    /// Returns the session.
+    ///
+    /// # Errors
+    /// When it has not begun.
+    pub fn begun(&self) -> Result<&Session, ContextError> {
+        let missing = || ContextError::missing(&self.root, &self.id);
+        self.session().ok_or_else(missing)
+    }
+
+    fn here(&self) -> Here<'_, F> {
+        Here {
+            root: &self.root,
+            work: &self.work,
+            files: &self.files,
+        }
+    }
+
+    /// Finishes what an earlier call or another process began, and did not end. What cold state has, holds.
+    fn settle(&mut self) -> Result<(), ContextError> {
+        if self.is_settled {
+            return Ok(());
+        }
+        let Some(held) = &mut self.held else {
+            // Another process may have begun since.
+            return if self.is_there() {
+                self.hold().map(drop)
+            } else {
+                Ok(())
+            };
+        };
+        let writer = Writer::new(&self.root, &self.files);
+        let unfinished = writer.unfinished()?;
+        let last = |kept: &Kept, id: &SessionId| {
+            let is_unfinished = unfinished.as_ref() == Some(id);
+            is_unfinished.then_some(kept.steps.saturating_sub(1))
+        };
+        // The files of another session first: their names are taken, though they are not there yet.
+        if let Some(id) = unfinished.as_ref().filter(|id| **id != self.id) {
+            let mut cold = Cold::open(&self.root.join(COLD), id.clone())?;
+            if let Some(kept) = cold.load()? {
+                writer.complete(&mut cold, &kept.files, last(&kept, id))?;
+            }
+        }
+        self.kept = held.cold.load()?;
+        if let Some(kept) = &self.kept {
+            writer.complete(&mut held.cold, &kept.files, last(kept, &self.id))?;
+        }
+        writer.end()?;
+        self.is_settled = true;
+        Ok(())
+    }
+
+    /// Keeps a plan: cold first, then the files, so that what a crash leaves undone is known.
+    fn keep(
+        &mut self,
+        form: Form,
+        plan: &Plan,
+        marks: Vec<usize>,
+        now: OffsetDateTime,
+    ) -> Result<(), ContextError> {
+        if plan.is_empty() && marks.is_empty() {
+            return Ok(());
+        }
+        let missing = || ContextError::missing(&self.root, &self.id);
+        let held = self.held.as_mut().ok_or_else(missing)?;
+        let at = now.format(&Rfc3339).unwrap_or_default();
+        let writer = Writer::new(&self.root, &self.files);
+        for NewFile { path, .. } in &plan.files {
+            let mut known = self.kept.iter().flat_map(|kept| &kept.files);
+            if !known.any(|known| known.path == *path) && writer.is_taken(path) {
+                return Err(ContextError::Taken { path: path.clone() });
+            }
+        }
+        self.is_settled = false;
+        if self.kept.is_none() {
+            writer.sync_folders()?;
+        }
+        if !plan.files.is_empty() {
+            writer.begin(&self.id)?;
+        }
+        let cold = &mut held.cold;
+        let files = cold.keep(self.kept.as_ref(), form, plan, marks.clone(), at)?;
+        let kept = self.kept.get_or_insert_with(|| Kept {
+            session: Session::new(self.id.clone(), form),
+            steps: 0,
+            files: Vec::new(),
+        });
+        kept.session.apply(plan);
+        kept.session.marks.extend(marks);
+        let last = kept.steps;
+        kept.steps += 1;
+        kept.files.extend(files.iter().cloned());
+        // A file that grew before has to be there up to where it grows from.
+        let grows = |known: &&KeptFile| files.iter().any(|file| file.path == known.path);
+        let parts: Vec<_> = kept.files.iter().filter(grows).cloned().collect();
+        writer.complete(cold, &parts, Some(last))?;
+        if !plan.files.is_empty() {
+            writer.end()?;
+        }
+        self.is_settled = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! What a judge sees, and what it says.
+
+use super::kind::{Indicator, Severity};
+use crate::archive::Archived;
+use crate::brief::{Brief, Item, clipped};
+use crate::said::Said;
+
+/// Longer evidence is cut.
+const EVIDENCE: usize = 1_000;
+
+/// What a [`Judge`](crate::Judge) sees: one message of the assistant, and what came before it.
+#[derive(Debug, Clone, Copy)]
+pub struct Case<'c> {
+    /// The brief of the summary.
+    pub(crate) brief: &'c Brief,
+    /// The conversation before the message.
+    pub(crate) archive: &'c [Said],
+    /// The list before the message, with the summary.
+    pub(crate) list: &'c [Said],
+    /// The message of the assistant.
+    pub(crate) message: &'c Said,
+}
+
+impl Case<'_> {
+    /// Returns the message of the assistant.
+    pub fn message(&self) -> Archived {
+        Archived::said(self.message, None)
+    }
+
+    /// Returns all that was said before the message, whether it stands in the list or not. The number of a message
+    /// is its index in the conversation.
+    pub fn said(&self) -> Vec<Archived> {
+        shown(self.archive)
+    }
+
+    /// Returns the list that the assistant answered, with the summary. The number of a message is its index in the
+    /// list.
+    pub fn list(&self) -> Vec<Archived> {
+        shown(self.list)
+    }
+
+    /// Returns the objectives of the user: each with the index of its message in the conversation.
+    pub fn intent(&self) -> Vec<(usize, &str)> {
+        self.brief.intent.iter().map(pair).collect()
+    }
+
+    /// Returns the decisions that left the list: each with the index of its message in the conversation.
+    pub fn decisions(&self) -> Vec<(usize, &str)> {
+        self.brief.decisions.iter().map(pair).collect()
+    }
+
+    /// Returns the constraints that left the list and that no later one replaces: each with the index of its
+    /// message in the conversation.
+    pub fn constraints(&self) -> Vec<(usize, &str)> {
+        let all = self.brief.constraints.iter();
+        let hold = all.filter(|one| one.replaced.is_none());
+        hold.map(|one| pair(&one.item)).collect()
+    }
+}
+
+fn shown(all: &[Said]) -> Vec<Archived> {
+    all.iter().map(|said| Archived::said(said, None)).collect()
+}
+
+fn pair(item: &Item) -> (usize, &str) {
+    (item.message, &item.text)
+}
+
+/// A sign of drift in a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sign {
+    pub(crate) indicator: Indicator,
+    pub(crate) severity: Severity,
+    pub(crate) evidence: String,
+    pub(crate) messages: Vec<usize>,
+    /// The sentence of the messages that counts, if a judge knows it.
+    pub(crate) passage: Option<String>,
+}
+
+impl Sign {
+    /// Makes a sign. The indicator says how severe it is.
+    ///
+    /// `evidence` is what the judge saw, for people: one line of at most 1,000 characters. More is cut. `messages`
+    /// are the messages of the conversation that answer the sign, by index, the most important first. They are put
+    /// back into the list. An index that is not in the conversation is passed over.
+    ///
+    /// ```
+    /// use accp_memory::{Indicator, Sign};
+    ///
+    /// let sign = Sign::new(Indicator::Clarification, "asks for the order, which message 3 names", vec![3]);
+    /// assert_eq!(sign.indicator(), Indicator::Clarification);
+    /// ```
+    pub fn new(indicator: Indicator, evidence: impl AsRef<str>, messages: Vec<usize>) -> Self {
+        Self {
+            indicator,
+            severity: indicator.severity(),
+            evidence: clipped(evidence.as_ref(), EVIDENCE),
+            messages,
+            passage: None,
+        }
+    }
+
+    /// Names the sentence of the messages that counts. It is put back if a message is too long.
+    pub(super) fn with_passage(self, passage: &str) -> Self {
+        Self {
+            passage: Some(passage.to_owned()),
+            ..self
+        }
+    }
+
+    /// Returns whether two judges have seen the same.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.indicator == other.indicator && self.messages == other.messages
+    }
+
+    /// Returns what it is a sign of.
+    pub fn indicator(&self) -> Indicator {
+        self.indicator
+    }
+}

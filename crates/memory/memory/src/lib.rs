@@ -1,0 +1,64 @@
+//! What an agent remembers of a conversation, and what its model reads of it.
+//!
+//! - A [`Session`] keeps a list of messages inside the window of its model, forgets nothing, and breaks no list
+//!   (CTX-001).
+//! - [`policies::Memory`] makes prompts that say things once: it is a [`policy`], as all are that the lab measures.
+//!
+//! # Features
+//!
+//! - `disk` (default): [`disk`], the files and the index in which a session keeps what leaves its list. Without it the
+//!   crate does no IO and has no store.
+
+mod archive;
+mod brief;
+mod check;
+#[cfg(feature = "disk")]
+pub mod disk;
+mod drift;
+mod edit;
+mod event;
+mod finding;
+mod form;
+mod grapheme;
+mod hooks;
+mod list;
+mod media;
+mod memo;
+mod message;
+mod names;
+mod offload;
+mod plan;
+pub mod policies;
+pub mod policy;
+mod prose;
+mod raw;
+mod repair;
+mod said;
+mod session;
+mod status;
+mod summary;
+mod truncate;
+mod unit;
+mod views;
+mod window;
+mod writes;
+
+pub use archive::{Archive, ArchiveError, Archived, Section, Sections};
+pub use check::check;
+pub use check::rule::Rule;
+pub use drift::{Case, DriftEvent, Indicator, Judge, LEXICAL, Lexical, Severity, Sign};
+pub use event::{Event, Intent, Tier};
+pub use finding::{Code, Finding};
+pub use form::Form;
+pub use hooks::{Hooks, Verdict};
+pub use list::MessageList;
+pub use message::Message;
+pub use names::{SessionId, SessionIdError};
+pub use plan::{Apart, NewFile, Options, Plan, PlanError, World};
+pub use repair::{Repair, RepairKind, repair};
+pub use session::{Session, Stranger, Use};
+pub use status::Status;
+pub use summary::{Summarizer, SummaryError, Wanted};
+pub use views::Views;
+pub use window::{Limits, State, Window, WindowError};
+pub use writes::{Writes, WritesError};

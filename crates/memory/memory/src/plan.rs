@@ -1,0 +1,302 @@
+//! What has to happen to a list, tier by tier.
+
+mod media;
+mod planner;
+mod tier1;
+mod tier2;
+mod tier3;
+mod watch;
+
+use accp_frame::TokenCounter;
+use time::OffsetDateTime;
+
+use crate::check::broken;
+use crate::drift::{DriftEvent, Judge, LEXICAL};
+use crate::event::Event;
+use crate::finding::Finding;
+use crate::form::Form;
+use crate::hooks::Hooks;
+use crate::list::MessageList;
+use crate::memo::Memo;
+use crate::message::Message;
+use crate::session::{Covers, Kind, Session, Slot, Stranger, Taken, Use};
+use crate::summary::{Summarizer, SummaryError};
+use crate::window::{State, Window};
+use crate::writes::Writes;
+use planner::Planner;
+
+/// A file to write before the list leaves.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct NewFile {
+    /// The path below the root.
+    pub path: String,
+    /// The text. Of a file that grows, the text behind its end.
+    pub text: String,
+    /// Whether the file grows.
+    pub grows: bool,
+}
+
+/// What is known of the world around a list. `()` is a world without files.
+pub trait World {
+    /// Returns whether there is a file at this path below the root.
+    fn is_taken(&self, path: &str) -> bool;
+
+    /// Returns the text of a file that the program wrote, if it can be read.
+    fn written(&self, path: &str) -> Option<String>;
+}
+
+impl World for () {
+    fn is_taken(&self, _: &str) -> bool {
+        false
+    }
+
+    fn written(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+/// What can be planned without a new list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Apart {
+    /// A checkpoint of the list as it stands.
+    Checkpoint,
+    /// The shortest list to go on with.
+    Fresh,
+}
+
+/// How a list is compressed.
+#[derive(Clone, Copy)]
+pub struct Options<'o> {
+    /// The window of the model.
+    pub window: &'o Window,
+    /// Counts tokens.
+    pub counter: &'o dyn TokenCounter,
+    /// The tools that write files.
+    pub writes: &'o Writes,
+    /// Sums up what leaves.
+    pub summarizer: &'o dyn Summarizer,
+    /// Look for drift after a summary: [`LEXICAL`], or others. Nobody looks if there are none.
+    pub judges: &'o [&'o dyn Judge],
+    /// Whether tiers 1 and 2 act under their limit too.
+    pub force: bool,
+    /// The time, in the zone that logs have.
+    pub now: OffsetDateTime,
+}
+
+impl<'o> Options<'o> {
+    /// Returns the options of a window: the writing tools of the table, summaries by rules, judges by words, and
+    /// nothing forced. `now` is in the zone that logs have.
+    ///
+    /// ```
+    /// use accp_memory::{Options, Views, Window};
+    ///
+    /// # let counter = accp_tokens::Bpe::o200k_base();
+    /// let window = Window::of(128_000)?;
+    /// let views = Views::new(std::sync::Arc::new(counter));
+    /// let options = Options {
+    ///     summarizer: &views,
+    ///     ..Options::new(&window, &counter, time::OffsetDateTime::now_utc())
+    /// };
+    /// assert!(!options.force);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(window: &'o Window, counter: &'o dyn TokenCounter, now: OffsetDateTime) -> Self {
+        Self {
+            window,
+            counter,
+            writes: Writes::known(),
+            summarizer: &(),
+            judges: LEXICAL,
+            force: false,
+            now,
+        }
+    }
+}
+
+/// Why there is no list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The list breaks rules of its form.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Invalid(Vec<Finding>),
+    /// The list does not belong to the session.
+    #[error(transparent)]
+    Stranger(#[from] Stranger),
+    /// The list does not fit, whatever leaves.
+    #[error("{0}")]
+    OverWindow(Finding),
+    /// What is marked as critical has no room.
+    #[error(transparent)]
+    NoRoom(#[from] SummaryError),
+}
+
+/// What happens to a list, and why.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The form that the session has then.
+    pub(crate) form: Form,
+    /// The list as it will stand.
+    pub(crate) slots: Vec<Slot>,
+    /// What was said since the last plan.
+    pub(crate) new: Vec<Message>,
+    /// What was made for the list, and what it stands for.
+    pub(crate) made: Vec<(Message, Covers, Kind)>,
+    /// The tiers that act, in order.
+    pub events: Vec<Event>,
+    /// The files to write before the list leaves.
+    pub files: Vec<NewFile>,
+    /// Signs of drift in what the assistant has said since the last list.
+    pub drift: Vec<DriftEvent>,
+    /// How many messages were said when a summary was written, if one was.
+    pub(crate) summed_up: Option<usize>,
+    /// How many messages the archive has then.
+    pub(crate) archived: usize,
+    /// How many checkpoints there are then.
+    pub(crate) checkpoints: u64,
+    /// How full the window is then.
+    pub(crate) window: Option<Use>,
+    /// Tokens of the list that was given.
+    pub before: u64,
+    /// Tokens of the list that leaves.
+    pub after: u64,
+    /// How full the window is with the list that leaves.
+    pub state: State,
+    /// What the caller should do, if anything.
+    pub advice: Option<String>,
+}
+
+impl Plan {
+    /// Returns the plan that leaves a session as it is.
+    #[cfg(feature = "disk")]
+    pub(crate) fn unchanged(session: &Session) -> Self {
+        Self {
+            form: session.form,
+            slots: session.slots.clone(),
+            new: Vec::new(),
+            made: Vec::new(),
+            events: Vec::new(),
+            drift: Vec::new(),
+            summed_up: None,
+            files: Vec::new(),
+            archived: session.archived,
+            checkpoints: session.checkpoints,
+            window: None,
+            before: 0,
+            after: 0,
+            state: State::Green,
+            advice: None,
+        }
+    }
+
+    /// Returns the list that leaves, in the request that was given.
+    pub fn list(&self, given: &MessageList) -> MessageList {
+        let messages = self.slots.iter().map(|slot| slot.message.clone());
+        given.with(messages.collect())
+    }
+
+    /// Returns whether there is nothing to keep: nothing was said, and nothing was done.
+    #[cfg(feature = "disk")]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.new.is_empty() && self.made.is_empty() && self.files.is_empty()
+    }
+}
+
+impl Session {
+    /// Plans what happens to a list among the files of a world. Nothing has changed then.
+    ///
+    /// # Errors
+    /// When the list breaks the rules of its form, does not belong to the session, or does not fit.
+    pub fn plan(
+        &self,
+        list: &MessageList,
+        options: &Options<'_>,
+        world: &dyn World,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Plan, PlanError> {
+        let faults = broken(list);
+        if !faults.is_empty() {
+            return Err(PlanError::Invalid(faults));
+        }
+        let taken = self.take(list)?;
+        let retold = (list.form() != self.form).then(|| Self {
+            form: list.form(),
+            ..self.clone()
+        });
+        let memo = Memo::of(options.counter);
+        // The schemas of the request say which tools write.
+        let writes = options.writes.clone().with_schemas(list.tools());
+        let options = Options {
+            counter: &memo,
+            writes: &writes,
+            ..*options
+        };
+        let mut planner = Planner::new(
+            retold.as_ref().unwrap_or(self),
+            &options,
+            world,
+            list,
+            &taken,
+        );
+        planner.run(hooks)?;
+        Ok(planner.finish(taken.new))
+    }
+
+    /// Plans a checkpoint of the list as it stands, or the shortest list to go on with: system messages, a summary,
+    /// and the newest turn.
+    ///
+    /// # Errors
+    /// When what is marked as critical does not fit.
+    pub fn plan_apart(
+        &self,
+        options: &Options<'_>,
+        world: &dyn World,
+        apart: Apart,
+    ) -> Result<Plan, PlanError> {
+        let list = MessageList::of(self.form, self.slots.iter().map(|slot| slot.message.raw()));
+        let list = list.map_err(|fault| PlanError::Invalid(vec![fault]))?;
+        let taken = Taken {
+            slots: self.slots.clone(),
+            new: Vec::new(),
+        };
+        let mut planner = Planner::new(self, options, world, &list, &taken);
+        match apart {
+            Apart::Checkpoint => planner.checkpoint(),
+            Apart::Fresh => planner.begin_anew()?,
+        }
+        Ok(planner.finish(Vec::new()))
+    }
+
+    /// Takes a plan of this session as done, once its files are written. [`Context`](crate::disk::Context) writes
+    /// them; a program that has a place of its own for files does both.
+    ///
+    /// ```
+    /// use accp_memory::{Form, MessageList, Options, Session, SessionId, Window};
+    ///
+    /// # let counter = accp_tokens::Bpe::o200k_base();
+    /// let window = Window::of(1_000)?;
+    /// let options = Options::new(&window, &counter, time::OffsetDateTime::now_utc());
+    /// let list = MessageList::read(r#"[{"role":"user","content":"Rye?"}]"#, None)?;
+    /// let mut session = Session::new(SessionId::new("s")?, Form::OpenAi);
+    /// let plan = session.plan(&list, &options, &(), &mut ())?;
+    /// assert!(plan.files.is_empty());
+    /// assert_eq!(plan.list(&list).to_string(), list.to_string());
+    /// session.apply(&plan);
+    /// assert_eq!(session.originals().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn apply(&mut self, plan: &Plan) {
+        self.originals.extend(plan.new.iter().cloned());
+        for (message, covers, _) in &plan.made {
+            self.made.insert(message.digest(), covers.clone());
+        }
+        self.form = plan.form;
+        self.slots.clone_from(&plan.slots);
+        self.drift.extend(plan.drift.iter().cloned());
+        self.summed_up = plan.summed_up.or(self.summed_up);
+        self.archived = plan.archived;
+        self.checkpoints = plan.checkpoints;
+        self.use_of = plan.window.clone().or_else(|| self.use_of.take());
+        self.events.extend(plan.events.iter().cloned());
+    }
+}

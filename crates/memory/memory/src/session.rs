@@ -1,0 +1,336 @@
+//! A conversation and its list: what was said, and what of it the list shows.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+
+use accp_registry::Hash;
+
+use crate::brief::Brief;
+use crate::drift::DriftEvent;
+use crate::event::Event;
+use crate::finding::Finding;
+use crate::form::Form;
+use crate::list::MessageList;
+use crate::message::Message;
+use crate::names::SessionId;
+use crate::said::said;
+use crate::writes::Writes;
+
+/// A message of the list as it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Slot {
+    pub(crate) message: Message,
+    /// The messages of the conversation that it shows or stands for.
+    pub(crate) covers: Covers,
+    pub(crate) kind: Kind,
+}
+
+impl Slot {
+    /// Returns the place of a message that stands in the list as it was said.
+    pub(crate) fn said(at: usize, message: Message) -> Self {
+        Self {
+            message,
+            covers: std::iter::once(at..at + 1).collect(),
+            kind: Kind::Said,
+        }
+    }
+}
+
+/// What a message of the list is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// A message as it was said.
+    Said,
+    /// A message whose result or input was cut.
+    Cut,
+    /// The summary.
+    Summary,
+    /// What was recovered from the archive.
+    Recovered,
+}
+
+/// What a list says, to one who knows the session.
+pub(crate) struct Taken {
+    /// The list as it stands.
+    pub(crate) slots: Vec<Slot>,
+    /// What was said since.
+    pub(crate) new: Vec<Message>,
+}
+
+/// Ranges of messages of the conversation, by index, ascending.
+pub(crate) type Covers = Vec<Range<usize>>;
+
+/// A conversation, and the list that a model gets of it.
+///
+/// A session knows each message by its digest. So a program may give the whole conversation each time, or the
+/// last list that it got, both with what was said since.
+#[derive(Debug, Clone)]
+pub struct Session {
+    pub(crate) id: SessionId,
+    pub(crate) form: Form,
+    /// The conversation, as it was said.
+    pub(crate) originals: Vec<Message>,
+    /// The list.
+    pub(crate) slots: Vec<Slot>,
+    /// What each message stands for that a list ever had and nobody said.
+    pub(crate) made: BTreeMap<Hash, Covers>,
+    /// The messages that the caller has marked as critical.
+    pub(crate) marks: BTreeSet<usize>,
+    /// How many messages the archive has.
+    pub(crate) archived: usize,
+    /// The checkpoints taken.
+    pub(crate) checkpoints: u64,
+    /// The log.
+    pub(crate) events: Vec<Event>,
+    /// Signs of drift.
+    pub(crate) drift: Vec<DriftEvent>,
+    /// How many messages were said when the last summary was written.
+    pub(crate) summed_up: Option<usize>,
+    /// How full the window was with the last list.
+    pub(crate) use_of: Option<Use>,
+}
+
+/// How much of a window a list uses.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Use {
+    /// The tokens of the list, and of what a model reads beside it.
+    pub tokens: u64,
+    /// The tokens that it may have.
+    pub room: u64,
+    /// The tokens of the window.
+    pub window: u64,
+    /// The name of the counter, which says if it is a substitute for the model's own; empty if that was not kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub counted_with: String,
+}
+
+/// A list that does not belong to the session.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Stranger {
+    /// A message is not the one that was said there.
+    #[error(
+        "message {message} is not message {known} of session {session}, and no message of a list that it gave; give \
+         the conversation as it was, with what was said since, or begin another session"
+    )]
+    Other {
+        /// The id of the session.
+        session: String,
+        /// The index in the list.
+        message: usize,
+        /// The index in the conversation.
+        known: usize,
+    },
+    /// The list ends before the conversation does.
+    #[error(
+        "the list ends before message {known} of session {session}, which was there before; give the conversation as \
+         it was, with what was said since, or begin another session"
+    )]
+    Short {
+        /// The id of the session.
+        session: String,
+        /// The index in the conversation of the first message that is not there.
+        known: usize,
+    },
+    /// The list has another form.
+    #[error(
+        "the list of session {session} has the form {expected}, and this one has the form {found}; go on with {expected}"
+    )]
+    Form {
+        /// The id of the session.
+        session: String,
+        /// The form of the session.
+        expected: Form,
+        /// The form of the list.
+        found: Form,
+    },
+}
+
+impl Session {
+    /// Begins a session.
+    pub fn new(id: SessionId, form: Form) -> Self {
+        Self {
+            id,
+            form,
+            originals: Vec::new(),
+            slots: Vec::new(),
+            made: BTreeMap::new(),
+            marks: BTreeSet::new(),
+            archived: 0,
+            checkpoints: 0,
+            events: Vec::new(),
+            drift: Vec::new(),
+            summed_up: None,
+            use_of: None,
+        }
+    }
+
+    /// Reads the next list of this session, in its form unless another is given. While all that was said has a role
+    /// and texts only, which say the same in every form, a list that has more tells the form.
+    ///
+    /// ```
+    /// use accp_memory::{Form, Session, SessionId};
+    ///
+    /// let session = Session::new(SessionId::new("s")?, Form::OpenAi);
+    /// let list = session.read(r#"[{"role":"user","content":"Rye?"},{"type":"reasoning","id":"rs_1","summary":[]}]"#, None)?;
+    /// assert_eq!(list.form(), Form::Responses);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `not-a-list`, when the text is not a list or a request with one.
+    pub fn read(&self, text: &str, form: Option<Form>) -> Result<MessageList, Finding> {
+        let form = form.or((!is_plain(&self.originals)).then_some(self.form));
+        let list = MessageList::read(text, form)?;
+        if form.is_none() && list.request().is_null() && is_plain(list.messages()) {
+            return MessageList::read(text, Some(self.form));
+        }
+        Ok(list)
+    }
+
+    /// Returns the id.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Returns the conversation as it was said.
+    pub fn originals(&self) -> &[Message] {
+        &self.originals
+    }
+
+    /// Returns the log, the oldest event first.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Returns the signs of drift, the oldest first.
+    pub fn drift(&self) -> &[DriftEvent] {
+        &self.drift
+    }
+
+    /// Returns how full the window was with the last list that changed anything.
+    pub fn use_of(&self) -> Option<Use> {
+        self.use_of.clone()
+    }
+
+    /// Returns the messages that are marked as critical, by index.
+    pub fn marks(&self) -> impl Iterator<Item = usize> {
+        self.marks.iter().copied()
+    }
+
+    /// Returns the number of the last checkpoint; 0 if there is none.
+    pub fn checkpoints(&self) -> u64 {
+        self.checkpoints
+    }
+
+    /// Returns the conversation as it was said.
+    pub fn restored(&self) -> Result<MessageList, Finding> {
+        MessageList::of(self.form, self.originals.iter().map(Message::raw))
+    }
+
+    /// Returns the first message of the user, and each later one that is marked as a new objective, verbatim.
+    pub fn intent(&self) -> Vec<String> {
+        let all = said(self.form, Some(&self.id), &self.originals);
+        let brief = Brief::of(&all, &BTreeSet::new(), &Writes::default());
+        brief.intent.into_iter().map(|item| item.text).collect()
+    }
+
+    /// Finds out what is new in a list, and returns the list as it stands with that.
+    ///
+    /// # Errors
+    /// When the list is neither the conversation nor a list of this session, grown.
+    pub(crate) fn take(&self, list: &MessageList) -> Result<Taken, Stranger> {
+        if list.form() != self.form && !is_plain(&self.originals) {
+            return Err(Stranger::Form {
+                session: self.id.as_str().to_owned(),
+                expected: self.form,
+                found: list.form(),
+            });
+        }
+        let messages = list.messages();
+        let originals = self.originals.iter().map(Message::digest);
+        let listed = self.slots.iter().map(|slot| slot.message.digest());
+        let new = match behind(messages, originals).or_else(|| behind(messages, listed)) {
+            Some(new) => new.iter().collect(),
+            None => self.new_beside_made(messages)?,
+        };
+        let mut given: BTreeMap<Hash, VecDeque<&Message>> = BTreeMap::new();
+        for message in messages {
+            let alike = given.entry(message.digest()).or_default();
+            alike.push_back(message);
+        }
+        let mut slots = self.slots.clone();
+        for slot in &mut slots {
+            // The caller's spelling stays, where the caller has the message.
+            if let Some(message) = given
+                .get_mut(&slot.message.digest())
+                .and_then(VecDeque::pop_front)
+            {
+                slot.message = message.clone();
+            }
+        }
+        let first = self.originals.len();
+        slots.extend(
+            new.iter()
+                .enumerate()
+                .map(|(index, message)| Slot::said(first + index, (*message).clone())),
+        );
+        let new = new.into_iter().cloned().collect();
+        Ok(Taken { slots, new })
+    }
+
+    /// Finds out what is new in a list that is neither the conversation nor the list that came out last, such as an
+    /// older list of this session: what was made stands for the messages that it covers.
+    fn new_beside_made<'l>(&self, messages: &'l [Message]) -> Result<Vec<&'l Message>, Stranger> {
+        let mut shown = vec![false; self.originals.len()];
+        for message in messages {
+            for range in self.made.get(&message.digest()).into_iter().flatten() {
+                shown[range.clone()].fill(true);
+            }
+        }
+        let mut known = (0..self.originals.len())
+            .filter(|at| !shown[*at])
+            .peekable();
+        let mut new = Vec::new();
+        for (at, message) in messages.iter().enumerate() {
+            if self.made.contains_key(&message.digest()) {
+                continue;
+            }
+            match known.next() {
+                Some(next) if self.originals[next].digest() == message.digest() => {}
+                Some(next) => {
+                    return Err(Stranger::Other {
+                        session: self.id.as_str().to_owned(),
+                        message: at,
+                        known: next,
+                    });
+                }
+                None => new.push(message),
+            }
+        }
+        if let Some(&known) = known.peek() {
+            return Err(Stranger::Short {
+                session: self.id.as_str().to_owned(),
+                known,
+            });
+        }
+        Ok(new)
+    }
+}
+
+/// Returns what a list has behind messages that it begins with, or `None` if it begins with others.
+fn behind(list: &[Message], known: impl Iterator<Item = Hash>) -> Option<&[Message]> {
+    let mut rest = list.iter();
+    for digest in known {
+        if rest.next()?.digest() != digest {
+            return None;
+        }
+    }
+    Some(rest.as_slice())
+}
+
+/// Returns whether messages say the same in every form.
+fn is_plain(messages: &[Message]) -> bool {
+    messages.iter().all(Message::is_plain)
+}

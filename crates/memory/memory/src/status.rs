@@ -1,0 +1,94 @@
+//! How a session stands.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::session::Session;
+use crate::window::Window;
+
+/// How a session stands, as `status` says it (CTX-58).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Status {
+    /// The id of the session.
+    pub session: String,
+    /// The form of its lists.
+    pub form: &'static str,
+    /// The tokens of the window.
+    pub window: u64,
+    /// The tokens of the last list, and of what a model reads beside it.
+    pub tokens: u64,
+    /// Their share of the window without the reserve, in hundredths.
+    pub share: f64,
+    /// How full the window is.
+    pub state: &'static str,
+    /// The messages of the conversation.
+    pub said: usize,
+    /// How often a tier acted.
+    pub events: usize,
+    /// The checkpoints.
+    pub checkpoints: u64,
+    /// The messages that are marked as critical, by index.
+    pub marks: Vec<usize>,
+    /// The name of the counter, which says if it is a substitute for the model's own; empty if that was not kept.
+    pub counted_with: String,
+    #[serde(skip)]
+    used: String,
+}
+
+impl Session {
+    /// Returns how the session stands in a window: its [own](Self::window), or another.
+    ///
+    /// ```
+    /// use accp_memory::{Form, Session, SessionId, Window};
+    ///
+    /// let session = Session::new(SessionId::new("trip")?, Form::OpenAi);
+    /// let status = session.status(&Window::of(8_000)?);
+    /// assert_eq!((status.tokens, status.state), (0, "GREEN"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn status(&self, window: &Window) -> Status {
+        let tokens = self.use_of.as_ref().map_or(0, |used| used.tokens);
+        Status {
+            session: self.id.as_str().to_owned(),
+            form: self.form.name(),
+            window: window.size(),
+            tokens,
+            share: window.share(tokens),
+            state: window.state(tokens).as_str(),
+            said: self.originals.len(),
+            events: self.events.len(),
+            checkpoints: self.checkpoints,
+            marks: self.marks().collect(),
+            counted_with: self
+                .use_of
+                .as_ref()
+                .map_or_else(String::new, |used| used.counted_with.clone()),
+            used: window.used(tokens),
+        }
+    }
+
+    /// Returns the window of the last list, with its reserve and the limits of the specification; `None` before the
+    /// first.
+    pub fn window(&self) -> Option<Window> {
+        let used = self.use_of.as_ref()?;
+        let window = Window::of(used.window).ok()?;
+        window
+            .with_reserve(used.window.saturating_sub(used.room))
+            .ok()
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "session {}: {}\nsaid: {} messages\ncompressions: {}\ncheckpoints: {}",
+            self.session, self.used, self.said, self.events, self.checkpoints
+        )?;
+        if self.counted_with.is_empty() {
+            return Ok(());
+        }
+        write!(f, "\ncounted with {}", self.counted_with)
+    }
+}

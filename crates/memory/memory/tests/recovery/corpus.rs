@@ -1,0 +1,177 @@
+//! Natural needles in recorded conversations: values of later calls that stand in an earlier result. The variable
+//! `ACCP_CORPUS` names the folder with the recordings; without it nothing is measured.
+
+use std::fs;
+use std::path::Path;
+
+use accp_memory::disk::index::{Filter, Hit};
+use accp_memory::{Archived, Form, MessageList};
+use serde_json::{Value as Json, json};
+
+use crate::recovery::folder::{ARCHIVE, Folder};
+
+const FILES: [&str; 4] = ["tau_airline", "code_fc", "toolbench_chatgpt", "handoffs"];
+
+#[derive(Default)]
+struct Ranks {
+    needles: usize,
+    exact: usize,
+    first: usize,
+    third: usize,
+    /// With the two next words, also if they are keys.
+    literal: usize,
+    missed: Vec<String>,
+}
+
+/// Returns a recorded message in the form of OpenAI chat.
+fn chat(message: &Json) -> String {
+    let role = match message["role"].as_str() {
+        Some("agent") => "assistant",
+        Some(role) => role,
+        None => "user",
+    };
+    let mut out = json!({ "role": role, "content": message["content"] });
+    let calls = message["tool_calls"].as_array().into_iter().flatten();
+    let calls: Vec<_> = calls
+        .map(|call| {
+            let arguments = call["arguments"].to_string();
+            json!({ "id": call["id"], "type": "function", "function": { "name": call["name"], "arguments": arguments } })
+        })
+        .collect();
+    if !calls.is_empty() {
+        out["tool_calls"] = calls.into();
+    }
+    if role == "tool" {
+        out["tool_call_id"] = message["tool_call_id"].clone();
+    }
+    out.to_string()
+}
+
+/// Returns the values in arguments that tell something, with their keys.
+fn values(json: &Json, key: &str, out: &mut Vec<(String, String)>) {
+    match json {
+        Json::Object(map) => map.iter().for_each(|(key, value)| values(value, key, out)),
+        Json::Array(items) => items.iter().for_each(|item| values(item, key, out)),
+        Json::String(text) if text.chars().count() >= 3 => out.push((key.to_owned(), text.clone())),
+        Json::Number(number) if number.to_string().len() >= 3 => {
+            out.push((key.to_owned(), number.to_string()));
+        }
+        _ => {}
+    }
+}
+
+/// Returns the words before and behind a value: the next ones, or the next ones that tell something. These are
+/// neither in the question nor keys of JSON, which all results of a tool have alike.
+fn beside(text: &str, value: &str, question: Option<&str>) -> [String; 2] {
+    let Some(at) = text.find(value) else {
+        return Default::default();
+    };
+    let is_end = |c: char| !c.is_alphanumeric();
+    let tells = |(at, word): &(usize, &str)| {
+        let is_key = text[at + word.len()..]
+            .trim_start_matches(|c: char| c.is_alphanumeric() || c == '_')
+            .starts_with("\":");
+        let is_asked = |question: &str| question.to_lowercase().contains(&word.to_lowercase());
+        !word.is_empty() && question.is_none_or(|question| !is_key && !is_asked(question))
+    };
+    let place = |word: &'_ str| word.as_ptr() as usize - text.as_ptr() as usize;
+    let before = text[..at]
+        .rsplit(is_end)
+        .map(|word| (place(word), word))
+        .find(tells);
+    let behind = text[at + value.len()..]
+        .split(is_end)
+        .map(|word| (place(word), word))
+        .find(tells);
+    [before, behind].map(|word| word.map_or_else(String::new, |(_, word)| word.to_owned()))
+}
+
+fn measure(path: &Path) -> Ranks {
+    let mut ranks = Ranks::default();
+    for line in fs::read_to_string(path).unwrap().lines() {
+        let recorded: Json = serde_json::from_str(line).unwrap();
+        let messages: Vec<_> = recorded["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(chat)
+            .collect();
+        let list = MessageList::of(Form::OpenAi, messages.iter().map(String::as_str)).unwrap();
+        let all = Archived::of(&list, None);
+        let folder = Folder::new();
+        folder.append(ARCHIVE, &all);
+        let mut index = folder.index();
+        for (number, message) in list.messages().iter().enumerate() {
+            for call in message.json()["tool_calls"]
+                .as_array()
+                .into_iter()
+                .flatten()
+            {
+                let arguments = call["function"]["arguments"].as_str().unwrap();
+                let mut wanted = Vec::new();
+                values(&serde_json::from_str(arguments).unwrap(), "", &mut wanted);
+                for (key, value) in wanted {
+                    let has =
+                        |before: &&Archived| before.role == "tool" && before.text.contains(&value);
+                    let Some(result) = all[..number].iter().rev().find(has) else {
+                        continue;
+                    };
+                    let filter = Filter {
+                        messages: Some(0..=number - 1),
+                        ..Filter::default()
+                    };
+                    let question = format!("{} {key}", result.tools.join(" "));
+                    let literal = beside(&result.text, &value, None);
+                    let literal = format!("{question} {}", literal.join(" "));
+                    let telling = beside(&result.text, &value, Some(&question));
+                    let question = format!("{question} {}", telling.join(" "));
+                    let asked = index.search(&question, &filter, 10).unwrap();
+                    let literal = index.search(&literal, &filter, 3).unwrap();
+                    let exact = index.exact(&value, &filter, 1).unwrap();
+                    let has = |hit: &&Hit| hit.text.contains(&value);
+                    let rank = asked.iter().find(has).map(|hit| hit.rank);
+                    ranks.needles += 1;
+                    ranks.exact += usize::from(exact.iter().any(|hit| has(&hit)));
+                    ranks.literal += usize::from(literal.iter().any(|hit| has(&hit)));
+                    ranks.first += usize::from(rank == Some(1));
+                    ranks.third += usize::from(rank.is_some_and(|rank| rank <= 3));
+                    if rank.is_none_or(|rank| rank > 3) {
+                        ranks.missed.push(format!(
+                            "{rank:?} {question} = {value} in {}",
+                            recorded["id"]
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    ranks
+}
+
+#[test]
+fn natural_needles_are_found() {
+    let Some(corpus) = std::env::var_os("ACCP_CORPUS") else {
+        return;
+    };
+    let mut sum = Ranks::default();
+    for file in FILES {
+        let ranks = measure(&Path::new(&corpus).join(file).with_extension("jsonl"));
+        let share = |count: usize| count as f64 / ranks.needles as f64;
+        println!(
+            "{file}: {} needles, exact rank 1 {:.3}, question rank 1 {:.3}, 1 to 3 {:.3}; with the next words 1 to 3 {:.3}",
+            ranks.needles,
+            share(ranks.exact),
+            share(ranks.first),
+            share(ranks.third),
+            share(ranks.literal),
+        );
+        for missed in ranks.missed.iter().take(12) {
+            println!("  {missed}");
+        }
+        sum.needles += ranks.needles;
+        sum.exact += ranks.exact;
+        sum.third += ranks.third;
+    }
+    assert_eq!(sum.exact, sum.needles);
+    assert!(sum.third as f64 >= 0.95 * sum.needles as f64);
+}

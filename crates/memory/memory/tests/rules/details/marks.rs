@@ -1,0 +1,102 @@
+//! Marks for the cache of Anthropic's.
+
+use accp_memory::Form;
+use serde_json::{Value as Json, json};
+
+use super::make::{Row, assistant, mark, marked, text, user};
+
+/// The marks for the cache.
+pub(crate) fn marks() -> Vec<Row> {
+    let five: Vec<_> = (0..5)
+        .map(|n| user(json!([marked(&n.to_string(), None)])))
+        .collect();
+    let mut four = five.clone();
+    four[0] = user(json!([text("0")]));
+    let tools = json!([{ "name": "stock", "input_schema": {}, "cache_control": mark(None) }]);
+    let mut three = five.clone();
+    three[0] = four[0].clone();
+    three[1] = user(json!([text("1")]));
+    let system: Vec<_> = (0..5).map(|n| marked(&n.to_string(), None)).collect();
+    let mut shorter = system.clone();
+    shorter[0] = text("0");
+    let hour = |ttl: &str| {
+        json!([
+            user(json!([marked("a", None), marked("b", Some(ttl))])),
+            assistant("c")
+        ])
+    };
+    let thought = |thought: &Json| json!([user("a"), assistant(json!([thought, text("b")]))]);
+    let bare = json!({ "type": "thinking", "thinking": "hm", "signature": "Eq" });
+    let mut with = bare.clone();
+    with["cache_control"] = mark(None);
+    let wrong = |mark: Json| {
+        json!([user(
+            json!([{ "type": "text", "text": "a", "cache_control": mark }])
+        )])
+    };
+    let on_message = json!([{ "role": "user", "content": "a", "cache_control": mark(None) }]);
+    let form = Form::Anthropic;
+    vec![
+        (form, json!(five), "cache-marks", Some(4), Some(json!(four))),
+        (
+            form,
+            json!({ "tools": tools, "messages": five[1..] }),
+            "cache-marks",
+            Some(3),
+            Some(json!({ "tools": tools, "messages": three[1..] })),
+        ),
+        (
+            form,
+            json!({ "system": system, "messages": [user("a")] }),
+            "cache-marks",
+            None,
+            Some(json!({ "system": shorter, "messages": [user("a")] })),
+        ),
+        (
+            form,
+            json!({ "cache_control": mark(None), "messages": five[1..] }),
+            "cache-marks",
+            None,
+            Some(json!({ "cache_control": mark(None), "messages": [
+                user(json!([text("1")])), five[2], five[3], five[4]] })),
+        ),
+        (form, hour("1h"), "cache-order", Some(0), Some(hour("5m"))),
+        (
+            form,
+            json!({ "system": [marked("a", Some("5m"))], "messages": [user(json!([marked("b", Some("1h"))]))] }),
+            "cache-order",
+            Some(0),
+            Some(
+                json!({ "system": [marked("a", Some("5m"))], "messages": [user(json!([marked("b", Some("5m"))]))] }),
+            ),
+        ),
+        (
+            form,
+            thought(&with),
+            "cache-place",
+            Some(1),
+            Some(thought(&bare)),
+        ),
+        (
+            form,
+            on_message,
+            "cache-place",
+            Some(0),
+            Some(json!([user("a")])),
+        ),
+        (
+            form,
+            wrong(json!({ "type": "x" })),
+            "cache-form",
+            Some(0),
+            Some(wrong(mark(None))),
+        ),
+        (
+            form,
+            wrong(mark(Some("2h"))),
+            "cache-form",
+            Some(0),
+            Some(wrong(mark(None))),
+        ),
+    ]
+}
