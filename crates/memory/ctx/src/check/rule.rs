@@ -43,6 +43,8 @@ pub(crate) struct Most {
     pub(crate) images: usize,
     /// Marks for the cache.
     pub(crate) marks: usize,
+    /// Tools.
+    pub(crate) tools: usize,
 }
 
 const ANTHROPIC_TYPES: &str = "types of the package anthropic 2.14.0";
@@ -51,9 +53,11 @@ const TOOL_USE: &str = "platform.claude.com/docs/en/agents-and-tools/tool-use";
 const CACHING: &str = "platform.claude.com/docs/en/build-with-claude/prompt-caching";
 const THINKING: &str = "platform.claude.com/docs/en/build-with-claude/thinking";
 const VISION: &str = "platform.claude.com/docs/en/build-with-claude/vision";
+const CITATIONS: &str = "platform.claude.com/docs/en/build-with-claude/citations";
 const MESSAGES: &str = "platform.claude.com/docs/en/api/messages";
 const FUNCTIONS: &str = "developers.openai.com/api/docs/guides/function-calling";
 const IMAGES: &str = "developers.openai.com/api/docs/guides/images-vision";
+const MCP: &str = "developers.openai.com/api/docs/guides/tools-connectors-mcp";
 const ANSWER: &str = "answer 400 of the API";
 
 /// The rules of OpenAI's chat.
@@ -164,6 +168,19 @@ const CHAT: &[Rule] = &[
         OPENAI_TYPES,
     ),
     rule(Code::ImagesOver, false, "more than 500 images", IMAGES),
+    rule(
+        Code::ToolForm,
+        true,
+        "a tool of another form, such as one with `input_schema`",
+        OPENAI_TYPES,
+    ),
+    rule(Code::ToolsOver, false, "more than 128 tools", ANSWER),
+    rule(
+        Code::ToolChoice,
+        false,
+        "a `tool_choice` of a tool that `tools` does not have",
+        ANSWER,
+    ),
 ];
 
 /// The rules of Anthropic's messages.
@@ -340,6 +357,43 @@ const ANTHROPIC: &[Rule] = &[
         "a mark whose type is not `ephemeral`, or whose `ttl` is neither `5m` nor `1h`",
         ANTHROPIC_TYPES,
     ),
+    rule(
+        Code::ThinkingBudget,
+        false,
+        "a budget for thoughts under 1,024 tokens, or without tools one that is not under `max_tokens`",
+        ANTHROPIC_TYPES,
+    ),
+    rule(
+        Code::Sampling,
+        false,
+        "while thinking is on, a `temperature` other than 1, a `top_k`, or a `top_p` under 0.95",
+        THINKING,
+    ),
+    rule(Code::SystemBlank, true, "a blank text in `system`", ANSWER),
+    rule(
+        Code::ToolForm,
+        true,
+        "a tool of another form, or one of the program's without `input_schema`",
+        ANTHROPIC_TYPES,
+    ),
+    rule(
+        Code::ToolChoice,
+        false,
+        "a `tool_choice` of a tool that `tools` does not have, or one that forces a call while thinking is on",
+        THINKING,
+    ),
+    rule(
+        Code::CitationsMixed,
+        false,
+        "citations in some documents of the request and not in all",
+        CITATIONS,
+    ),
+    rule(
+        Code::ImageSize,
+        false,
+        "an image over 8,000 pixels a side, over 2,000 among more than 20 images, or over 10 MB of base64",
+        VISION,
+    ),
 ];
 
 /// The rules of OpenAI's Responses.
@@ -396,7 +450,7 @@ const RESPONSES: &[Rule] = &[
     rule(
         Code::ItemId,
         true,
-        "an `id` that does not begin with `fc` for a call, `msg` for a message, `rs` for reasoning",
+        "an `id` that does not begin with `fc` for a call, `msg` for a message, `rs` for reasoning, or that of another item",
         ANSWER,
     ),
     rule(
@@ -443,6 +497,30 @@ const RESPONSES: &[Rule] = &[
         OPENAI_TYPES,
     ),
     rule(Code::ImagesOver, false, "more than 500 images", IMAGES),
+    rule(
+        Code::ToolForm,
+        true,
+        "a tool of another form, such as one with `function` or `input_schema`",
+        OPENAI_TYPES,
+    ),
+    rule(
+        Code::ToolChoice,
+        false,
+        "a `tool_choice` of a tool that `tools` does not have",
+        ANSWER,
+    ),
+    rule(
+        Code::OutputKind,
+        true,
+        "an output of another kind than its call",
+        OPENAI_TYPES,
+    ),
+    rule(
+        Code::ApprovalOrphan,
+        false,
+        "an `mcp_approval_response` without its request",
+        MCP,
+    ),
 ];
 
 impl Form {
@@ -462,18 +540,21 @@ impl Form {
                 name: 64,
                 images: 500,
                 marks: usize::MAX,
+                tools: 128,
             },
             Self::Anthropic => Most {
                 id: 64,
                 name: 64,
                 images: 100,
                 marks: 4,
+                tools: usize::MAX,
             },
             Self::Responses => Most {
                 id: 64,
                 name: 64,
                 images: 500,
                 marks: usize::MAX,
+                tools: usize::MAX,
             },
         }
     }
