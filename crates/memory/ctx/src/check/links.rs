@@ -94,19 +94,22 @@ fn approvals(list: &MessageList, flaws: &mut Flaws) {
 
 /// Checks that an output is of the kind of its call.
 fn outputs(list: &MessageList, flaws: &mut Flaws) {
-    let mut calls: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut calls: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (at, message) in list.messages().iter().enumerate() {
         let json = message.json();
         let (Some(kind), Some(id)) = (json["type"].as_str(), json["call_id"].as_str()) else {
             continue;
         };
         if !OUTPUTS.contains(&kind) {
-            calls.insert(id, kind);
+            calls.entry(id).or_default().insert(kind);
             continue;
         }
-        let (call, fitting) = match calls.get(id) {
-            Some(&"function_call") => ("function_call", OUTPUTS[0]),
-            Some(&"custom_tool_call") => ("custom_tool_call", OUTPUTS[1]),
+        // Calls that share an id are another fault, and nobody knows which of them is meant.
+        let kinds = calls.get(id).filter(|kinds| kinds.len() == 1);
+        let call = kinds.and_then(|kinds| kinds.first().copied());
+        let (call, fitting) = match call {
+            Some("function_call") => ("function_call", OUTPUTS[0]),
+            Some("custom_tool_call") => ("custom_tool_call", OUTPUTS[1]),
             _ => continue,
         };
         if kind == fitting {
