@@ -601,7 +601,7 @@ def _(messages):
 
 @kind("responses", "reasoning without its item", "reasoning-split")
 def _(messages):
-    messages.insert(0, {"type": "reasoning", "id": "rs_9", "summary": []})
+    messages.insert(0, {"type": "reasoning", "id": "rs_planted", "summary": []})
 
 
 @kind("responses", "reasoning without a summary", "member-missing", True)
@@ -623,7 +623,7 @@ def _(messages):
 def _(messages):
     for words in ("Let me see.", "So:"):
         said = [{"type": "output_text", "text": words, "annotations": []}]
-        messages.insert(0, {"type": "message", "role": "assistant", "id": "msg_9", "status": "completed", "content": said})
+        messages.insert(0, {"type": "message", "role": "assistant", "id": "msg_planted", "status": "completed", "content": said})
 
 
 @kind("responses", "an output of another kind than its call", "output-kind", True)
