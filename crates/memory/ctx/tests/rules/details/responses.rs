@@ -129,14 +129,14 @@ pub(crate) fn responses() -> Vec<Row> {
         ),
         (
             form,
-            twice(said_as("msg_1"), said_as("msg_1")),
+            twice(&said_as("msg_1"), &said_as("msg_1")),
             "item-id",
             Some(2),
-            Some(twice(said_as("msg_1"), said_as(""))),
+            Some(twice(&said_as("msg_1"), &said_as(""))),
         ),
         (
             form,
-            twice(thought("rs_1"), thought("rs_1")),
+            twice(&thought("rs_1"), &thought("rs_1")),
             "item-id",
             Some(2),
             None,
@@ -173,7 +173,7 @@ pub(crate) fn responses() -> Vec<Row> {
 }
 
 /// Two items of the model, each before its words.
-fn twice(first: Json, second: Json) -> Json {
+fn twice(first: &Json, second: &Json) -> Json {
     json!([user("a"), first, second, assistant("b")])
 }
 
