@@ -5,9 +5,11 @@ Usage: faults.py LISTS ACCP [TOTAL]: lines of the example `judged_lists`, the co
 Prints a table, and fails if a fault is not found, has another name or no cure, or if what can be mended is not mended.
 """
 
+import base64
 import copy
 import json
 import math
+import struct
 import subprocess
 import sys
 from collections import Counter
@@ -94,8 +96,32 @@ def image(data: str = PNG, media_type: str = "image/png") -> dict:
     return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
 
 
+def sized(width: int, height: int) -> dict:
+    """Returns an image whose header says this size."""
+    header = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sIIBBBBB", 13, b"IHDR", width, height, 8, 6, 0, 0, 0)
+    return image(base64.b64encode(header).decode())
+
+
 def request(messages: list, **more: object) -> dict:
-    return {"model": "claude-sonnet-4-5", "max_tokens": 100, **more, "messages": messages}
+    return {"model": "claude-sonnet-4-5", "max_tokens": 4096, **more, "messages": messages}
+
+
+def thoughtful(messages: list, budget: int = 1024, **more: object) -> dict:
+    """Returns a request that asks for thoughts, with the list up to a turn of words of the user."""
+    return request(answered(messages)[:-1], thinking={"type": "enabled", "budget_tokens": budget}, **more)
+
+
+def document(**more: object) -> dict:
+    return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "Rye: 4 bags"}, **more}
+
+
+SCHEMA = {"type": "object", "properties": {"bags": {"type": "integer"}}}
+# A function in each form.
+FUNCTIONS = {
+    "anthropic": {"name": "stock", "description": "Says what there is.", "input_schema": SCHEMA},
+    "openai": {"type": "function", "function": {"name": "stock", "description": "Says what there is.", "parameters": SCHEMA}},
+    "responses": {"type": "function", "name": "stock", "description": "Says what there is.", "parameters": SCHEMA, "strict": False},
+}
 
 
 def answered(messages: list) -> list:
@@ -332,6 +358,81 @@ def _(messages):
     turn_of_words(messages[:1]).insert(0, {"type": "tool_result", "tool_use_id": "nobody", "content": "4"})
 
 
+@kind("anthropic", "a budget for thoughts of 1,000 tokens", "thinking-budget")
+def _(messages):
+    return thoughtful(messages, 1000)
+
+
+@kind("anthropic", "a budget for thoughts as large as the answer", "thinking-budget")
+def _(messages):
+    return thoughtful(messages, 4096)
+
+
+@kind("anthropic", "a temperature beside thoughts", "sampling")
+def _(messages):
+    return thoughtful(messages, temperature=0)
+
+
+@kind("anthropic", "a `top_k` beside thoughts", "sampling")
+def _(messages):
+    return thoughtful(messages, top_k=40)
+
+
+@kind("anthropic", "a low `top_p` beside thoughts", "sampling")
+def _(messages):
+    return thoughtful(messages, top_p=0.9)
+
+
+@kind("anthropic", "a forced call beside thoughts", "tool-choice")
+def _(messages):
+    return thoughtful(messages, tools=[FUNCTIONS["anthropic"]], tool_choice={"type": "any"})
+
+
+@kind("anthropic", "a choice of a tool that is not there", "tool-choice")
+def _(messages):
+    return request(messages, tools=[FUNCTIONS["anthropic"]], tool_choice={"type": "tool", "name": "price"})
+
+
+@kind("anthropic", "a tool without a schema", "tool-form")
+def _(messages):
+    return request(messages, tools=[{"name": "stock", "description": "Says what there is."}])
+
+
+@kind("anthropic", "a tool of chat", "tool-form", True)
+def _(messages):
+    return request(messages, tools=[FUNCTIONS["openai"]])
+
+
+@kind("anthropic", "a tool of Responses", "tool-form", True)
+def _(messages):
+    return request(messages, tools=[FUNCTIONS["responses"]])
+
+
+@kind("anthropic", "a blank text of the system prompt", "system-blank", True)
+def _(messages):
+    return request(messages, system=[{"type": "text", "text": "Be brief."}, {"type": "text", "text": " "}])
+
+
+@kind("anthropic", "an image of 8,001 pixels", "image-size")
+def _(messages):
+    turn_of_words(messages).append(sized(8001, 20))
+
+
+@kind("anthropic", "an image of 2,001 pixels among 21", "image-size")
+def _(messages):
+    turn_of_words(messages).extend([image() for _ in range(20)] + [sized(20, 2001)])
+
+
+@kind("anthropic", "an image over 10 MB", "image-size")
+def _(messages):
+    turn_of_words(messages).append(image(PNG[:-1] + "A" * 10 * 2**20))
+
+
+@kind("anthropic", "citations in one document of two", "citations-mixed")
+def _(messages):
+    turn_of_words(messages).extend([document(citations={"enabled": True}), document()])
+
+
 # OpenAI chat
 
 
@@ -425,6 +526,32 @@ def _(messages):
     messages.insert(1, {"role": "user", "content": "Well?"})
 
 
+def chat(messages: list, **more: object) -> dict:
+    return {"model": "gpt-5", **more, "messages": messages}
+
+
+@kind("openai", "129 tools", "tools-over")
+def _(messages):
+    named = [{"type": "function", "function": {"name": f"stock_{n}", "parameters": SCHEMA}} for n in range(129)]
+    return chat(messages, tools=named)
+
+
+@kind("openai", "a choice of a tool that is not there", "tool-choice")
+def _(messages):
+    choice = {"type": "function", "function": {"name": "price"}}
+    return chat(messages, tools=[FUNCTIONS["openai"]], tool_choice=choice)
+
+
+@kind("openai", "a tool of Responses", "tool-form", True)
+def _(messages):
+    return chat(messages, tools=[FUNCTIONS["responses"]])
+
+
+@kind("openai", "a tool of Anthropic's", "tool-form", True)
+def _(messages):
+    return chat(messages, tools=[FUNCTIONS["anthropic"]])
+
+
 # OpenAI Responses
 
 
@@ -474,7 +601,7 @@ def _(messages):
 
 @kind("responses", "reasoning without its item", "reasoning-split")
 def _(messages):
-    messages.insert(0, {"type": "reasoning", "id": "rs_9", "summary": []})
+    messages.insert(0, {"type": "reasoning", "id": "rs_planted", "summary": []})
 
 
 @kind("responses", "reasoning without a summary", "member-missing", True)
@@ -491,6 +618,41 @@ def _(messages):
 @kind("responses", "an output without its call", "result-orphan", True)
 def _(messages):
     messages.insert(0, {"type": "function_call_output", "call_id": "nobody", "output": "4"})
+
+@kind("responses", "one id of two items", "item-id", True)
+def _(messages):
+    for words in ("Let me see.", "So:"):
+        said = [{"type": "output_text", "text": words, "annotations": []}]
+        messages.insert(0, {"type": "message", "role": "assistant", "id": "msg_planted", "status": "completed", "content": said})
+
+
+@kind("responses", "an output of another kind than its call", "output-kind", True)
+def _(messages):
+    item(messages, "function_call_output")["type"] = "custom_tool_call_output"
+
+
+@kind("responses", "an approval without its request", "approval-orphan")
+def _(messages):
+    messages.insert(0, {"type": "mcp_approval_response", "approval_request_id": "mcpr_9", "approve": True})
+
+
+def responses(messages: list, **more: object) -> dict:
+    return {"model": "gpt-5", **more, "input": messages}
+
+
+@kind("responses", "a choice of a tool that is not there", "tool-choice")
+def _(messages):
+    return responses(messages, tools=[FUNCTIONS["responses"]], tool_choice={"type": "function", "name": "price"})
+
+
+@kind("responses", "a tool of chat", "tool-form", True)
+def _(messages):
+    return responses(messages, tools=[FUNCTIONS["openai"]])
+
+
+@kind("responses", "a tool of Anthropic's", "tool-form", True)
+def _(messages):
+    return responses(messages, tools=[FUNCTIONS["anthropic"]])
 
 
 def walk(value: object) -> None:

@@ -4,9 +4,11 @@ mod anthropic;
 mod blocks;
 mod cache;
 mod chat;
+mod citations;
 pub(crate) mod details;
 pub(crate) mod flaw;
 mod items;
+mod links;
 mod media;
 mod names;
 pub(crate) mod pairs;
@@ -14,7 +16,9 @@ mod parts;
 mod responses;
 pub(crate) mod rule;
 pub(crate) mod server;
+mod settings;
 mod thinking;
+mod tools;
 
 use std::collections::BTreeMap;
 

@@ -46,7 +46,7 @@ pub enum Code {
     ListEmpty,
     /// An id is too long, or has characters that the provider does not take.
     IdForm,
-    /// The id of an item does not begin as the ids of its kind do.
+    /// The id of an item does not begin as the ids of its kind do, or is that of another item.
     ItemId,
     /// The name of a tool is missing, too long, or has characters that the provider does not take.
     NameForm,
@@ -72,10 +72,30 @@ pub enum Code {
     Signature,
     /// A turn ends with a thought, or a turn that has to begin with one does not.
     ThinkingPlace,
+    /// The budget for thoughts is too small, or not smaller than the whole answer.
+    ThinkingBudget,
+    /// A setting of sampling does not go with thinking.
+    Sampling,
+    /// A text of the system prompt is blank.
+    SystemBlank,
+    /// The request forces a tool that is not there, or forces one while thinking is on.
+    ToolChoice,
+    /// A tool of the request is of another form.
+    ToolForm,
+    /// The request has more tools than the provider takes.
+    ToolsOver,
+    /// Citations are on for some documents of the request, and not for all.
+    CitationsMixed,
+    /// An output is of another kind than its call.
+    OutputKind,
+    /// An approval answers no request of the list.
+    ApprovalOrphan,
     /// An image does not say what it is, or says it wrongly.
     ImageForm,
     /// The request has more images than the provider takes.
     ImagesOver,
+    /// An image has more pixels or bytes than the provider takes.
+    ImageSize,
     /// A result that is an error has something else than texts.
     ErrorContent,
     /// The list ends with the assistant, and the request does not allow that.
@@ -96,7 +116,7 @@ pub enum Code {
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 49] = [
         Self::ResultMissing,
         Self::ResultMisplaced,
         Self::ResultOrphan,
@@ -126,8 +146,18 @@ impl Code {
         Self::MemberForeign,
         Self::Signature,
         Self::ThinkingPlace,
+        Self::ThinkingBudget,
+        Self::Sampling,
+        Self::SystemBlank,
+        Self::ToolChoice,
+        Self::ToolForm,
+        Self::ToolsOver,
+        Self::CitationsMixed,
+        Self::OutputKind,
+        Self::ApprovalOrphan,
         Self::ImageForm,
         Self::ImagesOver,
+        Self::ImageSize,
         Self::ErrorContent,
         Self::EndsWithAssistant,
         Self::CacheMarks,
@@ -170,8 +200,18 @@ impl Code {
             Self::MemberForeign => "member-foreign",
             Self::Signature => "signature",
             Self::ThinkingPlace => "thinking-place",
+            Self::ThinkingBudget => "thinking-budget",
+            Self::Sampling => "sampling",
+            Self::SystemBlank => "system-blank",
+            Self::ToolChoice => "tool-choice",
+            Self::ToolForm => "tool-form",
+            Self::ToolsOver => "tools-over",
+            Self::CitationsMixed => "citations-mixed",
+            Self::OutputKind => "output-kind",
+            Self::ApprovalOrphan => "approval-orphan",
             Self::ImageForm => "image-form",
             Self::ImagesOver => "images-over",
+            Self::ImageSize => "image-size",
             Self::ErrorContent => "error-content",
             Self::EndsWithAssistant => "ends-with-assistant",
             Self::CacheMarks => "cache-marks",

@@ -191,6 +191,12 @@ impl MessageList {
         self.body.as_ref().map_or(&Json::Null, |body| &body.request)
     }
 
+    /// Returns the text of a value in the request, as it was written; `None` if the list stands alone.
+    pub(crate) fn raw_beside(&self, place: &Place) -> Option<&str> {
+        let text = &self.body.as_ref()?.text;
+        text.get(place.range(text)?)
+    }
+
     /// Returns whether the provider has earlier items, which the list does not show.
     pub(crate) fn goes_on(&self) -> bool {
         self.body.as_ref().is_some_and(|body| body.goes_on)

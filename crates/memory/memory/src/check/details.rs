@@ -1,9 +1,9 @@
 //! The rules about what single messages and the request say, beside pairs and turns.
 
-use std::collections::BTreeSet;
-
 use super::flaw::{Flaw, Flaws};
-use super::{blocks, cache, items, media, names, parts, thinking};
+use super::{
+    blocks, cache, citations, items, links, media, names, parts, settings, thinking, tools,
+};
 use crate::finding::Code;
 use crate::form::Form;
 use crate::list::MessageList;
@@ -17,7 +17,7 @@ pub(crate) fn flaws(list: &MessageList) -> Vec<Flaw> {
         let text = "the list has no message; begin with a message of the user";
         flaws.at(None).add(Code::ListEmpty, text);
     }
-    tools(list, &mut flaws);
+    tools::check(list, &mut flaws);
     names::check(list, &mut flaws);
     for (at, message) in list.messages().iter().enumerate() {
         flaws.at(Some(at));
@@ -30,29 +30,16 @@ pub(crate) fn flaws(list: &MessageList) -> Vec<Flaw> {
         }
     }
     media::count(list, &mut flaws);
-    if form == Form::Anthropic {
-        cache::check(list, &mut flaws);
-        thinking::check(list, &mut flaws);
+    match form {
+        Form::OpenAi => {}
+        Form::Anthropic => {
+            settings::check(list, &mut flaws);
+            cache::check(list, &mut flaws);
+            thinking::check(list, &mut flaws);
+            citations::check(list, &mut flaws);
+            media::sizes(list, &mut flaws);
+        }
+        Form::Responses => links::check(list, &mut flaws),
     }
     flaws.into_all()
-}
-
-/// Checks the names of the tools that a request defines.
-fn tools(list: &MessageList, flaws: &mut Flaws) {
-    let mut seen = BTreeSet::new();
-    flaws.at(None);
-    for (index, tool) in list.tools().as_array().into_iter().flatten().enumerate() {
-        let inner = ["function", "custom"].iter().find_map(|key| tool.get(*key));
-        let Some(name) = inner.unwrap_or(tool)["name"].as_str() else {
-            continue;
-        };
-        if !names::fits_name(list.form(), name) {
-            let text = format!("tool {index} has the name `{name}`; {}", names::NAME_CURE);
-            flaws.add(Code::NameForm, text);
-        }
-        if !seen.insert(name) {
-            let text = format!("two tools have the name `{name}`; give each a name of its own");
-            flaws.add(Code::NameRepeated, text);
-        }
-    }
 }

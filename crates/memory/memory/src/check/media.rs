@@ -1,5 +1,6 @@
-//! Images: how many there are, and whether they say rightly what they are.
+//! Images: how many there are, how large they are, and whether they say rightly what they are.
 
+use accp_tokens::Medium;
 use serde_json::{Value as Json, json};
 
 use super::flaw::Flaws;
@@ -15,6 +16,14 @@ const TYPES: [(&str, &str); 4] = [
     ("image/gif", "R0lGOD"),
     ("image/webp", "UklGR"),
 ];
+
+/// The most pixels of a side that Anthropic takes.
+const SIDE: u32 = 8_000;
+/// The most pixels of a side in a request with more than `MANY` images.
+const SIDE_OF_MANY: u32 = 2_000;
+const MANY: usize = 20;
+/// The most characters of an image in base64: 10 MB. Some platforms that sell Anthropic's models take half of it.
+const DIGITS: usize = 10 * 1_024 * 1_024;
 
 /// Counts the images of the whole list, also those in results.
 pub(super) fn count(list: &MessageList, flaws: &mut Flaws) {
@@ -43,6 +52,45 @@ fn images(content: &Json) -> usize {
     parts
         .map(|part| usize::from(is_image(part)) + images(&part["content"]))
         .sum()
+}
+
+/// Checks how large the images of Anthropic's form are, where their bytes stand in the list.
+pub(super) fn sizes(list: &MessageList, flaws: &mut Flaws) {
+    let all = list.messages().iter();
+    let count: usize = all.map(|message| images(&message.json()["content"])).sum();
+    let (most, why) = if count > MANY {
+        (SIDE_OF_MANY, " in a request with more than 20 images")
+    } else {
+        (SIDE, "")
+    };
+    for (at, message) in list.messages().iter().enumerate() {
+        for found in message.media.iter() {
+            let part = found.part.value(message.json()).unwrap_or(&Json::Null);
+            if part["type"] != "image" {
+                continue;
+            }
+            flaws.at(Some(at));
+            if let Medium::Image {
+                pixels: Some((width, height)),
+                ..
+            } = found.medium
+                && width.max(height) > most
+            {
+                let text = format!(
+                    "an image has {width} x {height} pixels, and the provider takes {most} a side{why}; make it smaller"
+                );
+                flaws.add(Code::ImageSize, text);
+            }
+            let data = part["source"]["data"].as_str().unwrap_or_default();
+            if data.len() > DIGITS {
+                let text = format!(
+                    "an image has {} characters of base64, and the provider takes {DIGITS}; make it smaller",
+                    data.len()
+                );
+                flaws.add(Code::ImageSize, text);
+            }
+        }
+    }
 }
 
 /// Checks an image of Anthropic's form.

@@ -2,6 +2,8 @@
 
 #[path = "details/anthropic.rs"]
 mod anthropic;
+#[path = "details/beside.rs"]
+mod beside;
 #[path = "details/chat.rs"]
 mod chat;
 #[path = "details/make.rs"]
@@ -32,6 +34,7 @@ fn each_detail_is_found_and_mended_where_nothing_is_lost() {
     let rows = [
         marks::marks(),
         anthropic::anthropic(),
+        beside::beside(),
         chat::chat(),
         responses::responses(),
     ]
@@ -167,7 +170,11 @@ fn what_a_provider_takes_is_no_fault() {
             Form::Responses,
             json!([{ "type": "new_thing", "id": "x" }, user("a")]),
         ),
-    ] {
+    ]
+    .into_iter()
+    .chain(beside::taken())
+    .chain(responses::taken())
+    {
         let list = MessageList::read(&body.to_string(), Some(form)).expect("a list");
         assert_eq!(check(&list), [], "{body}");
     }

@@ -175,17 +175,20 @@ impl Writer {
     }
 
     fn responses(&mut self, step: &Step, ids: &[String], results: &[(&String, &Call)]) {
-        for number in 0..step.thinking {
-            self.out.push(json!({ "type": "reasoning", "id": format!("rs_{number}"), "summary": [], "encrypted_content": "gAAA" }));
+        for _ in 0..step.thinking {
+            let id = format!("rs_{}", self.out.len());
+            self.out.push(json!({ "type": "reasoning", "id": id, "summary": [], "encrypted_content": "gAAA" }));
         }
         if step.search {
-            self.out.push(json!({ "type": "web_search_call", "id": "ws_1", "status": "completed", "action": { "type": "search", "query": "rye" } }));
+            let id = format!("ws_{}", self.out.len());
+            self.out.push(json!({ "type": "web_search_call", "id": id, "status": "completed", "action": { "type": "search", "query": "rye" } }));
         }
         if let Some(text) = &step.text {
+            let id = format!("msg_{}", self.out.len());
             self.out.push(if step.split {
                 json!({ "role": "assistant", "content": text })
             } else {
-                json!({ "type": "message", "role": "assistant", "status": "completed", "id": "msg_1",
+                json!({ "type": "message", "role": "assistant", "status": "completed", "id": id,
                     "content": [{ "type": "output_text", "text": text, "annotations": [] }] })
             });
         }

@@ -276,14 +276,14 @@ pub(crate) fn anthropic() -> Vec<Row> {
         (form, chat, "member-foreign", Some(3), None),
         (
             form,
-            json!({ "tools": [{ "name": "a b" }], "messages": [user("a")] }),
+            json!({ "tools": [{ "name": "a b", "input_schema": {} }], "messages": [user("a")] }),
             "name-form",
             None,
             None,
         ),
         (
             form,
-            json!({ "tools": [{ "name": "a" }, { "name": "a" }], "messages": [user("a")] }),
+            json!({ "tools": [{ "name": "a", "input_schema": {} }, { "name": "a", "input_schema": {} }], "messages": [user("a")] }),
             "name-repeated",
             None,
             None,

@@ -127,5 +127,100 @@ pub(crate) fn responses() -> Vec<Row> {
             None,
             None,
         ),
+        (
+            form,
+            twice(&said_as("msg_1"), &said_as("msg_1")),
+            "item-id",
+            Some(2),
+            Some(twice(&said_as("msg_1"), &said_as(""))),
+        ),
+        (
+            form,
+            twice(&thought("rs_1"), &thought("rs_1")),
+            "item-id",
+            Some(2),
+            None,
+        ),
+        (
+            form,
+            answered("function_call", "custom_tool_call_output"),
+            "output-kind",
+            Some(2),
+            Some(answered("function_call", "function_call_output")),
+        ),
+        (
+            form,
+            answered("custom_tool_call", "function_call_output"),
+            "output-kind",
+            Some(2),
+            Some(answered("custom_tool_call", "custom_tool_call_output")),
+        ),
+        (
+            form,
+            answered("function_call", "shell_call_output"),
+            "output-kind",
+            Some(2),
+            None,
+        ),
+        (
+            form,
+            json!([user("a"), approval("mcpr_1")]),
+            "approval-orphan",
+            Some(1),
+            None,
+        ),
     ]
+}
+
+/// Two items of the model, each before its words.
+fn twice(first: &Json, second: &Json) -> Json {
+    json!([user("a"), first, second, assistant("b")])
+}
+
+fn said_as(id: &str) -> Json {
+    let mut said = json!({ "type": "message", "role": "assistant", "content": "b" });
+    if !id.is_empty() {
+        said["id"] = id.into();
+    }
+    said
+}
+
+fn thought(id: &str) -> Json {
+    json!({ "type": "reasoning", "id": id, "summary": [] })
+}
+
+fn approval(id: &str) -> Json {
+    json!({ "type": "mcp_approval_response", "approval_request_id": id, "approve": true })
+}
+
+/// A call of one kind with an output of a kind.
+fn answered(call: &str, output: &str) -> Json {
+    json!([
+        user("a"),
+        { "type": call, "call_id": "c", "name": "stock", "arguments": "{}", "input": "" },
+        { "type": output, "call_id": "c", "output": "4" },
+    ])
+}
+
+/// Lists that the provider takes, or may take.
+pub(crate) fn taken() -> Vec<(Form, Json)> {
+    let request = json!({ "type": "mcp_approval_request", "id": "mcpr_1", "name": "stock", "arguments": "{}",
+        "server_label": "s" });
+    let shell = json!([user("a"),
+        { "type": "local_shell_call", "id": "lsh_1", "call_id": "c", "status": "completed", "action": {} },
+        { "type": "local_shell_call_output", "id": "lsh_1", "call_id": "c", "output": "4" }]);
+    let lists = [
+        json!([user("a"), request, approval("mcpr_1")]),
+        json!([user("a"), { "type": "item_reference", "id": "mcpr_1" }, approval("mcpr_1")]),
+        json!({ "previous_response_id": "r", "input": [approval("mcpr_1")] }),
+        shell,
+        answered("shell_call", "function_call_output"),
+        answered("local_shell_call", "function_call_output"),
+        answered("new_call", "new_call_output"),
+        json!([user("a"), { "type": "new_item", "id": "n" }, { "type": "new_item", "id": "n" }]),
+    ];
+    lists
+        .into_iter()
+        .map(|list| (Form::Responses, list))
+        .collect()
 }
