@@ -49,3 +49,8 @@ pub use recorded::{Call, Calls, Recorded};
 pub use summary::{Headers, Summarizer};
 pub use time::Time;
 pub use warm::Warm;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -131,3 +131,8 @@ pub use send::outbound::{Outbound, SendError};
 pub use session::Session;
 pub use side::fold::RestoreError;
 pub use wire::link::PeerError;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
