@@ -4,6 +4,7 @@
 //!
 //! Depend on `accp-runtime`, which re-exports this crate as `context` and [`view`].
 
+#[cfg_attr(doctest, doc = include_str!("../README.md"))]
 mod budget;
 mod checkpoint;
 mod checkpointer;
@@ -49,8 +50,3 @@ pub use recorded::{Call, Calls, Recorded};
 pub use summary::{Headers, Summarizer};
 pub use time::Time;
 pub use warm::Warm;
-
-/// The examples of the README, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

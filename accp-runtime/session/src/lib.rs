@@ -83,6 +83,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg_attr(doctest, doc = include_str!("../README.md"))]
 mod delivery;
 mod erase;
 mod event;
@@ -131,8 +132,3 @@ pub use send::outbound::{Outbound, SendError};
 pub use session::Session;
 pub use side::fold::RestoreError;
 pub use wire::link::PeerError;
-
-/// The examples of the README, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
