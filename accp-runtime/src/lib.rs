@@ -33,6 +33,7 @@
 //! - `serde`: `Serialize` and `Deserialize` for [`AgentId`], [`Decimal`], [`Value`] and [`Map`], in
 //!   the form of [`Value::to_json`].
 //! - `rust_decimal`, `chrono`, `time`, `uuid`, `url`: types of these crates in fields; [`kind`] lists them.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 
 #[cfg(feature = "context")]
@@ -111,3 +112,8 @@ pub use accp_memory as memory;
 /// Only for the code of `#[derive(AccpFrame)]`.
 #[doc(hidden)]
 pub use accp_frame::__private;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -19,6 +19,7 @@
 //! ));
 //! # Ok::<(), accp_grammar::SyntaxError>(())
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod aacp;
 pub mod ast;
@@ -41,3 +42,8 @@ pub use generate::{Abnf, GenerateError, Source};
 pub use grammar::{AACP, ACCP, Grammar};
 pub use limits::Limits;
 pub use parse::{parse, parse_bytes, parse_with};
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -56,6 +56,7 @@
 //! | `hash` | [`Registry::hash`]: peers compare it to know that they hold the same registry |
 //! | `delta` | [`Delta`], which turns one registry into another; it needs `hash` |
 //! | `tools` | [`export`] and [`diff()`], for tools that examine registries |
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 
 extern crate alloc;
@@ -127,3 +128,8 @@ pub use tables::{
 pub use tool::Tool;
 pub use types::{EnumValue, Type, TypeSyntax};
 pub use write::TypeError;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

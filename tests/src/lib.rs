@@ -8,3 +8,8 @@ pub mod messages;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// The example of the derive, which names accp-runtime as its readers do.
+#[cfg(doctest)]
+#[doc = include_str!("../../accp-derive/README.md")]
+struct ReadmeOfDerive;

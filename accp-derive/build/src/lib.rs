@@ -4,6 +4,7 @@
 //! [`Builder`] is for build scripts, and [`include_file`] for those with several registries. [`generate`],
 //! [`write()`] and [`check`] are their parts, for programs that already have a registry. With feature `aacp`, `generate_workflows` does the same for
 //! the workflows of AACP.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod attributes;
 mod builder;
@@ -34,3 +35,8 @@ pub use modules::include_file;
 pub use options::Options;
 #[cfg(feature = "aacp")]
 pub use workflows::{WorkflowOptions, generate_workflows};
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -3,6 +3,7 @@
 //!
 //! Depend on `accp-runtime`, which re-exports this crate as `context` and [`view`].
 
+#[cfg_attr(doctest, doc = include_str!("../README.md"))]
 mod budget;
 mod checkpoint;
 mod checkpointer;

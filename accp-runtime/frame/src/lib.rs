@@ -11,6 +11,7 @@
 //!   the form of [`Value::to_json`].
 //! - `words`: frames in plain words, for people.
 //! - `rust_decimal`, `chrono`, `time`, `uuid`, `url`: types of these crates in fields; [`kind`] lists them.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 
 extern crate alloc;
@@ -88,3 +89,8 @@ pub use tool::ToolCallError;
 pub use typed::{DecodeFrame, DecodeValue, EncodeFrame, FrameFamily, Typed};
 pub use value::{Decimal, Map, Number, Value};
 pub use writer::{Absent, EncodeOptions, EncodeValue, Entries, FrameType, LONG_VALUE, Writer};
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -83,6 +83,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg_attr(doctest, doc = include_str!("../README.md"))]
 mod delivery;
 mod erase;
 mod event;

@@ -60,3 +60,8 @@ pub use crate::bpe::Bpe;
 pub use crate::media::{Detail, MediaPrices, Medium};
 pub use crate::model::{ModelCounter, UnknownModel};
 pub use accp_frame::TokenCounter;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

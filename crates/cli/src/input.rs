@@ -40,7 +40,7 @@ impl Input {
     /// Opens the file, or stdin if there is no path or the path is `-`.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, Failure> {
         match path {
-            Some(path) if path != "-" => {
+            Some(path) if path != Path::new("-") => {
                 let file = File::open(path).map_err(Failure::at(path))?;
                 // Opening a folder succeeds; only reading from it fails.
                 if file.metadata().is_ok_and(|found| found.is_dir()) {

@@ -116,7 +116,7 @@ impl Output {
     /// [`SHARED`], also where it takes the place of another.
     pub(crate) fn to(path: Option<&Path>, mode: u32) -> Result<Self, Failure> {
         match path {
-            Some(path) if path != "-" => {
+            Some(path) if path != Path::new("-") => {
                 let file = NewFile::create(path, mode).map_err(Failure::at(path))?;
                 Ok(Self {
                     name: path.display().to_string(),
@@ -236,7 +236,7 @@ impl NewFile {
             Err(_) => path.to_path_buf(),
         };
         let directory = match target.parent() {
-            Some(parent) if parent != "" => parent,
+            Some(parent) if parent != Path::new("") => parent,
             _ => Path::new("."),
         };
         let mut builder = tempfile::Builder::new();

@@ -38,6 +38,8 @@ mod primer;
 #[cfg(unix)]
 mod private;
 mod provided;
+#[cfg(unix)]
+mod readme;
 mod registry;
 mod session;
 mod strangers;

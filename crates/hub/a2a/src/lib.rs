@@ -87,3 +87,8 @@ pub use accp_client::{Agents, Principal, TrustPath};
 pub use config::Config;
 pub use remote::{Remote, RemoteConnect, RemoteError};
 pub use router::router;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -71,3 +71,8 @@ pub use sending::Sending;
 pub use sent::Sent;
 pub use service::Asks;
 pub use tls::tls_settings;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

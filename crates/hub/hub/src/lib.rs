@@ -87,3 +87,8 @@ pub use listen::{Agents, ListenError, Server};
 pub use reread::AccessFileError;
 pub use sessions::Sessions;
 pub use tokens::Tokens;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

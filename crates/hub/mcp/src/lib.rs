@@ -51,3 +51,8 @@ pub use stdio::{serve_on, serve_stdio};
 
 /// The media type of frames (draft section 12).
 const ACCP: &str = "application/accp";
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

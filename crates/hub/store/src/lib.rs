@@ -43,6 +43,7 @@
 //! ```
 //!
 //! [`Batch`]: accp_session::Batch
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod committer;
 mod conflict;
@@ -89,3 +90,8 @@ pub use store::{Erasure, Freed, Kept, Lease, Retention, Store, Summary};
 #[cfg(feature = "postgres")]
 #[doc(no_inline)]
 pub use tokio_postgres;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

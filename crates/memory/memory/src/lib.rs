@@ -62,3 +62,8 @@ pub use summary::{Summarizer, SummaryError, Wanted};
 pub use views::Views;
 pub use window::{Limits, State, Window, WindowError};
 pub use writes::{Writes, WritesError};
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

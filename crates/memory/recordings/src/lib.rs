@@ -66,3 +66,8 @@ pub use restore::{RestoreError, Restorer};
 pub use side_file::{SideFile, SideFileError, Values};
 pub use summary::{Share, Summary};
 pub use write::CannotWrite;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

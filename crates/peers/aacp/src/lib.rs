@@ -11,6 +11,7 @@
 //! assert_eq!(Packet::parse(packet.text())?.task(), "LOG");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "bridge")]
 pub mod bridge;
@@ -62,3 +63,8 @@ pub use writer::PacketWriter;
 /// The media type of a packet as the payload of another protocol, as one text part of MCP or A2A (draft
 /// sections 11 and 16). It is private: no registry of media types has it.
 pub const MEDIA_TYPE: &str = "application/aacp";
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -9,6 +9,7 @@
 //! - [`Folder`]: what was read. [`check`] says what speaks against an event, [`validate`] what is wrong in a
 //!   folder, [`next`] what a participant has to do.
 //! - [`Plan`]: the files of a new folder.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod begin;
 mod check;
@@ -45,3 +46,8 @@ pub use protocol::{
 pub use state::State;
 pub use texts::{CONCLUSION_FILE, DECISIONS_FILE, PROPOSAL_FILE, READINESS_FILE, REVIEW_FILE};
 pub use validate::validate;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -22,7 +22,7 @@ impl Sinks {
     pub(super) fn open(args: &Args) -> Result<Self, Failure> {
         let side = match (&args.externals, &args.output) {
             (Some(path), _) => Some(path.clone()),
-            (None, Some(output)) if *output != *"-" => Some(beside(output)),
+            (None, Some(output)) if *output != Path::new("-") => Some(beside(output)),
             (None, _) => None,
         };
         let inputs = args.inputs().into_iter().map(Path::to_path_buf);
@@ -82,7 +82,7 @@ impl Sinks {
 /// Refuses to read and write the same file, or to write it twice.
 fn distinct(paths: impl Iterator<Item = PathBuf>) -> Result<(), Failure> {
     let mut seen = Vec::new();
-    for path in paths.filter(|path| path != "-") {
+    for path in paths.filter(|path| path.as_path() != Path::new("-")) {
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         if seen.contains(&real) {
             let name = path.display();

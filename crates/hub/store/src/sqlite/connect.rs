@@ -15,7 +15,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// Opens a file. One that is made is for its owner alone, and SQLite gives the files beside it the same mode.
 pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
     // SQLite takes this name for no file.
-    if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) && path != ":memory:" {
+    if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) && path != Path::new(":memory:") {
         files::create_private(path).map_err(Fault::Unmade)?;
     }
     let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;

@@ -1,6 +1,6 @@
 //! What stands beside the messages of a request, and what a request asks of all its messages.
 
-use accp_ctx::Form;
+use accp_memory::Form;
 use serde_json::{Value as Json, json};
 
 use super::make::{PNG, Row, image, mark, text, user};

@@ -23,6 +23,7 @@ pub(super) enum Fault {
     /// The file cannot have a write-ahead log.
     NoWal(String),
     /// Others can read this file, whose mode is this.
+    #[cfg(unix)]
     Open { file: String, mode: u32 },
     /// There is another entry of this key.
     Conflict(String),
@@ -65,6 +66,7 @@ impl Fault {
                 );
                 (Kind::Io, text)
             }
+            #[cfg(unix)]
             Self::Open { file, mode } => {
                 let text = format!(
                     "others can read {file} (mode {mode:04o}), and instructions are private: look at \

@@ -1,0 +1,29 @@
+# The commands of a contributor; CONTRIBUTING.md says when to use which. `just` alone lists them.
+
+_list:
+    @just --list --unsorted
+
+# Test one crate, such as `just test accp-frame`; more arguments go to cargo
+test CRATE *ARGS:
+    cargo test --package {{ CRATE }} {{ ARGS }}
+
+# Format, and lint as CI does
+lint:
+    cargo fmt --all
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# All that CI checks; `just ci quick` leaves out the long parts
+ci *PART:
+    .ci/run {{ PART }}
+
+# Make the book from docs
+book:
+    mdbook build docs
+
+# Make generated files, goldens and snapshots anew
+bless:
+    .ci/bless
+
+# Measure speed; `just bench codec` runs one bench
+bench *BENCH:
+    cargo bench --manifest-path benches/Cargo.toml {{ if BENCH == "" { "" } else { "--bench " + BENCH } }}
