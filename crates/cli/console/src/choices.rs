@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 /// The format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum Format {
+pub enum Format {
     /// For people
     #[default]
     Text,
@@ -15,7 +15,7 @@ pub(crate) enum Format {
 /// A half of the conversations of a file, chosen by the ids alone. A conversation without an id is
 /// chosen by its whole content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Half {
+pub enum Half {
     /// The last bit of the first byte of SHA-256 over the id is 0
     Learn,
     /// That bit is 1

@@ -8,20 +8,20 @@ use accp_recordings::{
 };
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 
-use crate::input::Input;
+use crate::input::{Input, PRINTABLE};
 use crate::outcome::Failure;
 use crate::side::{self, beside};
 
 /// The option for the format of recorded conversations.
 #[derive(Debug, Clone, Copy, clap::Args)]
-pub(crate) struct FormatIn {
+pub struct FormatIn {
     /// Read the conversations in this format; without it, the format is found out by the content
     #[arg(long, value_name = "FORMAT", value_parser = formats(|_| true))]
     format_in: Option<Format>,
 }
 
 /// Makes the parser for the name of one of these formats.
-pub(crate) fn formats(
+pub fn formats(
     fits: impl Fn(&Format) -> bool,
 ) -> impl clap::builder::TypedValueParser<Value = Format> {
     // clap accepts no other names.
@@ -31,13 +31,13 @@ pub(crate) fn formats(
 }
 
 /// Makes the failure for a fault of the input at its place.
-pub(crate) fn at(name: &str, line: u64, message: impl std::fmt::Display) -> Failure {
+pub fn at(name: &str, line: u64, message: impl std::fmt::Display) -> Failure {
     Failure::Input(format!("{name}:{line}: {message}"))
 }
 
 /// Reads the recorded conversations of a file one at a time. Hands over the name of the file, the
 /// line and the conversation. The file may also hold frames, as `accp convert` writes them.
-pub(crate) fn each_conversation(
+pub fn each_conversation(
     path: &Path,
     format: FormatIn,
     mut take: impl FnMut(&str, u64, Conversation) -> Result<(), Failure>,
@@ -58,7 +58,7 @@ pub(crate) fn each_conversation(
 /// Restores the conversations of a file of frames one at a time. Hands over the name of the file,
 /// the line on which the conversation ended, and the conversation. Without a side file, the one
 /// beside the frames is read, if there is one.
-pub(crate) fn each_restored(
+pub fn each_restored(
     input: Input,
     path: &Path,
     side: Option<&Path>,
@@ -71,10 +71,14 @@ pub(crate) fn each_restored(
     let mut restorer = Restorer::default();
     let mut last = 0;
     let name = path.display().to_string();
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.next_line()? {
         last = line.number;
         let text = line.text();
-        let text = text.map_err(|fault| at(&name, last, fault.message))?;
+        let text = text.map_err(|error| {
+            let byte = error.valid_up_to();
+            let expected = format_args!("expected {PRINTABLE} at byte {byte}");
+            at(&name, last, expected)
+        })?;
         let ended = restorer.line(text, last, &values).map_err(|error| {
             let has_cure = matches!(error, RestoreError::Reference(_));
             let cure = has_cure.then_some(": name their side file with --externals");
@@ -91,7 +95,7 @@ pub(crate) fn each_restored(
 }
 
 /// Reads the JSON documents of a file one at a time, and hands each over with the name of the file.
-pub(crate) fn each_document(
+pub fn each_document(
     input: Input,
     path: &Path,
     mut take: impl FnMut(&str, Document) -> Result<(), Failure>,

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
+use std::str::Utf8Error;
 
-use accp_runtime::Limits;
+use accp_frame::Limits;
 
 use crate::outcome::Failure;
 use crate::output;
@@ -12,33 +13,38 @@ use crate::output;
 /// The number of bytes of a line that are kept: enough to see that a frame is over its limit.
 const LINE_BYTES: usize = Limits::DEFAULT.frame_bytes + 1;
 
+/// What every character of a frame is.
+pub const PRINTABLE: &str = "printable ASCII (a text value writes other characters as %XX)";
+
 /// The byte order mark that some editors write at the start of a file. It is no part of a line.
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// The argument that names the input of most commands.
 #[derive(Debug, clap::Args)]
-pub(crate) struct InputArg {
+pub struct InputArg {
     /// The file to read; stdin by default, or for `-`
     #[arg(value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
+    pub file: Option<PathBuf>,
 }
 
 impl InputArg {
-    pub(crate) fn open(&self) -> Result<Input, Failure> {
+    /// Opens the named file, or stdin.
+    pub fn open(&self) -> Result<Input, Failure> {
         Input::open(self.file.as_deref())
     }
 }
 
 /// An open input, with its name for reports.
-pub(crate) struct Input {
+pub struct Input {
     /// The path as it was given, or `stdin`.
-    pub(crate) name: String,
-    pub(crate) reader: Box<dyn BufRead>,
+    pub name: String,
+    /// The bytes that are left.
+    pub reader: Box<dyn BufRead>,
 }
 
 impl Input {
     /// Opens the file, or stdin if there is no path or the path is `-`.
-    pub(crate) fn open(path: Option<&Path>) -> Result<Self, Failure> {
+    pub fn open(path: Option<&Path>) -> Result<Self, Failure> {
         match path {
             Some(path) if path != "-" => {
                 let file = File::open(path).map_err(Failure::at(path))?;
@@ -66,7 +72,7 @@ impl Input {
     }
 
     /// Makes an input of a given text, such as an argument.
-    pub(crate) fn of_text(name: &str, text: &str) -> Self {
+    pub fn of_text(name: &str, text: &str) -> Self {
         Self {
             name: name.to_owned(),
             reader: Box::new(io::Cursor::new(text.to_owned())),
@@ -74,7 +80,7 @@ impl Input {
     }
 
     /// Skips a byte order mark at the start. For inputs that are not read by lines.
-    pub(crate) fn skip_mark(&mut self) -> Result<(), Failure> {
+    pub fn skip_mark(&mut self) -> Result<(), Failure> {
         let fail = |error| Failure::Io(self.name.clone(), error);
         if self.reader.fill_buf().map_err(fail)?.starts_with(BOM) {
             self.reader.consume(BOM.len());
@@ -83,7 +89,7 @@ impl Input {
     }
 
     /// Reads the whole input as text, and returns it behind its name.
-    pub(crate) fn text(self) -> Result<(String, String), Failure> {
+    pub fn text(self) -> Result<(String, String), Failure> {
         let (name, bytes) = self.bytes(u64::MAX)?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
@@ -93,7 +99,7 @@ impl Input {
     }
 
     /// Reads the input up to this many bytes, and returns them behind its name.
-    pub(crate) fn bytes(mut self, most: u64) -> Result<(String, Vec<u8>), Failure> {
+    pub fn bytes(mut self, most: u64) -> Result<(String, Vec<u8>), Failure> {
         self.skip_mark()?;
         let mut bytes = Vec::new();
         let read = self.reader.take(most).read_to_end(&mut bytes);
@@ -102,7 +108,7 @@ impl Input {
     }
 
     /// Splits the input into lines.
-    pub(crate) fn into_lines(self) -> Lines {
+    pub fn into_lines(self) -> Lines {
         Lines {
             name: self.name,
             reader: self.reader,
@@ -113,8 +119,9 @@ impl Input {
 }
 
 /// The lines of an input.
-pub(crate) struct Lines {
-    pub(crate) name: String,
+pub struct Lines {
+    /// The name of the input, for reports.
+    pub name: String,
     reader: Box<dyn BufRead>,
     number: u64,
     bytes: Vec<u8>,
@@ -122,23 +129,31 @@ pub(crate) struct Lines {
 
 /// One line, without its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Line<'l> {
+pub struct Line<'l> {
     /// The number of the line, from 1.
-    pub(crate) number: u64,
+    pub number: u64,
     /// The bytes of the line. Of a line that is longer than a frame can be, only the beginning.
-    pub(crate) bytes: &'l [u8],
+    pub bytes: &'l [u8],
 }
 
-impl Line<'_> {
+impl<'l> Line<'l> {
+    /// Returns the line as text.
+    ///
+    /// # Errors
+    /// The place of the first byte that is not UTF-8. Say that a frame has [`PRINTABLE`] there.
+    pub fn text(self) -> Result<&'l str, Utf8Error> {
+        std::str::from_utf8(self.bytes)
+    }
+
     /// Returns whether only the beginning of the line is kept.
-    pub(crate) fn is_cut(self) -> bool {
+    pub fn is_cut(self) -> bool {
         self.bytes.len() == LINE_BYTES
     }
 }
 
 impl Lines {
     /// Returns the next line that is not blank.
-    pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, Failure> {
+    pub fn next_line(&mut self) -> Result<Option<Line<'_>>, Failure> {
         while self.read()? {
             if !self.bytes.trim_ascii().is_empty() {
                 return Ok(Some(self.line()));
@@ -148,7 +163,7 @@ impl Lines {
     }
 
     /// Returns the next line, also if it is blank.
-    pub(crate) fn next_of_all(&mut self) -> Result<Option<Line<'_>>, Failure> {
+    pub fn next_of_all(&mut self) -> Result<Option<Line<'_>>, Failure> {
         Ok(self.read()?.then(|| self.line()))
     }
 
@@ -199,7 +214,7 @@ mod tests {
         }
         .into_lines();
         let mut all = Vec::new();
-        while let Some(Line { number, bytes }) = lines.next().unwrap() {
+        while let Some(Line { number, bytes }) = lines.next_line().unwrap() {
             all.push((number, bytes.to_vec()));
         }
         all

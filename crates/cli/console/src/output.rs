@@ -15,10 +15,10 @@ use anstream::ColorChoice;
 use tempfile::NamedTempFile;
 
 use crate::outcome::{Failure, Outcome, Verdict};
-use crate::words::printable;
+use accp_frame::words::printable;
 
 /// Prints `error: ...` on stderr.
-pub(crate) fn error(message: impl fmt::Display) {
+pub fn error(message: impl fmt::Display) {
     let (on, off) = if is_styled(&io::stderr()) {
         ("\x1b[1;31m", "\x1b[0m")
     } else {
@@ -31,32 +31,32 @@ pub(crate) fn error(message: impl fmt::Display) {
 }
 
 /// Prints a line for people on stderr. If stderr is closed, the command goes on.
-pub(crate) fn note(message: impl fmt::Display) {
+pub fn note(message: impl fmt::Display) {
     record(for_people(&message.to_string()));
 }
 
 /// Prints a text with colours on stderr, as [`note`] does one without.
-pub(crate) fn show(text: &Shown) {
+pub fn show(text: &Shown) {
     record(&text.0);
 }
 
 /// Prints a line for programs on stderr, as it is. If stderr is closed, the command goes on.
-pub(crate) fn record(line: impl fmt::Display) {
+pub fn record(line: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
 /// A text for people with colours. Who makes one has escaped what others wrote.
 #[derive(Debug)]
-pub(crate) struct Shown(pub(crate) String);
+pub struct Shown(pub String);
 
 /// Escapes what a terminal could act on, and what nobody sees. The ends of lines stay, and marks that belong to the
 /// letter before them, as in the scripts of India.
-pub(crate) fn for_people(text: &str) -> Cow<'_, str> {
+pub fn for_people(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c == '\n' || is_in_a_word(c))
 }
 
 /// Escapes a text as [`for_people`] does, also where it would begin another line.
-pub(crate) fn on_one_line(text: &str) -> Cow<'_, str> {
+pub fn on_one_line(text: &str) -> Cow<'_, str> {
     escaped(text, is_in_a_word)
 }
 
@@ -81,18 +81,18 @@ fn is_in_a_word(c: char) -> bool {
 }
 
 /// Returns whether to write colours to a stream: not if it is not a terminal, or `NO_COLOR` is set.
-pub(crate) fn is_styled(stream: &impl anstream::stream::RawStream) -> bool {
+pub fn is_styled(stream: &impl anstream::stream::RawStream) -> bool {
     anstream::AutoStream::choice(stream) != ColorChoice::Never
 }
 
 /// The mode of a file that holds what people and agents have said: its owner alone can open it.
-pub(crate) const OWN: u32 = 0o600;
+pub const OWN: u32 = 0o600;
 /// The mode of code, grammars and registries, as far as the umask lets it be.
-pub(crate) const SHARED: u32 = 0o666;
+pub const SHARED: u32 = 0o666;
 
 /// The destination of a command's result.
 #[derive(Debug)]
-pub(crate) struct Output {
+pub struct Output {
     name: String,
     sink: Sink,
 }
@@ -104,7 +104,8 @@ enum Sink {
 }
 
 impl Output {
-    pub(crate) fn stdout() -> Self {
+    /// Returns stdout as the destination.
+    pub fn stdout() -> Self {
         let sink = Sink::Stdout(BufWriter::new(io::stdout()));
         Self {
             name: "stdout".to_owned(),
@@ -114,7 +115,7 @@ impl Output {
 
     /// Opens the file, or stdout if there is no path or the path is `-`. A file gets this mode, [`OWN`] or
     /// [`SHARED`], also where it takes the place of another.
-    pub(crate) fn to(path: Option<&Path>, mode: u32) -> Result<Self, Failure> {
+    pub fn to(path: Option<&Path>, mode: u32) -> Result<Self, Failure> {
         match path {
             Some(path) if path != "-" => {
                 let file = NewFile::create(path, mode).map_err(Failure::at(path))?;
@@ -128,35 +129,35 @@ impl Output {
     }
 
     /// Writes a whole text for people to stdout.
-    pub(crate) fn print(text: &[u8]) -> Result<(), Failure> {
+    pub fn print(text: &[u8]) -> Result<(), Failure> {
         let text = String::from_utf8_lossy(text);
         Self::print_data(for_people(&text).as_bytes())
     }
 
     /// Writes a whole text for programs to stdout, as it is.
-    pub(crate) fn print_data(text: &[u8]) -> Result<(), Failure> {
+    pub fn print_data(text: &[u8]) -> Result<(), Failure> {
         let mut out = Self::stdout();
         out.data(text)?;
         out.finish()
     }
 
     /// Returns whether the output is stdout, where written text is out at once.
-    pub(crate) fn is_stdout(&self) -> bool {
+    pub fn is_stdout(&self) -> bool {
         matches!(self.sink, Sink::Stdout(_))
     }
 
     /// Writes `text` for people, and a line break.
-    pub(crate) fn line(&mut self, text: impl fmt::Display) -> Result<(), Failure> {
+    pub fn line(&mut self, text: impl fmt::Display) -> Result<(), Failure> {
         self.record(for_people(&text.to_string()))
     }
 
     /// Writes a text with colours, and a line break.
-    pub(crate) fn show(&mut self, text: &Shown) -> Result<(), Failure> {
+    pub fn show(&mut self, text: &Shown) -> Result<(), Failure> {
         self.record(&text.0)
     }
 
     /// Writes `text` for programs, as it is, and a line break.
-    pub(crate) fn record(&mut self, text: impl fmt::Display) -> Result<(), Failure> {
+    pub fn record(&mut self, text: impl fmt::Display) -> Result<(), Failure> {
         let written = match &mut self.sink {
             Sink::Stdout(stdout) => writeln!(stdout, "{text}"),
             Sink::File(file) => writeln!(file, "{text}"),
@@ -165,7 +166,7 @@ impl Output {
     }
 
     /// Writes `text` for programs, as it is, without a line break.
-    pub(crate) fn data(&mut self, text: &[u8]) -> Result<(), Failure> {
+    pub fn data(&mut self, text: &[u8]) -> Result<(), Failure> {
         let written = match &mut self.sink {
             Sink::Stdout(stdout) => stdout.write_all(text),
             Sink::File(file) => file.write_all(text),
@@ -174,7 +175,7 @@ impl Output {
     }
 
     /// Flushes stdout. A file is not in its place yet.
-    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+    pub fn flush(&mut self) -> Result<(), Failure> {
         let flushed = match &mut self.sink {
             Sink::Stdout(stdout) => stdout.flush(),
             Sink::File(_) => Ok(()),
@@ -184,7 +185,7 @@ impl Output {
 
     /// Ends a command that met this number of faults. Its file takes its place only when there are
     /// none.
-    pub(crate) fn conclude(mut self, faults: u64) -> Outcome {
+    pub fn conclude(mut self, faults: u64) -> Outcome {
         match self.sink {
             Sink::File(_) if faults > 0 => {
                 note(format_args!(
@@ -199,7 +200,7 @@ impl Output {
     }
 
     /// Completes the output. A file that is not completed does not replace the old one.
-    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+    pub fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
         match self.sink {
             Sink::Stdout(_) => Ok(()),
@@ -214,7 +215,7 @@ impl Output {
 
 /// A file that takes its place only when it is complete.
 #[derive(Debug)]
-pub(crate) struct NewFile(Place);
+pub struct NewFile(Place);
 
 #[derive(Debug)]
 enum Place {
@@ -225,7 +226,7 @@ enum Place {
 
 impl NewFile {
     /// Starts a file that will replace `path`. If `path` is a link, the file behind it is replaced.
-    pub(crate) fn create(path: &Path, mode: u32) -> io::Result<Self> {
+    pub fn create(path: &Path, mode: u32) -> io::Result<Self> {
         let target = match fs::metadata(path) {
             Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(found) if !found.is_file() => {
@@ -249,7 +250,7 @@ impl NewFile {
     }
 
     /// Puts the file in its place.
-    pub(crate) fn finish(self) -> io::Result<()> {
+    pub fn finish(self) -> io::Result<()> {
         match self.0 {
             Place::Beside(file, target) => {
                 let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;

@@ -3,15 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use accp_aacp::bridge;
-use accp_registry::{Problems, Registry, nearest};
+use accp_registry::{Problems, Registry};
 
 use crate::outcome::Failure;
-use crate::{debug, output};
+use crate::output;
 
 /// The option `--registry`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct RegistryArgs {
+pub struct RegistryArgs {
     /// A registry file or folder, beside the standard profiles; may be repeated
     #[arg(long, value_name = "PATH")]
     registry: Vec<PathBuf>,
@@ -19,39 +18,28 @@ pub(crate) struct RegistryArgs {
 
 impl RegistryArgs {
     /// Returns whether a registry was named.
-    pub(crate) fn is_given(&self) -> bool {
+    pub fn is_given(&self) -> bool {
         !self.registry.is_empty()
     }
 
     /// Loads the schemas of all given registries, and the standard profiles that they do not
     /// replace. Says which they do replace.
-    pub(crate) fn load(&self) -> Result<Registry, Failure> {
+    pub fn load(&self) -> Result<Registry, Failure> {
         let registry = merged(&self.registry)?;
         tell(registry.replaced());
-        let registry = registry.with_profiles();
-        debug::speak(&registry);
-        Ok(registry)
-    }
-
-    /// Loads what [`load`](Self::load) does, for frames that no session carries: with the profile of
-    /// packets, unless its name or code is taken.
-    pub(crate) fn load_for_frames(&self) -> Result<Registry, Failure> {
-        let mut registry = self.load()?;
-        // A registry that has another schema of that name or code keeps its own.
-        let _ = registry.merge(bridge::profile().clone());
-        Ok(registry)
+        Ok(registry.with_profiles())
     }
 }
 
 /// Tells people what a registry replaces.
-pub(crate) fn tell(replaced: Vec<String>) {
+pub fn tell(replaced: Vec<String>) {
     for said in replaced {
         output::note(format_args!("note: {said}"));
     }
 }
 
 /// Loads the schemas of all these registries.
-pub(crate) fn merged(paths: &[PathBuf]) -> Result<Registry, Failure> {
+pub fn merged(paths: &[PathBuf]) -> Result<Registry, Failure> {
     let mut registry: Option<Registry> = None;
     for path in paths {
         let next = sound(path)?;
@@ -69,12 +57,12 @@ pub(crate) fn merged(paths: &[PathBuf]) -> Result<Registry, Failure> {
 }
 
 /// Loads the registry at `path`, which must have no problems.
-pub(crate) fn sound(path: &Path) -> Result<Registry, Failure> {
+pub fn sound(path: &Path) -> Result<Registry, Failure> {
     load(path)?.map_err(|problems| faulty(&problems))
 }
 
 /// Loads the registry at `path`, or returns its problems. A path that cannot be read is a failure.
-pub(crate) fn load(path: &Path) -> Result<Result<Registry, Problems>, Failure> {
+pub fn load(path: &Path) -> Result<Result<Registry, Problems>, Failure> {
     fs::metadata(path).map_err(Failure::at(path))?;
     Ok(Registry::load(path))
 }
@@ -86,22 +74,4 @@ fn faulty(problems: &Problems) -> Failure {
         count => format!("{count} mistakes in the registry\n"),
     };
     Failure::Input(format!("{more}{problems}"))
-}
-
-/// Makes the failure for an unknown schema code.
-pub(crate) fn unknown(code: &str, registry: &Registry) -> Failure {
-    let codes = codes(registry);
-    let hint = match nearest(code, codes.iter().copied()) {
-        Some(near) => format!("; did you mean {near}?"),
-        None => String::new(),
-    };
-    Failure::Misuse(format!(
-        "there is no schema {code} among {}{hint}",
-        codes.join(", ")
-    ))
-}
-
-pub(crate) fn codes(registry: &Registry) -> Vec<&str> {
-    let schemas = registry.schemas();
-    schemas.map(|schema| schema.code.as_str()).collect()
 }

@@ -10,7 +10,7 @@ use crate::outcome::Failure;
 use crate::output::{NewFile, OWN};
 
 /// Returns the side file that belongs to a file of frames.
-pub(crate) fn beside(frames: &Path) -> PathBuf {
+pub fn beside(frames: &Path) -> PathBuf {
     let mut name = frames.as_os_str().to_owned();
     name.push(".externals.jsonl");
     name.into()
@@ -18,14 +18,15 @@ pub(crate) fn beside(frames: &Path) -> PathBuf {
 
 /// A side file that takes its place at [`finish`](Self::finish), never before.
 #[derive(Debug)]
-pub(crate) struct Side {
+pub struct Side {
     path: PathBuf,
-    pub(crate) file: SideFile<NewFile>,
+    /// The values that were put so far.
+    pub file: SideFile<NewFile>,
 }
 
 impl Side {
     /// Starts a side file at `path`.
-    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+    pub fn create(path: &Path) -> Result<Self, Failure> {
         let file = NewFile::create(path, OWN).map_err(Failure::at(path))?;
         Ok(Self {
             path: path.to_owned(),
@@ -35,19 +36,19 @@ impl Side {
 
     /// Returns the error of the file, if a value was refused because of the file and not of the
     /// value.
-    pub(crate) fn failed(&mut self) -> Result<(), Failure> {
+    pub fn failed(&mut self) -> Result<(), Failure> {
         self.file.failed().map_err(Failure::at(&self.path))
     }
 
     /// Completes the file and puts it in its place.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
+    pub fn finish(self) -> Result<(), Failure> {
         let finished = self.file.finish().and_then(NewFile::finish);
         finished.map_err(Failure::at(&self.path))
     }
 }
 
 /// Reads a side file, and checks every value against its digest.
-pub(crate) fn load(path: &Path) -> Result<Values, Failure> {
+pub fn load(path: &Path) -> Result<Values, Failure> {
     let file = File::open(path).map_err(Failure::at(path))?;
     let name = path.display().to_string();
     Values::read(&name, BufReader::new(file)).map_err(|error| match error {

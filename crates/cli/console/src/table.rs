@@ -6,19 +6,19 @@ use crate::output::on_one_line;
 
 /// Rows of cells. Every column is as wide as its widest cell, with two spaces between columns.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub struct Table {
     rows: Vec<Vec<String>>,
     indent: usize,
 }
 
 impl Table {
     /// Makes a table whose first row is its heading.
-    pub(crate) fn headed<const N: usize>(heading: [&str; N]) -> Self {
+    pub fn headed<const N: usize>(heading: [&str; N]) -> Self {
         Self::of(vec![heading.map(str::to_owned)])
     }
 
     /// Makes a table of these rows, the first its heading.
-    pub(crate) fn of<const N: usize>(rows: Vec<[String; N]>) -> Self {
+    pub fn of<const N: usize>(rows: Vec<[String; N]>) -> Self {
         let mut table = Self::default();
         for row in rows {
             table.row(row);
@@ -27,12 +27,13 @@ impl Table {
     }
 
     /// Indents the whole table.
-    pub(crate) fn indented(mut self, spaces: usize) -> Self {
+    pub fn indented(mut self, spaces: usize) -> Self {
         self.indent = spaces;
         self
     }
 
-    pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
+    /// Adds a row.
+    pub fn row<const N: usize>(&mut self, cells: [String; N]) {
         // A cell of others must not look like a row of ours, and its width is that of what people see.
         self.rows
             .push(cells.map(|cell| on_one_line(&cell).into_owned()).into());

@@ -221,7 +221,7 @@ impl fmt::Display for PromptError {
         let Self { name, expected, .. } = self;
         write!(
             f,
-            "expected `{name}` to be {expected}; write prompts as `accp bench context --dump` does"
+            "expected `{name}` to be {expected}; write prompts as `accp-lab bench --dump` does"
         )
     }
 }

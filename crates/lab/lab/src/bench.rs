@@ -1,4 +1,6 @@
-//! `accp bench context`: replays recorded conversations under policies.
+//! `accp-lab bench`: replays recorded conversations under policies.
+
+mod table;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,23 +8,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use accp_context::policy::{Plan, Segment};
+use accp_context::view::View;
 use accp_eval::{
     BASE, Evaluation, FORMS, FROM_FILE, Inside, Prices, Report, Rival, RivalError, Rivals,
     Transcript, Transcripts, default_plans, plan, rules,
 };
 use accp_recordings::read_whole_json;
-use accp_runtime::view::View;
 use accp_tokens::{Bpe, TokenCounter as _};
 use clap::builder::PossibleValuesParser;
 use serde_json::Value as Json;
 
-use super::table::text;
-use crate::choices::{Format, Half};
-use crate::conversations::{FormatIn, at, each_conversation, each_document};
-use crate::input::Input;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{OWN, Output};
-use crate::registries::RegistryArgs;
+use accp_console::choices::{Format, Half};
+use accp_console::conversations::{FormatIn, at, each_conversation, each_document};
+use accp_console::input::Input;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{OWN, Output};
+use accp_console::registries::RegistryArgs;
 
 /// The bytes of conversations to measure at a time.
 const BATCH: usize = 8 << 20;
@@ -136,9 +137,9 @@ fn examples() -> String {
 
 const EXAMPLES: &str = "\
 Examples:
-  accp bench context chats.jsonl
-  accp bench context chats.jsonl --policy last:20 --policy clear-tool-uses:30000,3
-  accp bench context chats.jsonl --tools chats=schemas.json --dump prompts.jsonl";
+  accp-lab bench chats.jsonl
+  accp-lab bench chats.jsonl --policy last:20 --policy clear-tool-uses:30000,3
+  accp-lab bench chats.jsonl --tools chats=schemas.json --dump prompts.jsonl";
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -160,12 +161,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let dumps = dump.is_some();
         let mut write = |lines: &str| {
             let mut dump = dump.iter_mut();
-            dump.try_for_each(|dump| dump.data(lines.as_bytes()))
+            let written = dump.try_for_each(|dump| dump.data(lines.as_bytes()));
+            written.map_err(Stopped)
         };
         let all = each_batch(path, args, tools, |transcripts| {
-            evaluation.measure_more(&mut corpus, transcripts, dumps, &mut write)
+            let measured = evaluation.measure_more(&mut corpus, transcripts, dumps, &mut write);
+            measured.map_err(|Stopped(failure)| failure)
         })?;
-        evaluation.check(&name, &all)?;
+        evaluation.check(&name, &all).map_err(|error| unfit(&error))?;
         corpora.push(corpus);
     }
     let report = Report {
@@ -189,7 +192,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let mut out = Output::stdout();
     match args.format {
-        Format::Text => out.line(text(&report, args.all, args.sensitivity))?,
+        Format::Text => out.line(table::text(&report, args.all, args.sensitivity))?,
         Format::Json => report
             .to_json()
             .iter()
@@ -199,10 +202,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-impl From<RivalError> for Failure {
+/// The reason why a measurement stopped.
+struct Stopped(Failure);
+
+impl From<RivalError> for Stopped {
     fn from(error: RivalError) -> Self {
-        Self::Input(error.to_string())
+        Self(unfit(&error))
     }
+}
+
+/// Makes the failure for a dump that does not fit the conversations.
+fn unfit(error: &RivalError) -> Failure {
+    Failure::Input(error.to_string())
 }
 
 impl Args {
@@ -244,12 +255,12 @@ impl Args {
             })?;
             if is_empty {
                 return Err(Failure::Input(format!(
-                    "{}: expected prompts as `accp bench context --dump` writes them, found none",
+                    "{}: expected prompts as `accp-lab bench --dump` writes them, found none",
                     path.display()
                 )));
             }
         }
-        Ok(rivals.into_rivals(corpora)?)
+        rivals.into_rivals(corpora).map_err(|error| unfit(&error))
     }
 
     /// Returns the window to measure prompts in: the given one, or that of all policies that have one.

@@ -1,4 +1,4 @@
-//! `accp registry learn`: learns a registry from recorded conversations.
+//! `accp-lab learn`: learns a registry from recorded conversations.
 
 mod report;
 
@@ -9,10 +9,10 @@ use accp_learn::{LearnOptions, Tools, ToolsError, Traces, learn};
 use accp_tokens::Bpe;
 use clap::builder::PossibleValuesParser;
 
-use crate::choices::{Format, Half};
-use crate::conversations::{FormatIn, each_conversation};
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, Output, SHARED, note};
+use accp_console::choices::{Format, Half};
+use accp_console::conversations::{FormatIn, each_conversation};
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{self, Output, SHARED, note};
 use report::Report;
 
 /// Learn a registry from recorded conversations and tool schemas
@@ -24,9 +24,9 @@ use report::Report;
 /// the same records by position, and of its definition in each conversation that uses it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  accp registry learn chats.jsonl -o registry.json
-  accp registry learn chats.jsonl --tools tools.json -o registry.json
-  accp registry learn chats.jsonl --split learn -o registry.json    for `bench context --split measure`
+  accp-lab learn chats.jsonl -o registry.json
+  accp-lab learn chats.jsonl --tools tools.json -o registry.json
+  accp-lab learn chats.jsonl --split learn -o registry.json    for `accp-lab bench --split measure`
   accp registry lint registry.json && accp generate registry.json -o frames.rs")]
 pub(crate) struct Args {
     /// Files of recorded conversations; `-` is stdin

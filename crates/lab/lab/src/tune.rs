@@ -1,4 +1,4 @@
-//! `accp registry tune`: chooses the names of a registry anew for another tokenizer.
+//! `accp-lab tune`: chooses the names of a registry anew for another tokenizer.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,9 @@ use accp_learn::tune;
 use accp_tokens::Bpe;
 use clap::builder::PossibleValuesParser;
 
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{Output, SHARED, note};
-use crate::registries::sound;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{Output, SHARED, note};
+use accp_console::registries::sound;
 
 /// Choose the codes and abbreviations of a registry anew, for a tokenizer
 ///
@@ -17,7 +17,7 @@ use crate::registries::sound;
 /// diff` shows what breaks.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  accp registry tune registry.json --tokenizer cl100k_base -o tuned.json
+  accp-lab tune registry.json --tokenizer cl100k_base -o tuned.json
   accp registry diff registry.json tuned.json")]
 pub(crate) struct Args {
     /// The registry: a file or a folder

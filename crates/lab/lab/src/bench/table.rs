@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use accp_eval::{BASE, COLUMNS, COVERAGE, Column, Corpus, LISTS, Prices, Report};
 
-use crate::table::Table;
+use accp_console::table::Table;
 
 /// Writes a table for each corpus, with a window a second one, and with `all` and with `sensitivity`
 /// one more.
-pub(super) fn text(report: &Report, all: bool, sensitivity: bool) -> String {
+pub(crate) fn text(report: &Report, all: bool, sensitivity: bool) -> String {
     let mut text = String::new();
     for corpus in &report.corpora {
         let heading = report.heading(corpus);
@@ -33,7 +33,7 @@ pub(super) fn text(report: &Report, all: bool, sensitivity: bool) -> String {
         text,
         "Tokens of {}. Shares are of `{BASE}`; a token in the cache costs {cached}, any other \
          {input}, one of output {}; the cache keeps {} tokens or more; windows of {} tokens. The \
-         rules: accp bench context --help",
+         rules: accp-lab bench --help",
         report.encoding, prices.output, prices.minimum, prices.window,
     );
     if let Some(window) = report.window {

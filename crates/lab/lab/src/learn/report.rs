@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::table::Table;
+use accp_console::table::Table;
 use accp_learn::{Learnt, Totals};
 
 /// The table of a learnt registry, the schemas with the largest saving first.
-pub(super) struct Report<'l>(pub(super) &'l Learnt);
+pub(crate) struct Report<'l>(pub(super) &'l Learnt);
 
 impl fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! `accp bench context`.
+//! `accp-lab bench`.
 
 mod rivals;
 
@@ -66,7 +66,6 @@ fn the_table_has_every_policy_of_every_corpus() {
     let run = files().run(
         &[
             "bench",
-            "context",
             "booking.jsonl",
             "shared.jsonl",
             "--policy",
@@ -94,14 +93,14 @@ fn the_table_has_every_policy_of_every_corpus() {
       last:2                0.868  -     0.868  0.0000  1.000  0.667  -      -    -        -          0.868   0.868  37   37    37            0.868     1.245
       clear-tool-uses:20,0  1.000  -     1.000  0.0000  1.000  1.000  -      -    -        -          1.000   1.000  49   49    49            1.000     1.000
 
-    Tokens of o200k_base. Shares are of `json`; a token in the cache costs 0.1, any other 1.25, one of output 5; the cache keeps 1024 tokens or more; windows of 800 tokens. The rules: accp bench context --help
+    Tokens of o200k_base. Shares are of `json`; a token in the cache costs 0.1, any other 1.25, one of output 5; the cache keeps 1024 tokens or more; windows of 800 tokens. The rules: accp-lab bench --help
     ");
 }
 
 #[test]
 fn the_example_is_measured_by_default() {
     let text = std::fs::read_to_string(workspace().join("examples/bakery.jsonl")).unwrap();
-    let run = accp(&["bench", "context", "-", "--format", "json"], text);
+    let run = accp(&["bench", "-", "--format", "json"], text);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     let rows = run.json();
     let policies: Vec<_> = rows
@@ -136,7 +135,7 @@ fn the_page_stands_alone() {
     conversation["id"] = json!("</script><script src='http://x'>");
     std::fs::write(folder.path("a&b.jsonl"), conversation.to_string()).unwrap();
     let page = |more: &[&str]| {
-        let files = ["bench", "context", "booking.jsonl", "a&b.jsonl"];
+        let files = ["bench", "booking.jsonl", "a&b.jsonl"];
         let run = folder.run(&[&files[..], &["--html", "page.html"], more].concat(), "");
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
         folder.read("page.html")
@@ -161,18 +160,25 @@ fn the_page_stands_alone() {
     let (_, scenes) = scripts(&one);
     assert_eq!(scenes.as_array().unwrap().len(), 1);
     assert!(one.contains("Conversations here: 0 of 1 of booking, 1 of 1 of a&amp;b."));
-    let unknown = [
-        "bench",
-        "context",
-        "booking.jsonl",
-        "--html",
-        "x.html",
-        "--show",
-        "y",
-    ];
+    let unknown = ["bench", "booking.jsonl", "--html", "x.html", "--show", "y"];
     let run = folder.run(&unknown, "");
     assert_eq!(run.code, Some(1));
     insta::assert_snapshot!(run.stderr, @"error: --show: found no conversation `y`; give the `id` that the file has, or `conversation N`");
+}
+
+/// What somebody has said is for the owner of the file alone, whatever the umask lets through.
+#[cfg(unix)]
+#[test]
+fn dumps_and_pages_are_their_owner_s() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = files();
+    let out = ["--policy", "plain", "--dump", "dump", "--html", "page.html"];
+    let run = folder.run(&[&["bench", "booking.jsonl"], &out[..]].concat(), "");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    for name in ["dump", "page.html"] {
+        let mode = folder.path(name).metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
 }
 
 #[test]
@@ -183,7 +189,6 @@ fn prices_tools_and_encoding_are_the_given_ones() {
             &[
                 &[
                     "bench",
-                    "context",
                     "booking.jsonl",
                     "--policy",
                     "json",
@@ -232,7 +237,7 @@ fn the_order_of_policies_at_other_prices_is_told() {
     let folder = files();
     let run = |args: &[&str]| {
         let policies = ["--policy", "cut:0", "--policy", "last:2"];
-        let all = [&["bench", "context", "booking.jsonl"], &policies[..], args].concat();
+        let all = [&["bench", "booking.jsonl"], &policies[..], args].concat();
         let run = folder.run(&all, "");
         assert_eq!(run.code, Some(0), "{}", run.stderr);
         run
@@ -259,7 +264,7 @@ fn the_halves_are_the_whole() {
     let folder = Folder::with(&[("all.jsonl", &conversations)]);
     let tokens = |args: &[&str]| {
         let run = folder.run(
-            &[&["bench", "context", "all.jsonl", "--format", "json"], args].concat(),
+            &[&["bench", "all.jsonl", "--format", "json"], args].concat(),
             "",
         );
         assert_eq!(run.code, Some(0), "{}", run.stderr);
@@ -309,7 +314,7 @@ fn faults_have_their_place_and_their_cure() {
         ("tools.json", "[\n"),
     ]);
     let fault = |args: &[&str]| {
-        let run = folder.run(&[&["bench", "context"], args].concat(), "");
+        let run = folder.run(&[&["bench"], args].concat(), "");
         assert_eq!(run.stdout, "", "{args:?}");
         format!("{}: {}", run.code.unwrap(), run.stderr)
     };
@@ -326,15 +331,15 @@ fn faults_have_their_place_and_their_cure() {
         ),
         "{unknown}"
     );
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:dump.jsonl"]), @"1: error: dump.jsonl:2: expected `segments` to be an array; write prompts as `accp bench context --dump` does");
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:kind.jsonl"]), @"1: error: kind.jsonl:1: segments[0]: expected `kind` to be one of system, tools, primer, user, agent, call, result, facts; write prompts as `accp bench context --dump` does");
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:place.jsonl"]), @"1: error: place.jsonl:1: segments[0]: expected `message` to be the index of a message; write prompts as `accp bench context --dump` does");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:dump.jsonl"]), @"1: error: dump.jsonl:2: expected `segments` to be an array; write prompts as `accp-lab bench --dump` does");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:kind.jsonl"]), @"1: error: kind.jsonl:1: segments[0]: expected `kind` to be one of system, tools, primer, user, agent, call, result, facts; write prompts as `accp-lab bench --dump` does");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:place.jsonl"]), @"1: error: place.jsonl:1: segments[0]: expected `message` to be the index of a message; write prompts as `accp-lab bench --dump` does");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:part.jsonl"]), @"1: error: part.jsonl:1: expected a prompt for turn 2 of conversation `7` of `shared`, found none; write prompts for all turns of a conversation, or for none");
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:twice.jsonl"]), @"1: error: twice.jsonl:2: expected `turn` to be another turn than in an earlier line; write prompts as `accp bench context --dump` does");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:twice.jsonl"]), @"1: error: twice.jsonl:2: expected `turn` to be another turn than in an earlier line; write prompts as `accp-lab bench --dump` does");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:turn.jsonl"]), @"1: error: turn.jsonl:1: expected no prompt for turn 0 of conversation `7` of `shared`, found one; as `turn` write the index of an agent's message, counted from 0");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:elsewhere.jsonl"]), @"1: error: elsewhere.jsonl:1: expected prompts for `shared`, found `common`; as `corpus` write the name of the file of conversations without its extension");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:unknown.jsonl"]), @"1: error: unknown.jsonl:1: expected a conversation of `shared`, found `8`; as `conversation` write the `id` that the file has, or without one `conversation N`, counted from 1");
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:empty.jsonl"]), @"1: error: empty.jsonl: expected prompts as `accp bench context --dump` writes them, found none");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:empty.jsonl"]), @"1: error: empty.jsonl: expected prompts as `accp-lab bench --dump` writes them, found none");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--tools", "tools.json"]), @"1: error: tools.json:2: expected tool schemas as JSON: EOF while parsing a list at line 2 column 0");
     for args in [
         &[][..],

@@ -1,6 +1,6 @@
-//! `accp registry learn`.
+//! `accp-lab learn`.
 //!
-//! `ACCP_BLESS=1 cargo test -p accp-cli --test cli learn` writes the learnt registry and its types
+//! `ACCP_BLESS=1 cargo test -p accp-lab --test cli learn` writes the learnt registry and its types
 //! anew.
 
 /// The types that `accp generate` makes of a learnt registry.
@@ -16,10 +16,12 @@ mod frames;
 use std::fs;
 use std::path::Path;
 
+use accp_build::Builder;
+use accp_registry::Registry;
 use accp_runtime::Typed;
 use serde_json::{Value as Json, json};
 
-use crate::{Folder, accp, command, finish};
+use crate::{Folder, accp};
 
 /// Conversations of a library: searches for books, and loans.
 fn library() -> Vec<Json> {
@@ -73,50 +75,35 @@ fn without_docs(registry: &str) -> Json {
 #[test]
 fn what_is_learnt_lints_and_becomes_types() {
     let folder = Folder::with(&[("traces.jsonl", &lines(&library()))]);
-    let run = folder.run(
-        &["registry", "learn", "traces.jsonl", "-o", "registry.json"],
-        "",
-    );
+    let run = folder.run(&["learn", "traces.jsonl", "-o", "registry.json"], "");
     assert_eq!(
         (run.code, run.stdout.as_str()),
         (Some(0), ""),
         "{}",
         run.stderr
     );
-    assert_eq!(
-        folder.run(&["registry", "lint", "registry.json"], "").code,
-        Some(0)
-    );
-    let shown = folder
-        .run(&["registry", "show", "registry.json"], "")
-        .stdout;
-    assert!(shown.contains("required, keep") && shown.contains("Nothing of it is worth keeping"));
+    let registry = Registry::load(folder.path("registry.json")).unwrap();
+    let keep: Vec<_> = registry.schemas().map(|schema| &schema.keep).collect();
+    let keeps = |some: bool| {
+        keep.iter()
+            .any(|keep| keep.as_ref().is_some_and(|keep| keep.is_empty() != some))
+    };
+    assert!(keeps(true) && keeps(false), "{keep:?}");
     let learnt = without_docs(&folder.read("registry.json"));
 
     let golden = Path::new("tests/cli/learnt/registry.json");
-    let generate = [
-        "generate",
-        "tests/cli/learnt/registry.json",
-        "-o",
-        "tests/cli/learnt/frames.rs",
-    ];
-    let here = |args: &[&str]| {
-        finish(
-            command().current_dir(env!("CARGO_MANIFEST_DIR")).args(args),
-            b"",
-        )
-    };
+    let types = Path::new("tests/cli/learnt/frames.rs");
+    let generated = || Builder::new().registry(golden).generate().unwrap();
     if std::env::var_os("ACCP_BLESS").is_some_and(|value| value == "1") {
         fs::write(golden, format!("{learnt:#}\n")).unwrap();
-        assert_eq!(here(&generate).code, Some(0));
+        fs::write(types, generated()).unwrap();
     }
     let held: Json = serde_json::from_str(&fs::read_to_string(golden).unwrap()).unwrap();
     assert_eq!(
         held, learnt,
         "bless with ACCP_BLESS=1 if the change is meant"
     );
-    let check = here(&[&generate[..], &["--check"]].concat());
-    assert_eq!(check.code, Some(0), "{}", check.stderr);
+    accp_build::check(types, &generated()).unwrap();
 
     let text = "@desk>req:lend{id:M-1|isbn:9701|schema:A}[mid:100001000001,seq:1]";
     let lend = Typed::<frames::LendReq<'_>>::decode(text).unwrap();
@@ -132,10 +119,7 @@ fn the_order_of_the_files_does_not_matter_and_halves_make_a_whole() {
     let (one, two) = (lines(&all[..9]), lines(&all[9..]));
     let folder = Folder::with(&[("one.jsonl", &one), ("two.jsonl", &two)]);
     let learn = |args: &[&str]| {
-        let run = folder.run(
-            &[&["registry", "learn", "--format", "json"], args].concat(),
-            "",
-        );
+        let run = folder.run(&[&["learn", "--format", "json"], args].concat(), "");
         assert_eq!(run.code, Some(0), "{}", run.stderr);
         let last: Json = serde_json::from_str(run.stderr.lines().last().unwrap()).unwrap();
         (run.stdout, last["conversations"].as_u64().unwrap())
@@ -155,7 +139,7 @@ fn the_order_of_the_files_does_not_matter_and_halves_make_a_whole() {
         ("0.jsonl", "measure", 1),
         ("11.jsonl", "measure", 0),
     ] {
-        let run = folder.run(&["registry", "learn", file, "--split", half], "");
+        let run = folder.run(&["learn", file, "--split", half], "");
         assert_eq!(run.code, Some(code), "{file} {half}");
     }
 }
@@ -163,7 +147,7 @@ fn the_order_of_the_files_does_not_matter_and_halves_make_a_whole() {
 #[test]
 fn what_each_schema_earns_is_a_table_or_json() {
     let traces = lines(&library());
-    let run = accp(&["registry", "learn", "-"], &traces);
+    let run = accp(&["learn", "-"], &traces);
     let heading =
         "code  schema          seen  conversations  as JSON  by position  definitions  net";
     assert!(run.stderr.starts_with(heading), "{}", run.stderr);
@@ -176,7 +160,6 @@ fn what_each_schema_earns_is_a_table_or_json() {
 
     let run = accp(
         &[
-            "registry",
             "learn",
             "--tokenizer",
             "cl100k_base",
@@ -216,7 +199,7 @@ fn what_cannot_be_learnt_from_is_told_with_its_cure() {
         ("none.json", r#"[{ "tool": "a" }]"#),
     ]);
     let errors = |args: &[&str]| {
-        let run = folder.run(&[&["registry", "learn"], args].concat(), "");
+        let run = folder.run(&[&["learn"], args].concat(), "");
         assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
         run.stderr
     };
@@ -232,20 +215,14 @@ fn what_cannot_be_learnt_from_is_told_with_its_cure() {
     error: cut.json:2:15: not JSON: EOF while parsing a value; expected a list of tools, as MCP and OpenAI carry them
     error: none.json: the file has no tool; expected a list of objects with a `name` and `parameters` or `inputSchema`, each alone or under `function`
     "#);
-    assert_eq!(
-        folder.run(&["registry", "learn", "no.jsonl"], "").code,
-        Some(2)
-    );
+    assert_eq!(folder.run(&["learn", "no.jsonl"], "").code, Some(2));
     assert_eq!(
         folder
-            .run(
-                &["registry", "learn", "traces.jsonl", "--tools", "no.json"],
-                ""
-            )
+            .run(&["learn", "traces.jsonl", "--tools", "no.json"], "")
             .code,
         Some(2)
     );
-    assert_eq!(folder.run(&["registry", "learn"], "").code, Some(2));
+    assert_eq!(folder.run(&["learn"], "").code, Some(2));
 }
 
 /// A registry for one tokenizer, tuned for another, becomes the registry that would have been
@@ -253,34 +230,17 @@ fn what_cannot_be_learnt_from_is_told_with_its_cure() {
 #[test]
 fn tune_chooses_names_for_another_tokenizer() {
     let traces = lines(&library());
-    let learnt = |tokenizer| {
-        accp(
-            &["registry", "learn", "--tokenizer", tokenizer, "-"],
-            &traces,
-        )
-        .stdout
-    };
+    let learnt = |tokenizer| accp(&["learn", "--tokenizer", tokenizer, "-"], &traces).stdout;
     let folder = Folder::with(&[("o200k.json", &learnt("o200k_base"))]);
     let tune = |from: &str, to: &str| {
-        let run = folder.run(
-            &[
-                "registry",
-                "tune",
-                from,
-                "--tokenizer",
-                "cl100k_base",
-                "-o",
-                to,
-            ],
-            "",
-        );
+        let run = folder.run(&["tune", from, "--tokenizer", "cl100k_base", "-o", to], "");
         assert_eq!(
             (run.code, run.stdout.as_str()),
             (Some(0), ""),
             "{}",
             run.stderr
         );
-        assert_eq!(folder.run(&["registry", "lint", to], "").code, Some(0));
+        assert!(Registry::load(folder.path(to)).is_ok());
         run.stderr
     };
     tune("o200k.json", "once.json");
@@ -312,7 +272,7 @@ fn tune_chooses_names_for_another_tokenizer() {
 #[test]
 fn where_nothing_comes_back_the_registry_is_empty() {
     let chat = json!({ "messages": [{ "role": "user", "content": "Hello." }] });
-    let run = accp(&["registry", "learn", "-"], chat.to_string());
+    let run = accp(&["learn", "-"], chat.to_string());
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert_eq!(
         serde_json::from_str::<Json>(&run.stdout).unwrap()["schemas"],

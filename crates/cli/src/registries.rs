@@ -1,0 +1,59 @@
+//! The registries of a command.
+
+use accp_aacp::bridge;
+use accp_registry::{Registry, nearest};
+
+use crate::debug;
+use crate::outcome::Failure;
+
+pub(crate) use accp_console::registries::{load, merged, sound, tell};
+
+/// The option `--registry`, whose registries are also the words of `--debug`.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub(crate) struct RegistryArgs {
+    #[command(flatten)]
+    given: accp_console::registries::RegistryArgs,
+}
+
+impl RegistryArgs {
+    /// Returns whether a registry was named.
+    pub(crate) fn is_given(&self) -> bool {
+        self.given.is_given()
+    }
+
+    /// Loads the schemas of all given registries, and the standard profiles that they do not
+    /// replace. Says which they do replace.
+    pub(crate) fn load(&self) -> Result<Registry, Failure> {
+        let registry = self.given.load()?;
+        debug::speak(&registry);
+        Ok(registry)
+    }
+
+    /// Loads what [`load`](Self::load) does, for frames that no session carries: with the profile of
+    /// packets, unless its name or code is taken.
+    pub(crate) fn load_for_frames(&self) -> Result<Registry, Failure> {
+        let mut registry = self.load()?;
+        // A registry that has another schema of that name or code keeps its own.
+        let _ = registry.merge(bridge::profile().clone());
+        Ok(registry)
+    }
+}
+
+/// Makes the failure for an unknown schema code.
+pub(crate) fn unknown(code: &str, registry: &Registry) -> Failure {
+    let codes = codes(registry);
+    let hint = match nearest(code, codes.iter().copied()) {
+        Some(near) => format!("; did you mean {near}?"),
+        None => String::new(),
+    };
+    Failure::Misuse(format!(
+        "there is no schema {code} among {}{hint}",
+        codes.join(", ")
+    ))
+}
+
+pub(crate) fn codes(registry: &Registry) -> Vec<&str> {
+    let schemas = registry.schemas();
+    schemas.map(|schema| schema.code.as_str()).collect()
+}
