@@ -2,15 +2,11 @@
 //!
 //! [`policy`](crate::policy) shows how to drive a policy.
 
-mod clear;
 mod last;
 mod memory;
 pub mod search;
-mod views;
 mod whole;
 
-pub use clear::ClearToolUses;
 pub use last::Last;
 pub use memory::{Layout, Memory, Part};
-pub use views::Views;
 pub use whole::Whole;

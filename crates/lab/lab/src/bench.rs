@@ -85,7 +85,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
     model_window: Option<u64>,
 
-    /// Print coverage and further columns too
+    /// Print further columns too
     #[arg(long)]
     all: bool,
 
@@ -168,7 +168,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
             let measured = evaluation.measure_more(&mut corpus, transcripts, dumps, &mut write);
             measured.map_err(|Stopped(failure)| failure)
         })?;
-        evaluation.check(&name, &all).map_err(|error| unfit(&error))?;
+        evaluation
+            .check(&name, &all)
+            .map_err(|error| unfit(&error))?;
         corpora.push(corpus);
     }
     let report = Report {

@@ -4,25 +4,31 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use accp_frame::TokenCounter;
+use accp_context::policy::{Agent, Kind, Message, Opening, Policy, Segment};
+use accp_runtime::TokenCounter;
 use serde_json::Value as Json;
-
-use super::whole::Whole;
-use crate::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 
 /// Clears tool results as Anthropic's context editing does with the strategy
 /// `clear_tool_uses_20250919`. When the prompt has more tokens than the trigger, a placeholder
 /// replaces all tool results but the newest `keep`; calls stay. The server gets the whole history
 /// each time, so it decides each time again, by the length of the whole history. The other
 /// parameters have their defaults: no minimum to clear, no tool excluded.
-pub struct ClearToolUses {
-    history: Whole,
-    /// For each message its tokens and, for a tool's result, the placeholder.
-    sizes: Vec<(usize, Option<Segment>)>,
+pub(crate) struct ClearToolUses {
+    schemas: Option<Segment>,
+    shown: Vec<Shown>,
     tools: usize,
     counter: Arc<dyn TokenCounter + Send + Sync>,
     trigger: usize,
     keep: usize,
+}
+
+/// A message, and how a prompt shows it.
+struct Shown {
+    message: Message,
+    whole: Segment,
+    tokens: usize,
+    /// For a tool's result.
+    placeholder: Option<Segment>,
 }
 
 impl fmt::Debug for ClearToolUses {
@@ -35,18 +41,18 @@ impl fmt::Debug for ClearToolUses {
 
 impl ClearToolUses {
     /// The documented default, in input tokens.
-    pub const TRIGGER: usize = 100_000;
+    pub(crate) const TRIGGER: usize = 100_000;
     /// The documented default, in tool uses.
-    pub const KEEP: usize = 3;
+    pub(crate) const KEEP: usize = 3;
     /// A text of our own: the documentation mentions a placeholder, but not its text.
     const PLACEHOLDER: &str = "[tool result cleared]";
 
     /// Begins a conversation. Above `trigger` tokens all results but the newest `keep` are cleared.
-    pub fn new(opening: &Opening, trigger: usize, keep: usize) -> Self {
+    pub(crate) fn new(opening: &Opening, trigger: usize, keep: usize) -> Self {
         let tools = opening.tools.as_deref();
         Self {
-            history: Whole::new(opening),
-            sizes: Vec::new(),
+            schemas: Segment::tools(opening),
+            shown: Vec::new(),
             tools: tools.map_or(0, |tools| opening.counter.count(tools)),
             counter: Arc::clone(&opening.counter),
             trigger,
@@ -55,61 +61,43 @@ impl ClearToolUses {
     }
 
     /// Returns the results that are cleared in a prompt of these messages.
-    fn cleared<'m>(
-        &self,
-        messages: impl DoubleEndedIterator<Item = &'m Message> + Clone,
-    ) -> Vec<usize> {
-        let sizes = messages
-            .clone()
-            .filter_map(|message| self.sizes.get(message.index));
-        let tokens: usize = sizes.map(|(tokens, _)| tokens).sum();
+    fn cleared<'m>(&self, shown: impl DoubleEndedIterator<Item = &'m Shown> + Clone) -> Vec<usize> {
+        let tokens: usize = shown.clone().map(|shown| shown.tokens).sum();
         if self.tools + tokens <= self.trigger {
             return Vec::new();
         }
-        let results = messages.filter(|message| message.kind == Kind::Result);
-        results
-            .rev()
-            .skip(self.keep)
-            .map(|message| message.index)
-            .collect()
+        let results = shown.filter(|shown| shown.message.kind == Kind::Result);
+        let old = results.rev().skip(self.keep);
+        old.map(|shown| shown.message.index).collect()
     }
 }
 
 impl Policy for ClearToolUses {
     fn push(&mut self, message: &Message) {
-        let placeholder = (message.kind == Kind::Result).then(|| placeholder(message));
-        self.sizes
-            .push((self.counter.count(&message.text), placeholder));
-        self.history.push(message);
+        self.shown.push(Shown {
+            whole: Segment::of(message),
+            tokens: self.counter.count(&message.text),
+            placeholder: (message.kind == Kind::Result).then(|| placeholder(message)),
+            message: message.clone(),
+        });
     }
 
     fn prompt(&mut self, agent: &Agent) -> Vec<Segment> {
-        let read: Vec<_> = self.history.read_by(agent).collect();
-        let cleared = self.cleared(read.iter().map(|(message, _)| message));
-        let shown = read.into_iter().map(|(message, segment)| {
-            let size = self.sizes.get(message.index);
-            size.and_then(|(_, placeholder)| placeholder.as_ref())
-                .filter(|_| cleared.contains(&message.index))
-                .unwrap_or(segment)
+        let read = self.shown.iter();
+        let read = read.filter(|shown| shown.message.is_for(&agent.name));
+        let cleared = self.cleared(read.clone());
+        let segments = read.map(|shown| {
+            let placeholder = shown.placeholder.as_ref();
+            let is_cleared = cleared.contains(&shown.message.index);
+            placeholder.filter(|_| is_cleared).unwrap_or(&shown.whole)
         });
-        self.history
-            .tools()
-            .into_iter()
-            .chain(shown)
-            .cloned()
-            .collect()
+        self.schemas.iter().chain(segments).cloned().collect()
     }
 
     fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
-        let message = self.history.message(index)?;
-        let all = (0..self.history.len()).filter_map(|at| self.history.message(at));
-        if self
-            .cleared(all.collect::<Vec<_>>().into_iter())
-            .contains(&index)
-        {
-            return None;
-        }
-        Some(Cow::Borrowed(message.original()))
+        let message = &self.shown.get(index)?.message;
+        let is_cleared = self.cleared(self.shown.iter()).contains(&index);
+        (!is_cleared).then(|| Cow::Borrowed(message.original()))
     }
 }
 

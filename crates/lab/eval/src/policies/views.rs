@@ -1,15 +1,15 @@
-//! This project's policy: views of messages, and facts of old messages.
+//! Views of messages, and facts of old messages.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::policy::{Agent, Frames, Kind, Message, Opening, Policy, Record, Segment};
-use crate::view::{PartKind, Prompt, PromptLimits};
+use accp_context::policy::{Agent, Frames, Kind, Message, Opening, Policy, Segment};
+use accp_context::view::{PartKind, Prompt, PromptLimits};
 
 /// Shows messages as views by the registry of the opening; above the limits the older messages
 /// become facts ([`Prompt`]). All agents share this part, behind their system prompts.
 #[derive(Debug)]
-pub struct Views {
+pub(crate) struct Views {
     tools: Option<Segment>,
     messages: Vec<Message>,
     prompt: Prompt,
@@ -20,7 +20,7 @@ pub struct Views {
 
 impl Views {
     /// Begins a conversation.
-    pub fn new(opening: &Opening, limits: PromptLimits) -> Self {
+    pub(crate) fn new(opening: &Opening, limits: PromptLimits) -> Self {
         let counter = Arc::clone(&opening.counter);
         Self {
             tools: Segment::tools(opening),
@@ -52,7 +52,6 @@ impl Views {
                 None => Kind::Agent,
             };
             let mut segment = Segment::new(kind, Arc::clone(&part.text));
-            segment.records = part.values.iter().flat_map(Record::all_in).collect();
             segment.message = (part.kind == PartKind::Message).then_some(part.position as usize);
             now.push((Arc::clone(&part.text), segment));
         }

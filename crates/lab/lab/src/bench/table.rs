@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use accp_eval::{BASE, COLUMNS, COVERAGE, Column, Corpus, LISTS, Prices, Report};
+use accp_eval::{BASE, COLUMNS, Column, Corpus, FURTHER, LISTS, Prices, Report};
 
 use accp_console::table::Table;
 
@@ -20,7 +20,7 @@ pub(crate) fn text(report: &Report, all: bool, sensitivity: bool) -> String {
             let _ = writeln!(text, "{}", table(corpus, &LISTS));
         }
         if all {
-            let _ = writeln!(text, "{}", table(corpus, &COVERAGE));
+            let _ = writeln!(text, "{}", table(corpus, &FURTHER));
         }
         if sensitivity {
             let _ = writeln!(text, "{}", Table::of(corpus.sensitivity()).indented(2));
