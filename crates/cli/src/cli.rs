@@ -56,6 +56,7 @@ impl Cli {
                     "run `accp-lab {name}`; `cargo build -p accp-lab` builds it in the source of accp"
                 ));
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+                error.insert(ContextKind::SuggestedSubcommand, ContextValue::None);
             }
             error.exit()
         })
