@@ -1,7 +1,7 @@
 //! Writes the page of prompts that a model gets under the default policy.
 //!
 //! `cargo run -p accp-tests --example prompts -- examples/days.jsonl docs/prompts.md` replays the
-//! recorded conversations under `memory`, as `accp bench context` does, and writes the prompts of
+//! recorded conversations under `memory`, as `accp-lab bench` does, and writes the prompts of
 //! the turns in [`SHOWN`] as they are. With `--check` the program writes nothing.
 //! Exit code 1: the page is not what the program would write, or a file is at fault; 2: misuse.
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Drives the page of `accp bench context --html` in Chromium, and compares what it shows with a dump.
+"""Drives the page of `accp-lab bench --html` in Chromium, and compares what it shows with a dump.
 
-    accp bench context chats.jsonl --html page.html --dump prompts.jsonl
+    accp-lab bench chats.jsonl --html page.html --dump prompts.jsonl
     python3 tests/page/page.py page.html prompts.jsonl
 
 The page must show each prompt and each need that the dump has, for every conversation in it, three

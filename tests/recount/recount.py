@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Recounts net cost from a dump, apart from the instrument.
 
-    accp bench context chats.jsonl --dump prompts.jsonl --format json > rows.jsonl
+    accp-lab bench chats.jsonl --dump prompts.jsonl --format json > rows.jsonl
     python3 tests/recount/recount.py prompts.jsonl
     python3 tests/recount/recount.py prompts.jsonl --rows rows.jsonl
 
 Prints a line of JSON for each corpus and policy. With --rows, fails where the instrument says
-something else. The rules are those of `accp bench context --help`; the conversations are the
+something else. The rules are those of `accp-lab bench --help`; the conversations are the
 originals of the policy `json` in the dump.
 """
 
@@ -810,7 +810,7 @@ def rows(conversations, window):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("dump")
-    parser.add_argument("--rows", help="what `accp bench context --format json` printed")
+    parser.add_argument("--rows", help="what `accp-lab bench --format json` printed")
     args = parser.parse_args()
     said, window = {}, math.inf
     if args.rows:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prompts of other programs, for `accp bench context --policy file:`.
+"""Prompts of other programs, for `accp-lab bench --policy file:`.
 
-    accp bench context chats.jsonl --policy json --dump base.jsonl
+    accp-lab bench chats.jsonl --policy json --dump base.jsonl
     python3 tests/rivals/rivals.py base.jsonl -o rivals.jsonl
-    accp bench context chats.jsonl --policy file:rivals.jsonl
+    accp-lab bench chats.jsonl --policy file:rivals.jsonl
 
 Gives each prompt of the base to each rival as OpenAI messages, with the rival's defaults, and
 writes what comes back in the form of --dump. The rivals are in `adapters.py`. With `--window 8192`

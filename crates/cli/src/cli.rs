@@ -1,9 +1,11 @@
 //! The command line.
 
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    aacp, agent, bench, check, collab, completions, context, convert, decode, demo, encode, erase,
+    aacp, agent, check, collab, completions, context, convert, decode, demo, encode, erase,
     explain, fix, generate, grammar, man, new, primer, ready, registry, send, serve, session, tail,
     tokens,
 };
@@ -40,6 +42,27 @@ Exit codes:
   1  the input is at fault; the place and the cure are reported
   2  misuse, or a file cannot be read or written";
 
+/// Commands of `accp-lab`, which `accp` had.
+const LAB: [&str; 3] = ["bench", "learn", "tune"];
+
+impl Cli {
+    /// Reads the command line, or exits. If the command is one of `accp-lab`, the error says so.
+    pub(crate) fn read() -> Self {
+        Self::try_parse().unwrap_or_else(|mut error| {
+            if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
+                && LAB.contains(&name.as_str())
+            {
+                let tip = StyledStr::from(format!(
+                    "run `accp-lab {name}`; `cargo build -p accp-lab` builds it in the source of accp"
+                ));
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+                error.insert(ContextKind::SuggestedSubcommand, ContextValue::None);
+            }
+            error.exit()
+        })
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Demo(demo::Args),
@@ -49,8 +72,6 @@ pub(crate) enum Command {
     Decode(decode::Args),
     Explain(explain::Args),
     Tokens(tokens::Args),
-    #[command(subcommand)]
-    Bench(bench::Command),
     Convert(convert::Args),
     New(new::Args),
     Generate(generate::Args),
@@ -87,7 +108,6 @@ impl Command {
             Self::Decode(args) => decode::run(args),
             Self::Explain(args) => explain::run(args),
             Self::Tokens(args) => tokens::run(args),
-            Self::Bench(command) => bench::run(command),
             Self::Convert(args) => convert::run(args),
             Self::New(args) => new::run(args),
             Self::Generate(args) => generate::run(args),

@@ -3,7 +3,6 @@
 
 pub(crate) mod aacp;
 pub(crate) mod agent;
-pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod collab;
 pub(crate) mod completions;

@@ -7,7 +7,7 @@ use accp_grammar::{Fault as SyntaxFault, SyntaxError};
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use serde_json::{Value as Json, json};
 
-use crate::input::Line;
+use crate::input::{Line, PRINTABLE};
 use crate::output::{Shown, on_one_line};
 
 /// A fault in a line: its place, the expectation, and the cure.
@@ -23,19 +23,16 @@ pub(crate) struct Fault {
     pub(crate) cure: Option<String>,
 }
 
-impl<'l> Line<'l> {
-    /// Returns the line as text.
-    pub(crate) fn text(self) -> Result<&'l str, Fault> {
-        std::str::from_utf8(self.bytes).map_err(|error| {
-            let expected = "printable ASCII (a text value writes other characters as %XX)";
+impl Fault {
+    /// Returns the text of a line, or its fault.
+    pub(crate) fn or_text(line: Line<'_>) -> Result<&str, Self> {
+        line.text().map_err(|error| {
             let at = error.valid_up_to();
-            let error = DecodeError::new(ErrorCode::PARSE_ERROR, at, expected);
-            Fault::of_decode(&error, self.bytes)
+            let error = DecodeError::new(ErrorCode::PARSE_ERROR, at, PRINTABLE);
+            Self::of_decode(&error, line.bytes)
         })
     }
-}
 
-impl Fault {
     /// Makes a fault from an error of the reference parser on `text`.
     pub(crate) fn of_syntax(error: &SyntaxError, text: &[u8]) -> Self {
         let shown = error.to_string();

@@ -7,42 +7,27 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod audit;
-mod choices;
 mod cli;
 mod commands;
-mod conversations;
 mod debug;
 mod erasure;
 mod fault;
 mod hub;
-mod input;
 mod keep;
-mod outcome;
-mod output;
 mod redact;
 mod registries;
 mod room;
-mod side;
 mod store_file;
-mod table;
 mod words;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use accp_console::{choices, conversations, input, outcome, output, side, table};
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = cli::Cli::read();
     if cli.debug {
         debug::start();
     }
-    match cli.command.run() {
-        Ok(verdict) => verdict.into(),
-        // The reader of our output has closed it, because it needs no more.
-        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
-        Err(failure) => {
-            output::error(&failure);
-            failure.exit_code()
-        }
-    }
+    accp_console::end(cli.command.run())
 }

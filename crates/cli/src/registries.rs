@@ -1,34 +1,31 @@
 //! The registries of a command.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use accp_aacp::bridge;
-use accp_registry::{Problems, Registry, nearest};
+use accp_registry::{Registry, nearest};
 
+use crate::debug;
 use crate::outcome::Failure;
-use crate::{debug, output};
 
-/// The option `--registry`.
+pub(crate) use accp_console::registries::{load, merged, sound, tell};
+
+/// The option `--registry`, whose registries are also the words of `--debug`.
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(crate) struct RegistryArgs {
-    /// A registry file or folder, beside the standard profiles; may be repeated
-    #[arg(long, value_name = "PATH")]
-    registry: Vec<PathBuf>,
+    #[command(flatten)]
+    given: accp_console::registries::RegistryArgs,
 }
 
 impl RegistryArgs {
     /// Returns whether a registry was named.
     pub(crate) fn is_given(&self) -> bool {
-        !self.registry.is_empty()
+        self.given.is_given()
     }
 
     /// Loads the schemas of all given registries, and the standard profiles that they do not
     /// replace. Says which they do replace.
     pub(crate) fn load(&self) -> Result<Registry, Failure> {
-        let registry = merged(&self.registry)?;
-        tell(registry.replaced());
-        let registry = registry.with_profiles();
+        let registry = self.given.load()?;
         debug::speak(&registry);
         Ok(registry)
     }
@@ -41,51 +38,6 @@ impl RegistryArgs {
         let _ = registry.merge(bridge::profile().clone());
         Ok(registry)
     }
-}
-
-/// Tells people what a registry replaces.
-pub(crate) fn tell(replaced: Vec<String>) {
-    for said in replaced {
-        output::note(format_args!("note: {said}"));
-    }
-}
-
-/// Loads the schemas of all these registries.
-pub(crate) fn merged(paths: &[PathBuf]) -> Result<Registry, Failure> {
-    let mut registry: Option<Registry> = None;
-    for path in paths {
-        let next = sound(path)?;
-        match &mut registry {
-            Some(registry) => registry.merge(next).map_err(|clash| {
-                let path = path.display();
-                Failure::Input(format!(
-                    "{path} does not fit the registries before it\n{clash}"
-                ))
-            })?,
-            none => *none = Some(next),
-        }
-    }
-    Ok(registry.unwrap_or_default())
-}
-
-/// Loads the registry at `path`, which must have no problems.
-pub(crate) fn sound(path: &Path) -> Result<Registry, Failure> {
-    load(path)?.map_err(|problems| faulty(&problems))
-}
-
-/// Loads the registry at `path`, or returns its problems. A path that cannot be read is a failure.
-pub(crate) fn load(path: &Path) -> Result<Result<Registry, Problems>, Failure> {
-    fs::metadata(path).map_err(Failure::at(path))?;
-    Ok(Registry::load(path))
-}
-
-/// Makes the failure for the problems of a registry.
-fn faulty(problems: &Problems) -> Failure {
-    let more = match problems.len() {
-        1 => String::new(),
-        count => format!("{count} mistakes in the registry\n"),
-    };
-    Failure::Input(format!("{more}{problems}"))
 }
 
 /// Makes the failure for an unknown schema code.

@@ -1,48 +1,83 @@
 //! A session in one process: a host and its members, each on a store. The link between them is
-//! in memory and loses nothing.
-
-use std::ops::{Deref, DerefMut};
+//! in memory, loses nothing and takes no time.
 
 use accp_frame::AgentId;
 use accp_session::{
-    Entry, Event, InputError, MemberId, Mid, Options, Outbound, Rules, SendError, Session, Time,
+    Entry, Event, Inbound, MemberId, Mid, Options, Outbound, Rules, Session, Time, Transmit,
 };
-use accp_store::Store as _;
+use accp_store::{Driver, DriverError, Store as _};
 
 use crate::outcome::Failure;
 use crate::store_file::Shared;
 
-/// A host, its members, and the frames under way between them.
+/// The most turns in which a room may come to rest.
+const TURNS: usize = 100_000;
+
+/// A host, its members, and their clock.
 pub(crate) struct Room {
-    room: accp_testkit::Room<Shared>,
+    /// The time. Only [`Room::settle`] moves it on.
+    pub(crate) now: Time,
+    pub(crate) host: Side,
+    /// The members, in the order in which they joined.
+    pub(crate) members: Vec<Side>,
+    rules: Rules,
     /// The last position that [`Room::take_accepted`] returned.
     taken: u64,
 }
 
-impl Deref for Room {
-    type Target = accp_testkit::Room<Shared>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.room
-    }
+/// A host or a member: its driver, and the results of the driver's work.
+pub(crate) struct Side {
+    pub(crate) id: MemberId,
+    pub(crate) driver: Driver<Shared, Vec<Transmit>>,
+    pub(crate) store: Shared,
+    /// Delivered frames that nobody has handled yet.
+    pub(crate) inbox: Vec<Inbound>,
+    events: Vec<Event>,
 }
 
-impl DerefMut for Room {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.room
+impl Side {
+    fn new(id: MemberId, driver: Driver<Shared, Vec<Transmit>>, store: Shared) -> Self {
+        Self {
+            id,
+            driver,
+            store,
+            inbox: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+
+    pub(crate) fn session(&self) -> &Session {
+        self.driver.session()
+    }
+
+    fn carry_out(&mut self, now: Time) -> Result<(), DriverError> {
+        let outcome = self.driver.carry_out(now)?;
+        self.inbox.extend(outcome.inbound);
+        self.events.extend(outcome.events);
+        Ok(())
+    }
+
+    /// Takes the frames that left since the last call, each with its sender.
+    fn left(&mut self) -> Vec<(MemberId, Transmit)> {
+        let frames = self.driver.link_mut().drain(..);
+        frames.map(|frame| (self.id, frame)).collect()
     }
 }
 
 impl Room {
-    /// Opens a session.
+    /// Opens a session with its host alone.
     pub(crate) fn open(
         options: Options,
         rules: Rules,
         store: Shared,
         now: Time,
     ) -> Result<Self, Failure> {
+        let host = Driver::open_host(store.clone(), Vec::new(), options, rules.clone(), now)?;
         Ok(Self {
-            room: accp_testkit::Room::open(store, options, rules, now)?,
+            now,
+            host: Side::new(MemberId::HOST, host, store),
+            members: Vec::new(),
+            rules,
             taken: 0,
         })
     }
@@ -58,20 +93,27 @@ impl Room {
             handles: true,
             ..self.host.session().options().clone()
         };
-        Ok(self.enter(store, options)?)
+        let id = self.host.driver.join(agent, self.now)?;
+        let member = Driver::open_member(store.clone(), Vec::new(), options, self.now)?;
+        self.members.push(Side::new(id, member, store));
+        Ok(id)
     }
 
-    /// Returns the session of the host or of a member.
-    fn session(&mut self, of: MemberId) -> Result<&mut Session, Failure> {
-        let side = self.room.side(of);
-        let side = side.ok_or_else(|| Failure::Input(format!("{of} is not in this session")))?;
-        Ok(side.driver.session_mut()?)
+    /// Returns the host, then the members.
+    pub(crate) fn sides(&mut self) -> impl Iterator<Item = &mut Side> {
+        std::iter::once(&mut self.host).chain(&mut self.members)
+    }
+
+    /// Returns the side of the host or of a member.
+    pub(crate) fn side(&mut self, of: MemberId) -> Result<&mut Side, Failure> {
+        let side = self.sides().find(|side| side.id == of);
+        side.ok_or_else(|| Failure::Input(format!("{of} is not in this session")))
     }
 
     /// Sends a frame as the host or a member.
     pub(crate) fn say(&mut self, by: MemberId, what: &Outbound<'_>) -> Result<Mid, Failure> {
         let now = self.now;
-        Ok(self.session(by)?.send(what, now)?)
+        Ok(self.side(by)?.driver.send(what, now)?)
     }
 
     /// Marks a frame as handled on one side, and sends the answers to it.
@@ -82,16 +124,14 @@ impl Room {
         replies: &[Outbound<'_>],
     ) -> Result<(), Failure> {
         let now = self.now;
-        Ok(self.session(by)?.handled(position, replies, now)?)
+        let session = self.side(by)?.driver.session_mut()?;
+        let handled = session.handled(position, replies, now);
+        Ok(handled.map_err(|error| DriverError::Input(error.into()))?)
     }
 
     /// Marks all frames delivered to a side as handled.
     pub(crate) fn handle_all(&mut self, of: MemberId) -> Result<(), Failure> {
-        let side = self
-            .room
-            .side(of)
-            .map(|side| std::mem::take(&mut side.inbox));
-        for inbound in side.unwrap_or_default() {
+        for inbound in std::mem::take(&mut self.side(of)?.inbox) {
             self.answer(of, inbound.position(), &[])?;
         }
         Ok(())
@@ -99,8 +139,23 @@ impl Room {
 
     /// Lets frames arrive, and time pass where necessary, until the session is at rest.
     pub(crate) fn settle(&mut self) -> Result<(), Failure> {
-        if self.rest()? {
-            return self.complain();
+        for _ in 0..TURNS {
+            let now = self.now;
+            let mut left = Vec::new();
+            for side in self.sides() {
+                side.carry_out(now)?;
+                left.extend(side.left());
+            }
+            if !left.is_empty() {
+                self.arrive(left)?;
+            } else if self.sides().all(|side| side.session().is_quiet()) {
+                return self.complain();
+            } else {
+                let next = self
+                    .sides()
+                    .filter_map(|side| side.session().next_timeout());
+                self.now = next.min().unwrap_or(now).max(now);
+            }
         }
         Err(Failure::Input(format!(
             "session `{}` does not come to rest; this is a defect, please report it",
@@ -108,9 +163,19 @@ impl Room {
         )))
     }
 
+    /// Hands frames to those whom they are for.
+    fn arrive(&mut self, frames: Vec<(MemberId, Transmit)>) -> Result<(), Failure> {
+        let now = self.now;
+        for (from, frame) in frames {
+            let driver = &mut self.side(frame.to)?.driver;
+            driver.receive(from, frame.text.as_bytes(), now)?;
+        }
+        Ok(())
+    }
+
     /// Returns the entries that the host has committed since the last call.
     pub(crate) fn take_accepted(&mut self) -> Result<Vec<Entry>, Failure> {
-        let (host, from) = (&mut self.room.host, self.taken + 1);
+        let (host, from) = (&mut self.host, self.taken + 1);
         let entries = host.store.entries(host.driver.side(), from, usize::MAX)?;
         self.taken = entries.last().map_or(self.taken, |last| last.position);
         Ok(entries)
@@ -120,28 +185,33 @@ impl Room {
     /// back, as if the host died before it sent them.
     pub(crate) fn kill_host(&mut self) -> Result<(), Failure> {
         let now = self.now;
-        for member in &mut self.room.members {
+        let mut left = Vec::new();
+        for member in &mut self.members {
             member.carry_out(now)?;
-            for frame in member.left() {
-                self.room.wire.send(now, member.id, frame.to, frame.text);
-            }
+            left.extend(member.left());
         }
-        self.arrive()?;
-        self.host.carry_out(now)?;
-        Ok(())
+        self.arrive(left)?;
+        Ok(self.host.carry_out(now)?)
     }
 
-    /// Opens the host again on a store that was opened anew.
+    /// Opens the host again on a store that was opened anew. The members join again.
     pub(crate) fn restore_host(&mut self, store: Shared) -> Result<(), Failure> {
-        self.host.store = store;
-        Ok(self.restart(MemberId::HOST)?)
+        let options = self.host.session().options().clone();
+        let rules = self.rules.clone();
+        let host = Driver::open_host(store.clone(), Vec::new(), options, rules, self.now)?;
+        self.host = Side::new(MemberId::HOST, host, store);
+        for member in &self.members {
+            let agent = &member.session().options().agent;
+            self.host.driver.join(agent, self.now)?;
+        }
+        Ok(())
     }
 
     /// Fails with the first refused, rejected or dropped frame. The link loses nothing, so there
     /// should be none.
     fn complain(&mut self) -> Result<(), Failure> {
-        let members = self.room.members.iter_mut();
-        for side in members.chain([&mut self.room.host]) {
+        let members = self.members.iter_mut();
+        for side in members.chain([&mut self.host]) {
             let mut refused = side.events.drain(..).filter_map(|event| match event {
                 Event::Refused(mid, error) => Some(format!(
                     "frame {mid} was refused: {}: {}",
@@ -158,17 +228,5 @@ impl Room {
             }
         }
         Ok(())
-    }
-}
-
-impl From<InputError> for Failure {
-    fn from(error: InputError) -> Self {
-        Self::Input(error.to_string())
-    }
-}
-
-impl From<SendError> for Failure {
-    fn from(error: SendError) -> Self {
-        Self::Input(error.to_string())
     }
 }

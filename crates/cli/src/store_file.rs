@@ -7,9 +7,7 @@ use accp_frame::{AgentId, DecodeError, Message, Value};
 use accp_recordings::{Unresolved, resolve};
 use accp_registry::{Hash, Registry};
 use accp_session::{Options, Reference, Rules, Session, State, Stored, Time, Transmit};
-use accp_store::{
-    Driver, DriverError, SideId, SqliteStore, Store, StoreError, StoreErrorKind, Summary,
-};
+use accp_store::{Driver, DriverError, SideId, SqliteStore, Store, StoreError, Summary};
 
 use crate::outcome::Failure;
 use crate::registries::merged;
@@ -282,27 +280,4 @@ pub(crate) fn fold(
     let session = Session::restore_host(options, rules, stored, now);
     let session = session.map_err(|error| DriverError::Restore(side.clone(), error))?;
     Ok(session.state().clone())
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        let text = error.to_string();
-        match error.kind() {
-            // The file is at fault.
-            StoreErrorKind::Corrupt
-            | StoreErrorKind::Version
-            | StoreErrorKind::Foreign
-            | StoreErrorKind::Unfinished => Self::Input(text),
-            _ => Self::Misuse(text),
-        }
-    }
-}
-
-impl From<DriverError> for Failure {
-    fn from(error: DriverError) -> Self {
-        match error {
-            DriverError::Store(error) => error.into(),
-            error => Self::Input(error.to_string()),
-        }
-    }
 }

@@ -94,7 +94,7 @@ impl Report {
     ) -> Result<(), Failure> {
         let name = lines.name.clone();
         let mut conduct = args.session.map(Conduct::new);
-        while let Some(line) = lines.next()? {
+        while let Some(line) = lines.next_line()? {
             self.frames += 1;
             let verdict = check(line, registry, args.envelope, conduct.as_mut());
             self.faults += u64::from(verdict.is_err());
@@ -152,7 +152,7 @@ pub(super) fn check(
     };
     let message = Message::decode_bytes(line.bytes, registry);
     let message = message.map_err(|error| Fault::of_decode(&error, line.bytes))?;
-    let text = line.text()?;
+    let text = Fault::or_text(line)?;
     if envelope {
         conduct::envelope(text, &message, true)?;
     }

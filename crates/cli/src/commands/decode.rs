@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut out = Output::to(args.output.as_deref(), output::OWN)?;
     let styled = output::is_styled(&std::io::stderr());
     let mut faults = 0;
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.next_line()? {
         match decode(line, &registry, externals.as_ref()) {
             Ok(json) => out.record(written(&json, args.pretty)?)?,
             Err(fault) => {

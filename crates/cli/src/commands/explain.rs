@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut out = Output::stdout();
     let styled = output::is_styled(&std::io::stderr());
     let (mut explained, mut faults) = (0_u64, 0);
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.next_line()? {
         let found = explain(line, &registry, counter.as_ref());
         faults += u64::from(found.is_err());
         match (args.format, found) {
@@ -90,7 +90,7 @@ fn explain(
     counter: Option<&ModelCounter>,
 ) -> Result<Explanation, Fault> {
     let fault = |error| Fault::of_decode(&error, line.bytes);
-    let text = line.text()?;
+    let text = Fault::or_text(line)?;
     let frame = Frame::parse(text).map_err(fault)?;
     let message = Message::decode(text, registry).map_err(fault)?;
     let mut explanation = Explanation::new(&frame, &message, registry);

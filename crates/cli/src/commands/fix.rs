@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut out = Output::to(args.output.as_deref(), output::OWN)?;
     let styled = output::is_styled(&std::io::stderr());
     let mut faults = 0;
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.next_line()? {
         let fixed = fix(line, registry.as_ref());
         faults += u64::from(fixed.is_err());
         match (args.format, fixed) {
@@ -88,7 +88,7 @@ fn fix(
     line: Line<'_>,
     registry: Option<&Registry>,
 ) -> Result<(String, Vec<Repair>), (Fault, Option<String>)> {
-    let text = line.text().map_err(|fault| (fault, None))?;
+    let text = Fault::or_text(line).map_err(|fault| (fault, None))?;
     let repaired = Frame::parse_lenient(text);
     let (frame, repairs) =
         repaired.map_err(|error| (Fault::of_decode(&error, line.bytes), None))?;

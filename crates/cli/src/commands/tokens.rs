@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ["header", "body", "metadata", "total"].map(str::to_owned),
         ))?;
     }
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.next_line()? {
         let tokens = count(line, &counter);
         faults += u64::from(tokens.is_err());
         match (args.format, tokens) {
@@ -119,7 +119,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 fn count(line: Line<'_>, counter: &ModelCounter) -> Result<FrameTokens, Fault> {
-    let frame = Frame::parse(line.text()?).map_err(|error| Fault::of_decode(&error, line.bytes))?;
+    let frame = Frame::parse(Fault::or_text(line)?)
+        .map_err(|error| Fault::of_decode(&error, line.bytes))?;
     Ok(FrameTokens::count(&frame, &counter.counter))
 }
 

@@ -26,7 +26,6 @@ fn help_reads_well() {
       decode       Turn frames into JSON, one object a line, with full names and defaults
       explain      Explain frames in plain words
       tokens       Count the tokens of frames, part by part, against the limits of the draft
-      bench        Measure context policies on recorded conversations
       convert      Convert recorded conversations to frames and back, without loss
       new          Make a crate that holds the frames of your agents: a registry, a build script, a
                    test, lines for CI
@@ -43,7 +42,7 @@ fn help_reads_well() {
       ready        Ask a running hub whether it takes requests
       session      Look into a file of sessions, check it, erase from it, and bring recorded
                    conversations into one
-      registry     Check, compare, show and learn schema registries
+      registry     Check, compare and show schema registries
       aacp         Check, read, write and measure AACP packets
       collab       Let agents work on one document through a shared folder
       context      Keep a conversation inside the window of its model, forget nothing, and break no list

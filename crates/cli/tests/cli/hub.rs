@@ -226,7 +226,7 @@ fn a_hub_with_tokens_tells_agents_apart() {
 #[test]
 fn a_hub_takes_signed_tokens_beside_those_of_a_file() {
     let samples = include_str!("../../../hub/hub/tests/jwt/samples.json");
-    let samples: super::Json = serde_json::from_str(samples).unwrap();
+    let samples: serde_json::Value = serde_json::from_str(samples).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
     write("jwks.json", samples["jwks"].to_string());

@@ -130,7 +130,6 @@ fn a_member_that_stands_twice_is_refused_everywhere() {
         &["convert", "--verify", "list.json"][..],
         &["context", "check", "list.json"],
         &["context", "compress", "--window", "4096", "list.json"],
-        &["bench", "context", "list.json"],
         &["encode", "message.json"],
         &[
             "context",

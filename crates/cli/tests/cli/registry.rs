@@ -219,3 +219,22 @@ fn show_takes_a_registry_a_code_or_both() {
     assert_eq!(codes(&["ours.json", "TA"]), (Some(2), String::new()));
     assert_eq!(codes(&["nothing"]), (Some(2), String::new()));
 }
+
+#[test]
+fn a_command_that_went_to_the_lab_says_where_it_is() {
+    for (before, now) in [
+        (
+            &["bench", "context", "chats.jsonl", "--all"][..],
+            "accp-lab bench",
+        ),
+        (&["bench", "--help"], "accp-lab bench"),
+        (&["registry", "learn", "-"], "accp-lab learn"),
+        (&["registry", "tune", "r.json"], "accp-lab tune"),
+    ] {
+        let run = accp(before, "");
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{before:?}");
+        let said = format!("run `{now}`");
+        let is_said = run.stderr.contains(&said) && !run.stderr.contains("similar");
+        assert!(is_said, "{before:?}: {}", run.stderr);
+    }
+}

@@ -12,8 +12,6 @@
 //! - **Memory**: the shares of the task, of other words of users, and of the agent's own actions
 //!   and decisions that prompts still say ([`Remembered`]).
 //! - **Tokens** and **cost** of the prompts alone. The counts are exact.
-//! - **Coverage**: the shares of values of later calls and of names that stand in the prompt. A
-//!   sorted bag of names covers nearly all of them, so coverage is not memory.
 //!
 //! [`rules`] has every rule. The command prints them, and [`COLUMNS`] has the columns of its tables.
 //!
@@ -52,7 +50,6 @@ mod net;
 mod policies;
 mod pool;
 mod prompts;
-mod recall;
 mod replay;
 mod report;
 mod share;
@@ -66,7 +63,7 @@ pub use measure::{FirstSight, Measure};
 pub use net::{Cost, Costs, Net, Prices, Remembered, rules};
 pub use policies::{BASE, FORMS, OURS, default_plans, plan};
 pub use prompts::{FROM_FILE, PromptError, Rival, RivalError, Rivals};
-pub use report::{COLUMNS, COVERAGE, Column, Corpus, Held, LISTS, Longest, Report, Row};
+pub use report::{COLUMNS, Column, Corpus, FURTHER, Held, LISTS, Longest, Report, Row};
 pub use share::Recall;
 pub use tokens::ByKind;
 pub use transcript::{Transcript, TranscriptError, Transcripts};

@@ -18,12 +18,6 @@ pub struct Measure {
     pub spent: Spent,
     /// Net cost, and what the prompts still say.
     pub net: Net,
-    /// Arguments of tool calls that the prompt contains.
-    pub arguments: Recall,
-    /// Arguments that the prompt contains under their key or in their record.
-    pub bound: Recall,
-    /// Names in agents' texts that the prompt contains.
-    pub identifiers: Recall,
     /// The tokens of tool results.
     pub results: FirstSight,
     /// Bytes that the recordings say in their messages; `found` counts those that messages returned
@@ -65,9 +59,6 @@ impl Measure {
         self.prompts += other.prompts;
         self.spent.add(&other.spent);
         self.net.add(&other.net);
-        self.arguments.add(other.arguments);
-        self.bound.add(other.bound);
-        self.identifiers.add(other.identifiers);
         self.results.add(other.results);
         self.bytes.add(other.bytes);
         self.lists.add(&other.lists);

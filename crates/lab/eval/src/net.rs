@@ -3,6 +3,7 @@
 
 mod account;
 mod automaton;
+mod escape;
 mod fetch;
 mod finder;
 mod memory;

@@ -1,17 +1,21 @@
 //! Policies by name.
 
 mod bag;
+mod clear;
 mod draft;
 mod plain;
 mod toon;
+mod views;
 
 use accp_context::{CachePrices, view::PromptLimits};
 use accp_memory::{
-    policies::{ClearToolUses, Last, Layout, Memory, Part, Views, Whole},
+    policies::{Last, Layout, Memory, Part, Whole},
     policy::Plan,
 };
 
+use self::clear::ClearToolUses;
 use self::plain::Cut;
+use self::views::Views;
 
 /// The name of the policy that all others are measured against.
 pub const BASE: &str = "json";
@@ -215,39 +219,4 @@ fn plain_plan(name: &str, doc: String, cut: Cut) -> Plan {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_taken_whole_or_not_at_all() {
-        let names: Vec<_> = default_plans().into_iter().map(|plan| plan.name).collect();
-        assert_eq!(names, DEFAULT);
-        for name in [
-            "",
-            "JSON",
-            "json:1",
-            "plain:1",
-            "once",
-            "clip:x",
-            "cut:-1",
-            "bag:2",
-            "last",
-            "last:0",
-            "last:-1",
-            "last:x",
-            "clear-tool-uses:",
-            "clear-tool-uses:5",
-            "clear-tool-uses:5,x",
-            "draft:400",
-            "views:",
-            "memory:",
-            "memory:shared",
-            "memory:-",
-            "memory:cuts",
-            "views:1,2",
-            "views:1,2,3,4",
-        ] {
-            assert!(plan(name).is_none(), "{name}");
-        }
-    }
-}
+mod tests;

@@ -3,9 +3,9 @@
 //! A line is a prompt: `corpus`, `conversation`, `turn` (the index of the message that answers
 //! the prompt), `agent`, `cache` (the agent's name if it has a system prompt of its own; costs do
 //! not look at it), `policy`, and `segments` in order. A segment has `kind` and `text`. Where the
-//! policy says so, a segment also has `message` (the index of the message that it shows) and
-//! `records` (lists of `[key, value]`). The prompt is the texts joined without a separator. The
-//! prompts of the policy `json` show which messages the agent reads.
+//! policy says so, a segment also has `message` (the index of the message that it shows). The prompt
+//! is the texts joined without a separator. The prompts of the policy `json` show which messages the
+//! agent reads.
 //!
 //! What the instrument counted follows from the prompts, and is there to compare: `tokens`, `begins`
 //! (the tokens of the longest common beginning, also below the minimum), `carried` (the tokens of
@@ -31,7 +31,7 @@ use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_memory::policy::{Agent, Kind, Message, Policy, Record, Segment};
+use accp_memory::policy::{Agent, Kind, Message, Policy, Segment};
 use serde_json::{Value as Json, json};
 
 use crate::net::Study;
@@ -97,10 +97,6 @@ fn segment_json(segment: &Segment) -> Json {
     let mut json = json!({ "kind": segment.kind.name(), "text": &*segment.text });
     if let Some(message) = segment.message {
         json["message"] = message.into();
-    }
-    if !segment.records.is_empty() {
-        let records = segment.records.iter().map(|Record(pairs)| json!(pairs));
-        json["records"] = records.collect();
     }
     json
 }
@@ -221,7 +217,7 @@ impl fmt::Display for PromptError {
         let Self { name, expected, .. } = self;
         write!(
             f,
-            "expected `{name}` to be {expected}; write prompts as `accp bench context --dump` does"
+            "expected `{name}` to be {expected}; write prompts as `accp-lab bench --dump` does"
         )
     }
 }
@@ -424,16 +420,6 @@ fn segment(json: &Json, texts: &mut HashSet<Arc<str>>) -> Result<Segment, Prompt
         let message = message.as_u64().map(|index| index as usize);
         segment.message =
             Some(message.ok_or_else(|| missing("message", "the index of a message"))?);
-    }
-    if let Some(records) = json.get("records") {
-        let records = records.as_array().and_then(|records| {
-            let records = records
-                .iter()
-                .map(|record| serde_json::from_value(record.clone()).ok().map(Record));
-            records.collect::<Option<Vec<_>>>()
-        });
-        let records = records.ok_or_else(|| missing("records", "lists of [key, value]"))?;
-        segment.records = records.into();
     }
     Ok(segment)
 }

@@ -1,18 +1,17 @@
 //! The replay of a conversation under a policy, and its measures.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use accp_context::view::View;
-use accp_memory::policy::{Agent, Kind, Message, Opening, Policy, Record, Segment};
+use accp_memory::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 use accp_tokens::Bpe;
 
 use crate::cost::Spent;
 use crate::lists::{Inside, Intent};
 use crate::measure::{FirstSight, Measure};
 use crate::net::{Account, Prices, Readings, Recovery, Study, Told};
-use crate::recall::{Expected, Look, Needs, Wanted};
 use crate::tokens::{ByKind, Piece, Pieces, by_kind};
 use crate::transcript::Transcript;
 
@@ -64,9 +63,7 @@ pub(crate) struct Instrument<'t> {
     intent: Intent,
     pub(crate) study: Study,
     readings: Readings,
-    expected: Expected,
     pieces: Pieces,
-    looks: HashMap<(Arc<str>, Arc<[Record]>), Look>,
     keeps: bool,
 }
 
@@ -91,10 +88,8 @@ impl<'t> Instrument<'t> {
             intent: Intent::of(transcript),
             study: Study::of(transcript, counter),
             readings: Readings::default(),
-            expected: Expected::of(transcript),
             pieces: Pieces::new(counter),
             opening,
-            looks: HashMap::new(),
             keeps,
         }
     }
@@ -138,7 +133,6 @@ impl<'t> Instrument<'t> {
                 replay.turns.push(spent.total());
                 replay.measure.spent.add(&spent);
                 replay.measure.prompts += 1;
-                self.recall(&prompt, message.index, &mut replay.measure);
                 self.list((&agent.name, &prompt, tokens), message.index, &mut replay);
                 let new = &self.transcript.messages[seen..message.index];
                 self.first_sight(&prompt, new, &mut replay.measure.results);
@@ -212,52 +206,6 @@ impl<'t> Instrument<'t> {
             } = self;
             let stands = intent.stands(turn, |text| readings.has(study, prompt.1, text));
             replay.measure.lists.count(inside, prompt, stands);
-        }
-    }
-
-    /// Counts the needs of this turn, and those that the prompt meets.
-    fn recall(&mut self, prompt: &[Segment], turn: usize, measure: &mut Measure) {
-        let Self {
-            expected, looks, ..
-        } = self;
-        let Expected {
-            finder,
-            said,
-            turns,
-        } = expected;
-        let Some(Needs {
-            arguments,
-            identifiers,
-        }) = turns.get(&turn)
-        else {
-            return;
-        };
-        if arguments.is_empty() && identifiers.is_empty() {
-            return;
-        }
-        let keys: Vec<_> = prompt
-            .iter()
-            .map(|segment| (Arc::clone(&segment.text), Arc::clone(&segment.records)))
-            .collect();
-        for key in &keys {
-            if !looks.contains_key(key) {
-                looks.insert(key.clone(), Look::at(&key.0, &key.1, finder));
-            }
-        }
-        let looks: Vec<&Look> = keys.iter().filter_map(|key| looks.get(key)).collect();
-        for &name in identifiers {
-            measure
-                .identifiers
-                .count(looks.iter().any(|look| look.has(name)));
-        }
-        for (needle, name) in arguments {
-            let needle = *needle;
-            let found = looks.iter().any(|look| look.has(needle));
-            measure.arguments.count(found);
-            let wanted = Wanted { needle, name, turn };
-            let bound =
-                |look: &&Look| said.binds(wanted, &look.sheet, look.hits(needle).iter(), finder);
-            measure.bound.count(found && looks.iter().any(bound));
         }
     }
 }

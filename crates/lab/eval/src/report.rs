@@ -18,7 +18,7 @@ use crate::net::{Cost, Net, Prices};
 use crate::policies::BASE;
 use crate::replay::Replay;
 
-pub use columns::{COLUMNS, COVERAGE, Column, LISTS};
+pub use columns::{COLUMNS, Column, FURTHER, LISTS};
 pub(crate) use scene::scene;
 
 /// The measured figures, with the prices and the encoding.

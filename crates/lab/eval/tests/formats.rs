@@ -62,9 +62,6 @@ fn needs(row: &Row) -> Json {
         "seen": [net.seen.wanted, net.seen.found],
         "task": [net.remembered.task.wanted, net.remembered.task.found],
         "did": [net.remembered.did.wanted, net.remembered.did.found],
-        "arguments": measure.arguments.wanted,
-        "bound": measure.bound.wanted,
-        "identifiers": measure.identifiers.wanted,
     })
 }
 

@@ -2,15 +2,11 @@
 //!
 //! [`policy`](crate::policy) shows how to drive a policy.
 
-mod clear;
 pub mod ctx;
 mod last;
 mod memory;
-mod views;
 mod whole;
 
-pub use clear::ClearToolUses;
 pub use last::Last;
 pub use memory::{Layout, Memory, Part};
-pub use views::Views;
 pub use whole::Whole;

@@ -68,7 +68,7 @@ use accp_frame::TokenCounter;
 use accp_context::view::View;
 pub use frames::Frames;
 pub use message::{Kind, Message};
-pub use segment::{Record, Segment};
+pub use segment::Segment;
 
 /// One conversation under a policy. The policy gets each message in order, and returns the prompt
 /// of the agent whose message comes next. It never sees later messages.

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use accp_context::Recorded;
-use accp_memory::policies::{ClearToolUses, Last, Views, Whole};
+use accp_memory::policies::{Last, Whole};
 use accp_memory::policy::{Agent, Kind, Message, Opening, Policy, Segment};
-use accp_runtime::view::{PromptLimits, View};
+use accp_runtime::view::View;
 use accp_runtime::{Registry, TokenCounter};
 use serde_json::{Value as Json, json};
 
@@ -91,39 +91,4 @@ fn the_last_messages_never_begin_with_a_result() {
         assert_eq!(messages(&prompt), shown, "{count}");
         assert_eq!(back.len(), 2 + count);
     }
-}
-
-#[test]
-fn old_results_are_cleared_over_the_trigger_only() {
-    let (prompt, back) = played(ClearToolUses::new(&opening(), 20, 1), "clerk");
-    let text: String = prompt.iter().map(|segment| &*segment.text).collect();
-    let cleared = r#"{"role":"tool","tool_call_id":"rye","content":"[tool result cleared]"}"#;
-    assert!(text.contains(cleared) && text.contains("7}"), "{text}");
-    assert_eq!(back, [0, 1, 2, 3, 5, 6]);
-    let (prompt, back) = played(ClearToolUses::new(&opening(), 1000, 1), "clerk");
-    assert_eq!(messages(&prompt), [0, 2, 3, 4, 5, 6]);
-    assert_eq!(back.len(), 7);
-}
-
-#[test]
-fn views_say_results_under_the_names_of_their_tools() {
-    let limits = PromptLimits::default();
-    let (prompt, back) = played(Views::new(&opening(), limits), "clerk");
-    let text = prompt.iter().map(|segment| &*segment.text);
-    let text: String = text.skip(2).collect();
-    let expected = "@user? Rye? Spelt?\n\
-                    @assistant>req:stock{item:rye}\n\
-                    @tool>done:stock{result:{bags:4}}\n\
-                    @assistant>req:stock{item:spelt}\n\
-                    @tool>done:stock{result:{bags:7}}\n";
-    assert_eq!(text, expected);
-    assert_eq!(back.len(), 7);
-    let bags = |segment: &&Segment| segment.text.contains("bags:4");
-    let records = &prompt.iter().find(bags).unwrap().records;
-    let pairs = records.iter().flat_map(|record| &record.0);
-    assert!(
-        pairs
-            .into_iter()
-            .any(|pair| *pair == ("bags".to_owned(), "4".to_owned()))
-    );
 }

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut lines = Input::open(Some(&args.pairs))?.into_lines();
     let name = lines.name.clone();
     let mut pairs = Vec::new();
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.next_line()? {
         let fault = |message| Failure::Input(format!("{name}:{}: {message}", line.number));
         pairs.push(pair(line, &counter, &view).map_err(fault)?);
     }

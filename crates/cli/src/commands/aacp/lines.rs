@@ -53,7 +53,7 @@ pub(super) fn written(
     let name = lines.name.clone();
     let mut out = Output::stdout();
     let mut faults = 0;
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.next_line()? {
         let number = line.number;
         match (make(line), format) {
             (Ok(packet), Format::Text) => out.record(packet)?,

@@ -11,7 +11,7 @@ use accp_registry::Registry;
 use accp_session::{
     Entry, EntryKind, Input, MemberId, Mid, Options, Outbound, Reference, Rules, Time,
 };
-use accp_store::SqliteStore;
+use accp_store::{DriverError, SqliteStore};
 use accp_tokens::Bpe;
 
 use super::script::{HOST, INTRODUCTION, MEMBERS, READ, READER, Step};
@@ -103,7 +103,7 @@ impl Stage {
             Step::Phase => {
                 let now = self.room.now;
                 let host = self.room.host.driver.session_mut()?;
-                host.handle(Input::Phase, now)?;
+                host.handle(Input::Phase, now).map_err(DriverError::from)?;
             }
         }
         self.room.settle()?;
@@ -142,7 +142,7 @@ impl Stage {
     /// Handles delivered frames at once, except a request, which its answer handles.
     fn hand_out(&mut self, asked: Option<(&'static str, MemberId)>) -> Result<(), Failure> {
         if let Some((chain, by)) = asked {
-            let inbound = self.room.side(by).and_then(|side| side.inbox.pop());
+            let inbound = self.room.side(by)?.inbox.pop();
             if let Some(chain) = self.chains.get_mut(chain) {
                 chain.due = inbound.map(|inbound| (by, inbound.position()));
             }
@@ -274,9 +274,7 @@ impl Stage {
         let reference = Reference::parse(key).ok_or_else(|| defect(key))?;
         let id = self.member(agent);
         for _ in 0..2 {
-            let Some(member) = self.room.side(id) else {
-                break;
-            };
+            let member = self.room.side(id)?;
             if let Some(value) = member.driver.read(&reference)? {
                 return Ok(value);
             }

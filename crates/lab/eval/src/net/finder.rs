@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use crate::recall::words;
-
 /// The number of a text to look for.
 pub(crate) type Needle = u32;
 
@@ -88,6 +86,14 @@ pub(crate) fn is_apart(text: &str, start: usize, end: usize) -> bool {
 /// Returns whether a character is part of a word.
 pub(crate) fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
+}
+
+/// Returns the longest words of a text, each with the byte at which it begins.
+pub(crate) fn words(text: &str) -> impl DoubleEndedIterator<Item = (usize, &str)> {
+    let parts = text
+        .split(|character| !is_word(character))
+        .filter(|word| !word.is_empty());
+    parts.map(move |word| (word.as_ptr().addr() - text.as_ptr().addr(), word))
 }
 
 #[cfg(test)]

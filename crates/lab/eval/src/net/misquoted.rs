@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use super::finder::words;
 use super::study::Study;
 use super::text::{scalars, structured};
-use crate::recall::words;
 use crate::share::Recall;
 
 /// The words of a run.

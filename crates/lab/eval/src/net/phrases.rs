@@ -1,5 +1,7 @@
 //! The word lists and patterns of the measures, and the rules for sentences.
 
+use super::finder::words;
+
 /// Texts that begin an observation in a message of an agent. The observation goes on to the end of
 /// the content.
 pub(crate) const OBSERVATIONS: [&str; 8] = [
@@ -98,7 +100,7 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
             Some(part.trim())
         })
     });
-    parts.filter(|part| crate::recall::words(part).count() >= WORDS)
+    parts.filter(|part| words(part).count() >= WORDS)
 }
 
 /// Returns whether a sentence states a decision, a finding or an obligation.

@@ -7,9 +7,9 @@ use std::ops::Range;
 use accp_memory::policy::{Kind, Segment};
 use serde_json::Value as Json;
 
+use super::escape::json_unescaped;
 use super::finder::{Finder, Needle};
 use super::text::{IsWhole, SEPARATOR, Scalar, each_scalar, push_collapsed, structured};
-use crate::recall::json_unescaped;
 
 /// The most levels of JSON escapes that are undone.
 const LEVELS: usize = 3;

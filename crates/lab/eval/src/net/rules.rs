@@ -101,8 +101,4 @@ const RULES: &str = "\
 - tokens: of all prompts as a share of the base's (in JSON: their sum). p95, peak: the size of the
   95th of 100 prompts and of the largest. ms: the policy's own time.
 - 95 %: the interval of net when conversations are drawn anew, 1,000 times with a fixed seed, from
-  ten conversations up; of fewer, each by itself.
-- --all, coverage: arguments: the share of the values in later calls that stand in the prompt.
-  bound: that stand there under their key or in their record. identifiers: the same as arguments
-  for names in agents' texts. A sorted bag of names covers nearly all of them: coverage is not
-  memory.";
+  ten conversations up; of fewer, each by itself.";

@@ -6,8 +6,6 @@ use std::sync::Arc;
 
 use accp_memory::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 
-use crate::recall::identifiers;
-
 /// The messages that stay whole.
 const KEEP: usize = 2;
 
@@ -65,5 +63,47 @@ impl Policy for Bag {
         let kept = self.system.iter().chain(self.newest());
         let mut kept = kept.filter(|message| message.index == index);
         Some(Cow::Borrowed(kept.next()?.original()))
+    }
+}
+
+/// Returns the tokens of a text that are names: they have a digit, a path separator, or a capital
+/// after a small letter.
+fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    let inside = |character: char| character.is_alphanumeric() || "_-./\\@#$~+".contains(character);
+    let tokens = text.split(move |character| !inside(character));
+    let tokens = tokens.map(|token| {
+        let token = token.trim_end_matches(['.', '-', '/', '\\', '+', '~', '@', '#', '$']);
+        token.trim_start_matches(['-', '+', '#', '@'])
+    });
+    tokens.filter(|token| {
+        let mut before = ' ';
+        token.chars().any(|character| {
+            let inner = character.is_uppercase() && before.is_lowercase();
+            before = character;
+            inner || character.is_numeric() || matches!(character, '/' | '\\')
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_from_words() {
+        let text = "Look at src/io.py:12, then THOUGHT (v1.2.) in `QuerySet`; self-made \\tmp\\a and/or -x3.";
+        let found: Vec<_> = identifiers(text).collect();
+        assert_eq!(
+            found,
+            [
+                "src/io.py",
+                "12",
+                "v1.2",
+                "QuerySet",
+                "\\tmp\\a",
+                "and/or",
+                "x3"
+            ]
+        );
     }
 }

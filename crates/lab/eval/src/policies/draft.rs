@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accp_frame::{Intent, Message as Frame, TokenCounter, Value};
-use accp_memory::policy::{Agent, Frames, Kind, Message, Opening, Policy, Record, Segment};
+use accp_memory::policy::{Agent, Frames, Kind, Message, Opening, Policy, Segment};
 use accp_recordings::resolve;
 use accp_registry::Registry;
 use accp_session::{
@@ -135,26 +135,7 @@ impl Draft {
     /// Reads the current context.
     fn read(&self) -> Option<Segment> {
         let session = self.host.as_ref()?;
-        let state = session.state();
-        let mut records = Vec::new();
-        for digest in state.warm().digests() {
-            for group in digest.facts().chunk_by(|a, b| a.entity() == b.entity()) {
-                let Some(first) = group.first() else { continue };
-                let fields = group.iter().map(|fact| (fact.relationship(), fact.value()));
-                let fields = Value::Map(fields.collect());
-                records.extend(Record::all_under(&first.entity(), &fields));
-            }
-        }
-        for position in state.hot().positions() {
-            let sent = self.sent.iter().rev();
-            for sent in sent.filter(|sent| sent.position == Some(position)) {
-                let payload = Value::Map(sent.frame.payload.clone());
-                records.extend(Record::all_in(&payload));
-            }
-        }
-        let mut segment = Segment::new(Kind::Facts, session.context());
-        segment.records = records.into();
-        Some(segment)
+        Some(Segment::new(Kind::Facts, session.context()))
     }
 
     /// Returns whether the log holds the frame unchanged.

@@ -42,14 +42,11 @@ pub const COLUMNS: [Column; 19] = [
     }),
 ];
 
-/// Coverage, and further figures.
-pub const COVERAGE: [Column; 8] = [
-    ("coverage", |row| row.policy.clone()),
+/// Further figures.
+pub const FURTHER: [Column; 5] = [
+    ("further", |row| row.policy.clone()),
     ("tokens", |row| row.measure.spent.total().to_string()),
     ("no system", |row| told(row.without_system())),
-    ("arguments", |row| recall(row.measure.arguments)),
-    ("bound", |row| recall(row.measure.bound)),
-    ("identifiers", |row| recall(row.measure.identifiers)),
     ("results", |row| told(row.measure.results.share())),
     ("read back", |row| recall(row.measure.bytes)),
 ];

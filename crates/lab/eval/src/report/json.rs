@@ -12,11 +12,11 @@ use crate::share::Recall;
 
 pub(super) fn row(report: &Report, corpus: &Corpus, row: &Row) -> Json {
     let mut json = figures(row);
-    let coverage = coverage(report, row);
+    let further = further(report, row);
     json["corpus"] = corpus.name.as_str().into();
     json["sensitivity"] = corpus.sensitivity_of(row);
     let lists = lists(report, row);
-    for more in [coverage, lists] {
+    for more in [further, lists] {
         if let (Some(json), Json::Object(more)) = (json.as_object_mut(), more) {
             json.extend(more);
         }
@@ -87,14 +87,11 @@ fn lists(report: &Report, row: &Row) -> Json {
     })
 }
 
-/// Returns tokens by kind, coverage and the other figures of `--all`.
-fn coverage(report: &Report, row: &Row) -> Json {
+/// Returns tokens by kind, and the other figures of `--all`.
+fn further(report: &Report, row: &Row) -> Json {
     let Measure {
         spent,
         net: _,
-        arguments,
-        bound,
-        identifiers,
         results,
         bytes,
         lists: _,
@@ -129,9 +126,6 @@ fn coverage(report: &Report, row: &Row) -> Json {
             "again": split.again,
         },
         "kinds": Json::Object(kinds.collect()),
-        "arguments": recall(arguments),
-        "bound": recall(bound),
-        "identifiers": recall(identifiers),
         "results": results.share(),
         "shown_results": results.shown,
         "bytes": recall(bytes),

@@ -68,8 +68,8 @@ pub fn plan(name: &str) -> Option<policy::Plan> {
 /// Returns the window of a policy of this module, in tokens; `None` for another name.
 ///
 /// ```
-/// assert_eq!(accp_memory::policy::window("ctx:4096,stress"), Some(4096));
-/// assert_eq!(accp_memory::policy::window("last:10"), None);
+/// assert_eq!(accp_memory::policies::ctx::window("ctx:4096,stress"), Some(4096));
+/// assert_eq!(accp_memory::policies::ctx::window("last:10"), None);
 /// ```
 pub fn window(name: &str) -> Option<u64> {
     options(name).map(|options| options.size)
@@ -113,7 +113,7 @@ fn options(name: &str) -> Option<Options> {
 /// else the user's. A result that names no call is the user's.
 ///
 /// ```
-/// use accp_memory::policy::refuses;
+/// use accp_memory::policies::ctx::refuses;
 ///
 /// let asked = r#"{"role":"user","content":"Rye?"}"#;
 /// let result = r#"{"role":"tool","tool_call_id":"c1","content":"4 bags"}"#;

@@ -8,8 +8,7 @@ use accp_registry::lexical::{is_agent_id, is_key};
 use serde_json::{Value as Json, json};
 
 use super::message::{Kind, Message};
-use accp_context::Calls;
-use accp_context::view::schema_of;
+use accp_context::{Calls, view::schema_of};
 
 /// Makes frames of the messages of a conversation, in their order, for policies that show messages
 /// by a registry. The frames are for a prompt and have no envelope.

@@ -56,7 +56,7 @@ pub(super) fn run(
     loop {
         let mut tasks = Vec::new();
         while tasks.len() < jobs * LINES
-            && let Some(line) = lines.next()?
+            && let Some(line) = lines.next_line()?
         {
             let (number, request) = (line.number, request(line, args));
             tasks.push(Task {

@@ -242,8 +242,7 @@ mod tests {
     use super::*;
     use crate::policies::Layout;
     use crate::policy::{Message, Opening, Policy as _};
-    use accp_context::Recorded;
-    use accp_context::view::View;
+    use accp_context::{Recorded, view::View};
 
     #[derive(Debug)]
     struct Words;

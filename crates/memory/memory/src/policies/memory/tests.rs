@@ -1,8 +1,7 @@
 use serde_json::{Value as Json, json};
 
 use super::*;
-use accp_context::Recorded;
-use accp_context::view::View;
+use accp_context::{Recorded, view::View};
 use accp_registry::Registry;
 
 #[derive(Debug)]

@@ -1,0 +1,45 @@
+//! What the commands of ACCP share: how they read input, write output and end.
+//!
+//! A command reads files or stdin and writes to stdout; reports go to stderr. The exit code is 0 if
+//! all is fine, 1 if the input is at fault, and 2 for misuse and for failures.
+//!
+//! ```
+//! use accp_console::outcome::{Failure, Verdict};
+//! use accp_console::output::Output;
+//! use accp_console::{end, table::Table};
+//!
+//! let mut table = Table::headed(["name", "frames"]);
+//! table.row(["planner".to_owned(), "3".to_owned()]);
+//! let outcome = Output::print(format!("{table}\n").as_bytes()).map(|()| Verdict::Fine);
+//! let code = end(outcome);
+//! # let _ = code;
+//! ```
+
+// Everything that a command prints goes through `output`, which escapes what others wrote.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod choices;
+pub mod conversations;
+pub mod input;
+pub mod outcome;
+pub mod output;
+pub mod registries;
+pub mod side;
+pub mod table;
+
+use std::process::ExitCode;
+
+use outcome::Outcome;
+
+/// Ends a command: reports why it stopped, and returns its exit code. A reader that has closed our
+/// output needs no more, which is not a failure.
+pub fn end(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(verdict) => verdict.into(),
+        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::error(&failure);
+            failure.exit_code()
+        }
+    }
+}

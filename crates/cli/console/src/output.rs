@@ -1,0 +1,356 @@
+//! The output of a command: stdout, or a file that is written beside its place and renamed; and stderr.
+//!
+//! A command writes for people or for programs. What it writes for people (`line`, `print`, `note`, `error`) goes
+//! through [`for_people`], because nearly every line holds something that others wrote. Who writes for programs
+//! says so by the name of the function (`record`, `data`, `print_data`). So a command that forgets to choose
+//! escapes too much, and never too little.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anstream::ColorChoice;
+use tempfile::NamedTempFile;
+
+use crate::outcome::{Failure, Outcome, Verdict};
+use accp_frame::words::printable;
+
+/// Prints `error: ...` on stderr.
+pub fn error(message: impl fmt::Display) {
+    let (on, off) = if is_styled(&io::stderr()) {
+        ("\x1b[1;31m", "\x1b[0m")
+    } else {
+        ("", "")
+    };
+    record(format_args!(
+        "{on}error{off}: {}",
+        for_people(&message.to_string())
+    ));
+}
+
+/// Prints a line for people on stderr. If stderr is closed, the command goes on.
+pub fn note(message: impl fmt::Display) {
+    record(for_people(&message.to_string()));
+}
+
+/// Prints a text with colours on stderr, as [`note`] does one without.
+pub fn show(text: &Shown) {
+    record(&text.0);
+}
+
+/// Prints a line for programs on stderr, as it is. If stderr is closed, the command goes on.
+pub fn record(line: impl fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// A text for people with colours. Who makes one has escaped what others wrote.
+#[derive(Debug)]
+pub struct Shown(pub String);
+
+/// Escapes what a terminal could act on, and what nobody sees. The ends of lines stay, and marks that belong to the
+/// letter before them, as in the scripts of India.
+pub fn for_people(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| c == '\n' || is_in_a_word(c))
+}
+
+/// Escapes a text as [`for_people`] does, also where it would begin another line.
+pub fn on_one_line(text: &str) -> Cow<'_, str> {
+    escaped(text, is_in_a_word)
+}
+
+fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if printable(text) == text {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if stays(c) {
+            out.push(c);
+        } else {
+            out.push_str(&printable(c.encode_utf8(&mut [0; 4])));
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Returns whether a character can stand in a word, behind its first letter.
+fn is_in_a_word(c: char) -> bool {
+    !c.is_ascii() && String::from_iter(['a', c]).escape_debug().eq(['a', c])
+}
+
+/// Returns whether to write colours to a stream: not if it is not a terminal, or `NO_COLOR` is set.
+pub fn is_styled(stream: &impl anstream::stream::RawStream) -> bool {
+    anstream::AutoStream::choice(stream) != ColorChoice::Never
+}
+
+/// The mode of a file that holds what people and agents have said: its owner alone can open it.
+pub const OWN: u32 = 0o600;
+/// The mode of code, grammars and registries, as far as the umask lets it be.
+pub const SHARED: u32 = 0o666;
+
+/// The destination of a command's result.
+#[derive(Debug)]
+pub struct Output {
+    name: String,
+    sink: Sink,
+}
+
+#[derive(Debug)]
+enum Sink {
+    Stdout(BufWriter<io::Stdout>),
+    File(NewFile),
+}
+
+impl Output {
+    /// Returns stdout as the destination.
+    pub fn stdout() -> Self {
+        let sink = Sink::Stdout(BufWriter::new(io::stdout()));
+        Self {
+            name: "stdout".to_owned(),
+            sink,
+        }
+    }
+
+    /// Opens the file, or stdout if there is no path or the path is `-`. A file gets this mode, [`OWN`] or
+    /// [`SHARED`], also where it takes the place of another.
+    pub fn to(path: Option<&Path>, mode: u32) -> Result<Self, Failure> {
+        match path {
+            Some(path) if path != Path::new("-") => {
+                let file = NewFile::create(path, mode).map_err(Failure::at(path))?;
+                Ok(Self {
+                    name: path.display().to_string(),
+                    sink: Sink::File(file),
+                })
+            }
+            _ => Ok(Self::stdout()),
+        }
+    }
+
+    /// Writes a whole text for people to stdout.
+    pub fn print(text: &[u8]) -> Result<(), Failure> {
+        let text = String::from_utf8_lossy(text);
+        Self::print_data(for_people(&text).as_bytes())
+    }
+
+    /// Writes a whole text for programs to stdout, as it is.
+    pub fn print_data(text: &[u8]) -> Result<(), Failure> {
+        let mut out = Self::stdout();
+        out.data(text)?;
+        out.finish()
+    }
+
+    /// Returns whether the output is stdout, where written text is out at once.
+    pub fn is_stdout(&self) -> bool {
+        matches!(self.sink, Sink::Stdout(_))
+    }
+
+    /// Writes `text` for people, and a line break.
+    pub fn line(&mut self, text: impl fmt::Display) -> Result<(), Failure> {
+        self.record(for_people(&text.to_string()))
+    }
+
+    /// Writes a text with colours, and a line break.
+    pub fn show(&mut self, text: &Shown) -> Result<(), Failure> {
+        self.record(&text.0)
+    }
+
+    /// Writes `text` for programs, as it is, and a line break.
+    pub fn record(&mut self, text: impl fmt::Display) -> Result<(), Failure> {
+        let written = match &mut self.sink {
+            Sink::Stdout(stdout) => writeln!(stdout, "{text}"),
+            Sink::File(file) => writeln!(file, "{text}"),
+        };
+        written.map_err(|error| self.failure(error))
+    }
+
+    /// Writes `text` for programs, as it is, without a line break.
+    pub fn data(&mut self, text: &[u8]) -> Result<(), Failure> {
+        let written = match &mut self.sink {
+            Sink::Stdout(stdout) => stdout.write_all(text),
+            Sink::File(file) => file.write_all(text),
+        };
+        written.map_err(|error| self.failure(error))
+    }
+
+    /// Flushes stdout. A file is not in its place yet.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        let flushed = match &mut self.sink {
+            Sink::Stdout(stdout) => stdout.flush(),
+            Sink::File(_) => Ok(()),
+        };
+        flushed.map_err(|error| self.failure(error))
+    }
+
+    /// Ends a command that met this number of faults. Its file takes its place only when there are
+    /// none.
+    pub fn conclude(mut self, faults: u64) -> Outcome {
+        match self.sink {
+            Sink::File(_) if faults > 0 => {
+                note(format_args!(
+                    "{} was not written: {faults} at fault",
+                    self.name
+                ));
+            }
+            Sink::File(_) => self.finish()?,
+            Sink::Stdout(_) => self.flush()?,
+        }
+        Ok(Verdict::of(faults))
+    }
+
+    /// Completes the output. A file that is not completed does not replace the old one.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        self.flush()?;
+        match self.sink {
+            Sink::Stdout(_) => Ok(()),
+            Sink::File(file) => file.finish().map_err(|error| Failure::Io(self.name, error)),
+        }
+    }
+
+    fn failure(&self, error: io::Error) -> Failure {
+        Failure::Io(self.name.clone(), error)
+    }
+}
+
+/// A file that takes its place only when it is complete.
+#[derive(Debug)]
+pub struct NewFile(Place);
+
+#[derive(Debug)]
+enum Place {
+    Beside(BufWriter<NamedTempFile>, PathBuf),
+    /// A pipe or a device: there is no file to replace.
+    Through(BufWriter<File>),
+}
+
+impl NewFile {
+    /// Starts a file that will replace `path`. If `path` is a link, the file behind it is replaced.
+    pub fn create(path: &Path, mode: u32) -> io::Result<Self> {
+        let target = match fs::metadata(path) {
+            Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(found) if !found.is_file() => {
+                let file = File::options().write(true).open(path)?;
+                return Ok(Self(Place::Through(BufWriter::new(file))));
+            }
+            Ok(_) => fs::canonicalize(path)?,
+            Err(_) => path.to_path_buf(),
+        };
+        let directory = match target.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+        #[cfg(not(unix))]
+        let _ = mode; // the folder says who can open a file
+        let file = builder.prefix(".accp-").tempfile_in(directory)?;
+        Ok(Self(Place::Beside(BufWriter::new(file), target)))
+    }
+
+    /// Puts the file in its place.
+    pub fn finish(self) -> io::Result<()> {
+        match self.0 {
+            Place::Beside(file, target) => {
+                let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+                file.as_file().sync_all()?;
+                file.persist(target)?;
+                Ok(())
+            }
+            Place::Through(mut file) => file.flush(),
+        }
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Place::Beside(file, _) => file.write(bytes),
+            Place::Through(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Place::Beside(file, _) => file.flush(),
+            Place::Through(file) => file.flush(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_read_holds_nothing_that_a_terminal_acts_on() {
+        for (text, shown) in [
+            ("a \"frame\",\nnext: né", "a \"frame\",\nnext: né"),
+            ("\u{1b}[2J\u{7}\u{9b}2J\r", r"\u{1b}[2J\u{7}\u{9b}2J\r"),
+            ("\u{202e}x\u{200f}\u{61c}", r"\u{202e}x\u{200f}\u{61c}"),
+            (
+                "नमस्ते e\u{301} \u{2764}\u{fe0f}",
+                "नमस्ते e\u{301} \u{2764}\u{fe0f}",
+            ),
+        ] {
+            assert_eq!(for_people(text), shown);
+        }
+        assert_eq!(on_one_line("fine\nerror: fake"), r"fine\nerror: fake");
+    }
+
+    #[test]
+    fn a_file_takes_its_place_when_it_is_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        fs::write(&path, "old").unwrap();
+
+        let mut output = Output::to(Some(&path), OWN).unwrap();
+        output.line("new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        output.finish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new\n");
+    }
+
+    #[test]
+    fn a_file_that_is_given_up_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut output = Output::to(Some(&folder.path().join("out")), OWN).unwrap();
+        output.line("half").unwrap();
+        drop(output);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let failure = Output::to(Some(folder.path()), OWN).unwrap_err();
+        assert!(
+            failure.to_string().ends_with(": is a directory"),
+            "{failure}"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_written_to_and_not_replaced() {
+        let mut output = Output::to(Some(Path::new("/dev/null")), OWN).unwrap();
+        output.line("gone").unwrap();
+        output.finish().unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let mut output = Output::to(Some(&link), OWN).unwrap();
+        output.line("new").unwrap();
+        output.finish().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new\n");
+    }
+}

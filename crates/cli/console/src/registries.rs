@@ -1,0 +1,77 @@
+//! The registries of a command.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use accp_registry::{Problems, Registry};
+
+use crate::outcome::Failure;
+use crate::output;
+
+/// The option `--registry`.
+#[derive(Debug, clap::Args)]
+pub struct RegistryArgs {
+    /// A registry file or folder, beside the standard profiles; may be repeated
+    #[arg(long, value_name = "PATH")]
+    registry: Vec<PathBuf>,
+}
+
+impl RegistryArgs {
+    /// Returns whether a registry was named.
+    pub fn is_given(&self) -> bool {
+        !self.registry.is_empty()
+    }
+
+    /// Loads the schemas of all given registries, and the standard profiles that they do not
+    /// replace. Says which they do replace.
+    pub fn load(&self) -> Result<Registry, Failure> {
+        let registry = merged(&self.registry)?;
+        tell(registry.replaced());
+        Ok(registry.with_profiles())
+    }
+}
+
+/// Tells people what a registry replaces.
+pub fn tell(replaced: Vec<String>) {
+    for said in replaced {
+        output::note(format_args!("note: {said}"));
+    }
+}
+
+/// Loads the schemas of all these registries.
+pub fn merged(paths: &[PathBuf]) -> Result<Registry, Failure> {
+    let mut registry: Option<Registry> = None;
+    for path in paths {
+        let next = sound(path)?;
+        match &mut registry {
+            Some(registry) => registry.merge(next).map_err(|clash| {
+                let path = path.display();
+                Failure::Input(format!(
+                    "{path} does not fit the registries before it\n{clash}"
+                ))
+            })?,
+            none => *none = Some(next),
+        }
+    }
+    Ok(registry.unwrap_or_default())
+}
+
+/// Loads the registry at `path`, which must have no problems.
+pub fn sound(path: &Path) -> Result<Registry, Failure> {
+    load(path)?.map_err(|problems| faulty(&problems))
+}
+
+/// Loads the registry at `path`, or returns its problems. A path that cannot be read is a failure.
+pub fn load(path: &Path) -> Result<Result<Registry, Problems>, Failure> {
+    fs::metadata(path).map_err(Failure::at(path))?;
+    Ok(Registry::load(path))
+}
+
+/// Makes the failure for the problems of a registry.
+fn faulty(problems: &Problems) -> Failure {
+    let more = match problems.len() {
+        1 => String::new(),
+        count => format!("{count} mistakes in the registry\n"),
+    };
+    Failure::Input(format!("{more}{problems}"))
+}

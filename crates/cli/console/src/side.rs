@@ -1,0 +1,58 @@
+//! The side file of a command: the values that are sent by reference.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use accp_recordings::{SideFile, SideFileError, Values};
+
+use crate::outcome::Failure;
+use crate::output::{NewFile, OWN};
+
+/// Returns the side file that belongs to a file of frames.
+pub fn beside(frames: &Path) -> PathBuf {
+    let mut name = frames.as_os_str().to_owned();
+    name.push(".externals.jsonl");
+    name.into()
+}
+
+/// A side file that takes its place at [`finish`](Self::finish), never before.
+#[derive(Debug)]
+pub struct Side {
+    path: PathBuf,
+    /// The values that were put so far.
+    pub file: SideFile<NewFile>,
+}
+
+impl Side {
+    /// Starts a side file at `path`.
+    pub fn create(path: &Path) -> Result<Self, Failure> {
+        let file = NewFile::create(path, OWN).map_err(Failure::at(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file: SideFile::new(file),
+        })
+    }
+
+    /// Returns the error of the file, if a value was refused because of the file and not of the
+    /// value.
+    pub fn failed(&mut self) -> Result<(), Failure> {
+        self.file.failed().map_err(Failure::at(&self.path))
+    }
+
+    /// Completes the file and puts it in its place.
+    pub fn finish(self) -> Result<(), Failure> {
+        let finished = self.file.finish().and_then(NewFile::finish);
+        finished.map_err(Failure::at(&self.path))
+    }
+}
+
+/// Reads a side file, and checks every value against its digest.
+pub fn load(path: &Path) -> Result<Values, Failure> {
+    let file = File::open(path).map_err(Failure::at(path))?;
+    let name = path.display().to_string();
+    Values::read(&name, BufReader::new(file)).map_err(|error| match error {
+        SideFileError::Io(error) => Failure::at(path)(error),
+        error => Failure::Input(format!("{name}:{error}")),
+    })
+}

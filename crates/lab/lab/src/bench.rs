@@ -1,0 +1,367 @@
+//! `accp-lab bench`: replays recorded conversations under policies.
+
+mod table;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use accp_context::view::View;
+use accp_eval::{
+    BASE, Evaluation, FORMS, FROM_FILE, Inside, Prices, Report, Rival, RivalError, Rivals,
+    Transcript, Transcripts, default_plans, plan, rules,
+};
+use accp_memory::policy::{Plan, Segment};
+use accp_recordings::read_whole_json;
+use accp_tokens::{Bpe, TokenCounter as _};
+use clap::builder::PossibleValuesParser;
+use serde_json::Value as Json;
+
+use accp_console::choices::{Format, Half};
+use accp_console::conversations::{FormatIn, at, each_conversation, each_document};
+use accp_console::input::Input;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{OWN, Output};
+use accp_console::registries::RegistryArgs;
+
+/// The bytes of conversations to measure at a time.
+const BATCH: usize = 8 << 20;
+
+/// Replay recorded conversations under context policies: net cost, and what prompts still say
+///
+/// Before each message of an agent (role assistant or agent) each policy makes the agent's prompt.
+/// The message then shows what it needed from the prompt. No model is asked. The rules stand below.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment, after_help = examples())]
+pub(crate) struct Args {
+    /// Files of recorded conversations, as `accp convert` reads them
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    format_in: FormatIn,
+
+    /// Measure this policy beside the base; may be repeated. Without it, or with files alone, the
+    /// policies of the list below with usual settings
+    #[arg(long = "policy", value_name = "POLICY")]
+    policies: Vec<String>,
+
+    /// A JSON file of tool schemas that are part of each prompt, for one corpus or for all; without
+    /// it, the tool schemas that each conversation records
+    #[arg(long, value_name = "[CORPUS=]FILE")]
+    tools: Vec<String>,
+
+    #[command(flatten)]
+    registry: RegistryArgs,
+
+    /// Measure one half of the conversations only, by SHA-256 of their ids
+    #[arg(long, value_enum, value_name = "HALF")]
+    split: Option<Half>,
+
+    /// The price of a token that is in the provider's cache
+    #[arg(long, value_name = "PRICE", default_value_t = 0.1, value_parser = price)]
+    cached_price: f64,
+
+    /// The price of any other token
+    #[arg(long, value_name = "PRICE", default_value_t = 1.25, value_parser = price)]
+    fresh_price: f64,
+
+    /// The price of a token that the model writes
+    #[arg(long, value_name = "PRICE", default_value_t = 5.0, value_parser = price)]
+    output_price: f64,
+
+    /// The fewest tokens of a common beginning that the provider keeps
+    #[arg(long, value_name = "TOKENS", default_value_t = 1024)]
+    min_prefix: u64,
+
+    /// The most tokens that an agent fetches around a place
+    #[arg(long, value_name = "TOKENS", default_value_t = 800)]
+    window: usize,
+
+    /// The window of the model. Count too, of the prompts of each policy, those over it, those that
+    /// are a list of messages that a provider refuses, and those with the first message of the user
+    /// verbatim. Without it, the window of the policies `ctx`, if they all have the same one
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
+    model_window: Option<u64>,
+
+    /// Print further columns too
+    #[arg(long)]
+    all: bool,
+
+    /// Print net costs with other windows, prices of output and kept beginnings too, and the place of
+    /// each policy where it changes
+    #[arg(long)]
+    sensitivity: bool,
+
+    /// The encoding to count tokens in
+    #[arg(long, value_parser = PossibleValuesParser::new(Bpe::ENCODINGS))]
+    #[arg(default_value = Bpe::ENCODINGS[0])]
+    encoding: String,
+
+    /// Write every prompt of every policy to this file, one JSON object a line with `corpus`,
+    /// `conversation`, `turn`, `agent`, `cache`, `policy` and `segments` (`kind`, `text`,
+    /// `message`), every need as a line with `need`, `text`, `source`, `real` and `fate`, and every
+    /// message that the policy can give back at the end as a line with `message` and `original`.
+    /// A prompt also has what was counted: `tokens`, `begins` (tokens of the longest common
+    /// beginning), `carried` (tokens of windows fetched in earlier turns), `sources`, `windows` (the
+    /// tokens of those) and `lost` (sources) of this turn. The originals of the policy `json` are all
+    /// messages, so the file is enough to recount the figures
+    #[arg(long, value_name = "FILE")]
+    dump: Option<PathBuf>,
+
+    /// Write the report as a page with charts, and with the prompts of the first two conversations
+    /// of each file, to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Show the prompts of this conversation in the page instead; may be repeated
+    #[arg(long, value_name = "ID", requires = "html")]
+    show: Vec<String>,
+
+    /// json: one object a line for each corpus and policy, where `tokens` is the sum over all prompts
+    /// and `tokens_share` its share of the base's
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Returns the forms of all names of policies.
+fn forms() -> String {
+    format!("{FORMS}\n{}", accp_memory::policies::ctx::FORM)
+}
+
+fn examples() -> String {
+    let (forms, rules) = (indented(&forms()), rules());
+    format!("Policies:\n{forms}\n\nRules:\n{rules}\n\n{EXAMPLES}")
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  accp-lab bench chats.jsonl
+  accp-lab bench chats.jsonl --policy last:20 --policy clear-tool-uses:30000,3
+  accp-lab bench chats.jsonl --tools chats=schemas.json --dump prompts.jsonl";
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let counter = Bpe::for_encoding(&args.encoding).unwrap_or_default();
+    let view = View::new(Arc::new(args.registry.load()?));
+    let names = names(&args.files);
+    let evaluation = Evaluation::new(args.plans()?, view, counter)
+        .at(args.prices())
+        .inside(args.inside())
+        .against(args.rivals(&names)?)
+        .showing(args.html.as_ref().map(|_| args.show.clone()));
+    let tools = args.read_tools()?;
+    let dump = args.dump.as_deref();
+    let mut dump = dump.map(|path| Output::to(Some(path), OWN)).transpose()?;
+    let mut corpora = Vec::new();
+    for (path, name) in args.files.iter().zip(names) {
+        let tools = tools.get(&Some(name.clone())).or_else(|| tools.get(&None));
+        let mut corpus = evaluation.corpus(&name);
+        let dumps = dump.is_some();
+        let mut write = |lines: &str| {
+            let mut dump = dump.iter_mut();
+            let written = dump.try_for_each(|dump| dump.data(lines.as_bytes()));
+            written.map_err(Stopped)
+        };
+        let all = each_batch(path, args, tools, |transcripts| {
+            let measured = evaluation.measure_more(&mut corpus, transcripts, dumps, &mut write);
+            measured.map_err(|Stopped(failure)| failure)
+        })?;
+        evaluation
+            .check(&name, &all)
+            .map_err(|error| unfit(&error))?;
+        corpora.push(corpus);
+    }
+    let report = Report {
+        prices: args.prices(),
+        encoding: counter.name().to_owned(),
+        window: args.inside().map(|inside| inside.window),
+        corpora,
+    };
+    if let Some(dump) = dump {
+        dump.finish()?;
+    }
+    if let Some(id) = args.show.iter().find(|id| !report.shows(id)) {
+        let cure = "give the `id` that the file has, or `conversation N`";
+        let none = format!("--show: found no conversation `{id}`; {cure}");
+        return Err(Failure::Input(none));
+    }
+    if let Some(path) = &args.html {
+        let mut html = Output::to(Some(path), OWN)?;
+        html.data(report.to_html().as_bytes())?;
+        html.finish()?;
+    }
+    let mut out = Output::stdout();
+    match args.format {
+        Format::Text => out.line(table::text(&report, args.all, args.sensitivity))?,
+        Format::Json => report
+            .to_json()
+            .iter()
+            .try_for_each(|row| out.record(row))?,
+    }
+    out.finish()?;
+    Ok(Verdict::Fine)
+}
+
+/// The reason why a measurement stopped.
+struct Stopped(Failure);
+
+impl From<RivalError> for Stopped {
+    fn from(error: RivalError) -> Self {
+        Self(unfit(&error))
+    }
+}
+
+/// Makes the failure for a dump that does not fit the conversations.
+fn unfit(error: &RivalError) -> Failure {
+    Failure::Input(error.to_string())
+}
+
+impl Args {
+    /// Returns the policies to measure, the base first.
+    fn plans(&self) -> Result<Vec<Plan>, Failure> {
+        let named = self.policies.iter().map(String::as_str);
+        let mut named = named.filter(|name| !name.starts_with(FROM_FILE)).peekable();
+        if named.peek().is_none() {
+            return Ok(default_plans());
+        }
+        let others = named.filter(|name| *name != BASE);
+        let plans = std::iter::once(BASE).chain(others).map(|name| {
+            plan(name)
+                .or_else(|| accp_memory::policies::ctx::plan(name))
+                .ok_or_else(|| {
+                    let forms = indented(&forms());
+                    Failure::Misuse(format!(
+                        "expected a policy, found `{name}`; there are\n{forms}"
+                    ))
+                })
+        });
+        plans.collect()
+    }
+
+    /// Reads the policies of dumps.
+    fn rivals(&self, corpora: &[String]) -> Result<Vec<Rival>, Failure> {
+        let mut rivals = Rivals::default();
+        for path in self
+            .policies
+            .iter()
+            .filter_map(|name| name.strip_prefix(FROM_FILE))
+        {
+            let mut is_empty = true;
+            let path = Path::new(path);
+            each_document(Input::open(Some(path))?, path, |name, document| {
+                is_empty = false;
+                let added = rivals.add(&document.json, name, document.line);
+                added.map_err(|error| at(name, document.line, error))
+            })?;
+            if is_empty {
+                return Err(Failure::Input(format!(
+                    "{}: expected prompts as `accp-lab bench --dump` writes them, found none",
+                    path.display()
+                )));
+            }
+        }
+        rivals.into_rivals(corpora).map_err(|error| unfit(&error))
+    }
+
+    /// Returns the window to measure prompts in: the given one, or that of all policies that have one.
+    fn inside(&self) -> Option<Inside> {
+        let named = self.policies.iter();
+        let mut windows: Vec<u64> = named
+            .filter_map(|name| accp_memory::policies::ctx::window(name))
+            .collect();
+        windows.dedup();
+        let only = windows.first().filter(|_| windows.len() == 1);
+        let window = self.model_window.or(only.copied())?;
+        Some(Inside { window, refuses })
+    }
+
+    fn prices(&self) -> Prices {
+        Prices {
+            input: self.fresh_price,
+            cached: self.cached_price,
+            output: self.output_price,
+            minimum: self.min_prefix,
+            window: self.window,
+        }
+    }
+
+    /// Reads tool schemas as a line of compact JSON, by corpus. `None` is for all corpora.
+    fn read_tools(&self) -> Result<BTreeMap<Option<String>, Arc<str>>, Failure> {
+        let mut tools = BTreeMap::new();
+        for given in &self.tools {
+            let (corpus, file) = match given.split_once('=') {
+                Some((corpus, file)) => (Some(corpus.to_owned()), file),
+                None => (None, given.as_str()),
+            };
+            let text = fs::read_to_string(file).map_err(Failure::at(Path::new(file)))?;
+            let json: Json = read_whole_json(&text).map_err(|error| {
+                let message = format!("expected tool schemas as JSON: {error}");
+                at(file, error.line() as u64, message)
+            })?;
+            tools.insert(corpus, Arc::from(format!("{json}\n")));
+        }
+        Ok(tools)
+    }
+}
+
+/// Hands over the conversations of a file in batches: a long file need not be in memory.
+fn each_batch(
+    path: &Path,
+    args: &Args,
+    tools: Option<&Arc<str>>,
+    mut take: impl FnMut(&[Transcript]) -> Result<(), Failure>,
+) -> Result<Transcripts, Failure> {
+    let half = args.split.map(accp_recordings::Half::from);
+    let mut transcripts = Transcripts::default();
+    each_conversation(path, args.format_in, |name, line, conversation| {
+        let added = transcripts.add_conversation(&conversation, tools, half);
+        added.map_err(|error| at(name, line, error))?;
+        match transcripts.bytes() {
+            ..BATCH => Ok(()),
+            _ => take(&transcripts.take()),
+        }
+    })?;
+    let none = |error| Failure::Input(format!("{}: {error}", path.display()));
+    transcripts.check().map_err(none)?;
+    take(transcripts.as_slice()).map(|()| transcripts)
+}
+
+/// Says whether a provider refuses the prompt of an agent, if it is a list of messages.
+fn refuses(agent: &str, prompt: &[&Segment]) -> Option<bool> {
+    let texts = prompt.iter().map(|segment| &*segment.text);
+    accp_memory::policies::ctx::refuses(agent, texts)
+}
+
+/// Returns the names of the corpora in these files: the names of the files without their
+/// extensions, numbered if two are the same.
+fn names(files: &[PathBuf]) -> Vec<String> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let names = files.iter().map(|path| {
+        let name = path.file_stem().unwrap_or(path.as_os_str());
+        let name = name.to_string_lossy().into_owned();
+        let count = seen.entry(name.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            format!("{name}#{count}")
+        } else {
+            name
+        }
+    });
+    names.collect()
+}
+
+fn indented(text: &str) -> String {
+    let lines = text.lines().map(|line| format!("  {line}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Parses a price from the command line.
+fn price(text: &str) -> Result<f64, String> {
+    let price = text
+        .parse()
+        .ok()
+        .filter(|price: &f64| price.is_finite() && *price >= 0.0);
+    price.ok_or_else(|| "expected a number from 0, such as 0.1".to_owned())
+}
