@@ -4,7 +4,7 @@ pub mod judges;
 pub mod machine;
 pub mod messages;
 
-/// The examples of the README, compiled and run.
+/// The examples of the book, compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
+#[doc = include_str!("../../docs/howto/types.md")]
+struct Types;

@@ -133,7 +133,7 @@ impl Crate {
         }
         let (mut needs, mut tests_need) = (Vec::new(), Vec::new());
         for dependency in package["dependencies"].as_array()? {
-            let mut features = texts(&dependency["features"])?;
+            let mut features = strings(&dependency["features"])?;
             if dependency["uses_default_features"] == true {
                 features.push("default".into());
             }
@@ -147,7 +147,7 @@ impl Crate {
         }
         let mut features = BTreeMap::new();
         for (name, turns_on) in package["features"].as_object()? {
-            features.insert(name.clone(), texts(turns_on)?);
+            features.insert(name.clone(), strings(turns_on)?);
         }
         Some(Self {
             name: package["name"].as_str()?.to_owned(),
@@ -159,7 +159,7 @@ impl Crate {
     }
 }
 
-fn texts(array: &Value) -> Option<Vec<String>> {
+fn strings(array: &Value) -> Option<Vec<String>> {
     let texts = array
         .as_array()?
         .iter()
@@ -172,6 +172,14 @@ fn texts(array: &Value) -> Option<Vec<String>> {
 /// # Errors
 /// Returns the name of the place that cannot be read.
 pub(crate) fn sources(top: &Path) -> Result<Sources, String> {
+    texts(top, "rs")
+}
+
+/// Reads every file below a folder whose name ends so.
+///
+/// # Errors
+/// Returns the name of the place that cannot be read.
+pub(crate) fn texts(top: &Path, extension: &str) -> Result<Sources, String> {
     let mut all = Sources::new();
     let mut folders = vec![top.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -183,7 +191,7 @@ pub(crate) fn sources(top: &Path) -> Result<Sources, String> {
                 if !SKIPPED.iter().any(|name| file.file_name() == *name) {
                     folders.push(path);
                 }
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path.extension().is_some_and(|of| of == extension) {
                 let text = fs::read_to_string(&path).map_err(said)?;
                 let name = path.strip_prefix(top).unwrap_or(&path).to_owned();
                 all.insert(name, text);

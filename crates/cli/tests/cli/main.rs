@@ -38,6 +38,7 @@ mod primer;
 #[cfg(unix)]
 mod private;
 mod provided;
+mod readme;
 mod registry;
 mod session;
 mod strangers;
