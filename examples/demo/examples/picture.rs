@@ -115,7 +115,11 @@ fn picture() -> String {
             ),
         );
         let words = format!("text-anchor=\"middle\" font-size=\"12\">{words}");
-        text(&mut svg, [u32::midpoint(from[0], to[0]), from[1] - 7], &words);
+        text(
+            &mut svg,
+            [u32::midpoint(from[0], to[0]), from[1] - 7],
+            &words,
+        );
     }
     svg + "</svg>\n"
 }

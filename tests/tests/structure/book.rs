@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
+use std::process::Command;
 
 use super::workspace;
 
@@ -244,7 +245,33 @@ fn code_in_documents_is_tested() {
 fn the_readme_is_short() {
     let readme = std::fs::read_to_string(workspace::top().join("README.md")).unwrap();
     let lines = readme.lines().count();
-    assert!(lines <= 160, "{lines} lines; move what is not first to a page");
+    assert!(
+        lines <= 160,
+        "{lines} lines; move what is not first to a page"
+    );
+}
+
+/// The first command of the README takes a minute because it builds so few crates.
+#[test]
+fn the_first_command_builds_little() {
+    let top = workspace::top();
+    let readme = std::fs::read_to_string(top.join("README.md")).unwrap();
+    let first = readme.split("```sh\n").nth(1).unwrap_or_default();
+    assert!(first.starts_with("cargo run -p demo "), "{first}");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let edges = ["-p", "demo", "--edges", "normal,build", "--prefix", "none"];
+    let mut tree = Command::new(cargo);
+    let tree = tree
+        .arg("tree")
+        .args(edges)
+        .arg("--locked")
+        .current_dir(top);
+    let tree = tree.output().unwrap();
+    assert!(tree.status.success(), "{tree:?}");
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    // `(*)` marks a package whose needs stand above.
+    let crates: BTreeSet<_> = tree.lines().map(|l| l.trim_end_matches(" (*)")).collect();
+    assert!((10..=100).contains(&crates.len()), "{crates:#?}");
 }
 
 #[cfg(test)]
