@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-use super::workspace;
+use super::workspace::{self, Sources};
 
 /// The text of each document, by its path from the top of the workspace.
 type Documents = BTreeMap<PathBuf, String>;
@@ -14,9 +14,6 @@ const DATA: [&str; 2] = ["crates/memory/recordings/tests/samples", "docs/prompts
 
 /// Pages below `docs` that are not printed in the book: the table of contents itself, and prompts.
 const NOT_PRINTED: [&str; 2] = ["SUMMARY.md", "prompts.md"];
-
-/// The file that makes doctests of pages.
-const DOCTESTS: &str = "tests/src/lib.rs";
 
 /// A block of code between fences.
 #[derive(Debug, PartialEq)]
@@ -194,8 +191,7 @@ fn untested(
             },
             None if block.info.starts_with("rust") && !(is_doctest && block.info == "rust") => {
                 said.push(format!(
-                    "{at}: no test compiles this; write `<!-- from PATH -->` above it, or make a doctest of the page in \
-                     {DOCTESTS}"
+                    "{at}: no test compiles this; write `<!-- from PATH -->` above it, or make a doctest of the page"
                 ));
             }
             None => {}
@@ -204,9 +200,22 @@ fn untested(
     said
 }
 
+/// Returns the documents whose code runs as doctests, because the documentation of an item includes them.
+fn doctests(sources: &Sources) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for (path, text) in sources {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for included in text.split("doc = include_str!(\"").skip(1) {
+            let name = included.split('"').next().unwrap_or_default();
+            found.insert(plain(&folder.join(name)));
+        }
+    }
+    found
+}
+
 /// Reads every document of the workspace.
 fn documents(top: &Path) -> Documents {
-    let mut all = workspace::texts(top, "md").unwrap();
+    let mut all = workspace::files(top, "md").unwrap();
     all.retain(|path, _| !DATA.iter().any(|data| path.starts_with(data)));
     assert!(all.len() > 30, "few documents: {:?}", all.keys());
     all
@@ -231,10 +240,10 @@ fn the_book_has_every_page() {
 #[test]
 fn code_in_documents_is_tested() {
     let top = workspace::top();
-    let doctests = std::fs::read_to_string(top.join(DOCTESTS)).unwrap();
+    let doctests = doctests(&workspace::sources(&top).unwrap());
     let mut said = Vec::new();
     for (path, document) in &documents(&top) {
-        let is_doctest = doctests.contains(&format!("include_str!(\"../../{}\")", path.display()));
+        let is_doctest = doctests.contains(path);
         let read = |from: &str| std::fs::read_to_string(top.join(from)).ok();
         said.extend(untested(path, document, is_doctest, read));
     }
@@ -319,6 +328,13 @@ mod planted {
             ("d.md", ""),
         ]);
         assert_eq!(unlisted(&documents), ["docs/b.md", "docs/c.md"]);
+    }
+
+    #[test]
+    fn a_doctest_is_found_from_the_file_that_includes_it() {
+        let text = "#[doc = include_str!(\"../README.md\")]\ninclude_str!(\"other.md\")";
+        let sources = Sources::from([("a/src/lib.rs".into(), text.to_owned())]);
+        assert_eq!(doctests(&sources), BTreeSet::from(["a/README.md".into()]));
     }
 
     #[test]

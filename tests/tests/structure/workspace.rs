@@ -133,7 +133,7 @@ impl Crate {
         }
         let (mut needs, mut tests_need) = (Vec::new(), Vec::new());
         for dependency in package["dependencies"].as_array()? {
-            let mut features = strings(&dependency["features"])?;
+            let mut features = texts(&dependency["features"])?;
             if dependency["uses_default_features"] == true {
                 features.push("default".into());
             }
@@ -147,7 +147,7 @@ impl Crate {
         }
         let mut features = BTreeMap::new();
         for (name, turns_on) in package["features"].as_object()? {
-            features.insert(name.clone(), strings(turns_on)?);
+            features.insert(name.clone(), texts(turns_on)?);
         }
         Some(Self {
             name: package["name"].as_str()?.to_owned(),
@@ -159,7 +159,7 @@ impl Crate {
     }
 }
 
-fn strings(array: &Value) -> Option<Vec<String>> {
+fn texts(array: &Value) -> Option<Vec<String>> {
     let texts = array
         .as_array()?
         .iter()
@@ -172,14 +172,14 @@ fn strings(array: &Value) -> Option<Vec<String>> {
 /// # Errors
 /// Returns the name of the place that cannot be read.
 pub(crate) fn sources(top: &Path) -> Result<Sources, String> {
-    texts(top, "rs")
+    files(top, "rs")
 }
 
 /// Reads every file below a folder whose name ends so.
 ///
 /// # Errors
 /// Returns the name of the place that cannot be read.
-pub(crate) fn texts(top: &Path, extension: &str) -> Result<Sources, String> {
+pub(crate) fn files(top: &Path, extension: &str) -> Result<Sources, String> {
     let mut all = Sources::new();
     let mut folders = vec![top.to_owned()];
     while let Some(folder) = folders.pop() {

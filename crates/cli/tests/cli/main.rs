@@ -38,13 +38,14 @@ mod primer;
 #[cfg(unix)]
 mod private;
 mod provided;
-mod readme;
 mod registry;
 mod session;
 mod strangers;
 mod tokens;
 #[cfg(feature = "otel")]
 mod traces;
+#[cfg(unix)]
+mod typed;
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,5 +1,4 @@
 //! The lines of the shell in the README and in how-to pages, as their readers type them.
-#![cfg(unix)]
 
 use std::process::Command;
 
