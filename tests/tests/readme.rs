@@ -1,5 +1,8 @@
 //! The Rust of the README, as it stands there. `structure::book` sees that it does.
-#![allow(clippy::unwrap_used, reason = "a test that fails panics")]
+#![allow(
+    elided_lifetimes_in_paths,
+    reason = "the README is for programs without our lints"
+)]
 
 use std::error::Error;
 
@@ -9,7 +12,7 @@ use accp_runtime::{AgentId, Decimal, Envelope, Typed};
 use accp_store::SqliteStore;
 
 /// What the build script makes of `goldens/readme`.
-mod frames {
+pub mod frames {
     include!(concat!(env!("OUT_DIR"), "/frames.rs"));
 }
 

@@ -215,7 +215,7 @@ fn doctests(sources: &Sources) -> BTreeSet<PathBuf> {
 
 /// Reads every document of the workspace.
 fn documents(top: &Path) -> Documents {
-    let mut all = workspace::files(top, "md").unwrap();
+    let mut all = workspace::files(top, "md").expect("the documents");
     all.retain(|path, _| !DATA.iter().any(|data| path.starts_with(data)));
     assert!(all.len() > 30, "few documents: {:?}", all.keys());
     all
