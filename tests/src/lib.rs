@@ -4,10 +4,10 @@ pub mod judges;
 pub mod machine;
 pub mod messages;
 
-/// The examples of the README, compiled and run.
+/// The examples of the book, compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
+#[doc = include_str!("../../docs/howto/types.md")]
+struct Types;
 
 /// The example of the derive, which names accp-runtime as its readers do.
 #[cfg(doctest)]

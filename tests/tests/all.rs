@@ -21,6 +21,7 @@ mod judges;
 mod packets;
 mod planted;
 mod read_back;
+pub mod readme;
 mod sessions;
 mod simulation;
 mod structure;

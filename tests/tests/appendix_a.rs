@@ -13,7 +13,7 @@ use accp_tokens::Bpe;
 const DOCUMENT: &str = "../docs/tokens.md";
 const VECTORS: &str = include_str!("../vectors/draft.json");
 /// Holds the figures of `accp demo`. A test of the command checks them.
-const README: &str = include_str!("../../README.md");
+const DEMO: &str = include_str!("../../docs/sessions.md");
 
 struct Scenario {
     name: &'static str,
@@ -156,7 +156,7 @@ fn pipeline() -> String {
         out += &row(name, &cells);
     };
     figures("claimed", PIPELINE);
-    let (_, printed) = README.split_once("as compact JSON\n").expect("the demo");
+    let (_, printed) = DEMO.split_once("as compact JSON\n").expect("the demo");
     for line in printed.lines().take_while(|line| *line != "```") {
         let (line, json) = line.rsplit_once(' ').expect("two figures");
         let (name, frames) = line.trim_end().rsplit_once(' ').expect("two figures");

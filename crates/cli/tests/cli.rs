@@ -45,6 +45,8 @@ mod strangers;
 mod tokens;
 #[cfg(feature = "otel")]
 mod traces;
+#[cfg(unix)]
+mod typed;
 
 pub(crate) use program::{Folder, Run, accp, command, finish, workspace};
 

@@ -1,4 +1,4 @@
-//! The example of the main README: two agents on one store, one of which is killed and goes on.
+//! The example of docs/sessions.md: two agents on one store, one of which is killed and goes on.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex};

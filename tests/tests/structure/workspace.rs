@@ -144,6 +144,14 @@ impl Crate {
 /// # Errors
 /// Returns the name of the place that cannot be read.
 pub(crate) fn sources(top: &Path) -> Result<Sources, String> {
+    files(top, "rs")
+}
+
+/// Reads every file below a folder whose name ends so.
+///
+/// # Errors
+/// Returns the name of the place that cannot be read.
+pub(crate) fn files(top: &Path, extension: &str) -> Result<Sources, String> {
     let mut all = Sources::new();
     let mut folders = vec![top.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -155,7 +163,7 @@ pub(crate) fn sources(top: &Path) -> Result<Sources, String> {
                 if !SKIPPED.iter().any(|name| file.file_name() == *name) {
                     folders.push(path);
                 }
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path.extension().is_some_and(|of| of == extension) {
                 let text = fs::read_to_string(&path).map_err(said)?;
                 let name = path.strip_prefix(top).unwrap_or(&path).to_owned();
                 all.insert(name, text);

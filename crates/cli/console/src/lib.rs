@@ -43,3 +43,8 @@ pub fn end(outcome: Outcome) -> ExitCode {
         }
     }
 }
+
+/// The example of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -233,16 +233,27 @@ fn a_missing_file_is_a_failure() {
 }
 
 #[test]
-fn the_readme_shows_what_the_command_prints() {
+fn documents_show_what_the_command_prints() {
     let run = Folder::with(&[("bakery.jsonl", &example())])
         .run(&["convert", "--verify", "bakery.jsonl"], "");
     assert_eq!(run.code, Some(0));
-    let readme = fs::read_to_string(workspace().join("README.md")).unwrap();
+    let page = fs::read_to_string(workspace().join("docs/howto/convert.md")).unwrap();
     assert!(
-        readme.contains(&run.stdout),
-        "README.md should show:\n{}",
+        page.contains(&run.stdout),
+        "docs/howto/convert.md should show:\n{}",
         run.stdout
     );
+    // The README has a table of its tokens.
+    let readme = fs::read_to_string(workspace().join("README.md")).unwrap();
+    for name in ["frames without envelope", "frames", "compact JSON"] {
+        let mut lines = run.stdout.lines().map(str::trim_start);
+        let line = lines.rfind(|line| line.starts_with(&format!("{name}  ")));
+        let mut figures = line.unwrap()[name.len()..].split_whitespace();
+        let tokens = figures.next().unwrap();
+        let share = figures.next().unwrap_or("100.0");
+        let row = format!("| {name} | {tokens} | {share} % |");
+        assert!(readme.contains(&row), "README.md should show: {row}");
+    }
 }
 
 /// Frames in another order, or with one twice, are not a conversation.

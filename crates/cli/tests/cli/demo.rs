@@ -308,11 +308,11 @@ fn debug_tells_every_frame() {
     assert!(!about("takes a checkpoint: ").is_empty());
 }
 
-/// Blocks and numbers of the README are those of the demo.
+/// Blocks and numbers of the page about sessions are those of the demo.
 #[test]
-fn the_readme_shows_the_demo() {
-    let readme = std::fs::read_to_string("../../README.md").unwrap();
-    let block = readme
+fn the_page_about_sessions_shows_the_demo() {
+    let page = std::fs::read_to_string("../../docs/sessions.md").unwrap();
+    let block = page
         .split("```text\n")
         .find(|block| block.starts_with(" 38"));
     let block = block.unwrap().split("```").next().unwrap();

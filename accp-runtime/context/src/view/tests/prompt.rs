@@ -186,9 +186,9 @@ fn what_is_kept_of_old_messages() {
     2026-05-01]}
     "#);
     let whole = shown(limits(100, 1), &messages);
-    // The README shows it.
-    let readme = std::fs::read_to_string("../../README.md").unwrap();
-    assert!(readme.contains(&whole), "{whole}");
+    // The page about views shows it.
+    let page = std::fs::read_to_string("../../docs/views.md").unwrap();
+    assert!(page.contains(&whole), "{whole}");
     insta::assert_snapshot!(whole, @r#"
     @user? Hello! My id is mia_li_3668. I would like to fly to Oslo on 2026-05-01.
     @=X(a,b) defines X(1,2) and X[rows]; $cold.p7 is message 7

@@ -1,0 +1,8 @@
+//! Makes the types of the frames.
+
+fn main() -> Result<(), accp_build::Error> {
+    accp_build::Builder::new()
+        .registry("registry")
+        .owned(true)
+        .compile()
+}
