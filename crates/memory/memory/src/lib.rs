@@ -9,6 +9,8 @@
 //! - `disk` (default): [`disk`], the files and the index in which a session keeps what leaves its list. Without it the
 //!   crate does no IO and has no store.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod archive;
 mod brief;
 mod check;
