@@ -163,7 +163,7 @@ impl Program {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
                 "--exact",
-                "agents::plays_a_part",
+                "doors::agents::plays_a_part",
                 "--nocapture",
                 "--test-threads=1",
             ])

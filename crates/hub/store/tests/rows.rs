@@ -437,7 +437,7 @@ fn each_payment_is_made_once_whenever_the_process_is_killed() {
     while life < 40 || paid <= 40 {
         assert!(life < 400, "no process comes to a payment: {paid}");
         let patience = Duration::from_millis(25 + life);
-        kill("child_that_pays", &path, patience);
+        kill("rows::child_that_pays", &path, patience);
         life += 1;
         let conn = Connection::open(&path).unwrap();
         let rows = conn.prepare("SELECT position FROM app_done ORDER BY position");
@@ -480,7 +480,7 @@ fn a_kill_leaves_all_of_it_or_nothing() {
     let mut reached = 0;
     for life in 0..12 {
         kill(
-            "child_that_is_killed",
+            "rows::child_that_is_killed",
             &path,
             Duration::from_millis(8 + 3 * life),
         );
