@@ -21,7 +21,7 @@ struct Box {
 
 const BOXES: [Box; 5] = [
     agent(20, "planner", "in the hub's process"),
-    agent(125, "dev", "WebSocket, a store of its own"),
+    agent(125, "dev", "WebSocket, its own store"),
     agent(230, "a model", "MCP, or a tool call"),
     Box {
         x: 360,
