@@ -9,19 +9,20 @@ mod script;
 
 use std::collections::BTreeSet;
 
+use accp_frame::TokenCounter as _;
 use accp_memory::{
     Code, Form, MessageList, Options, PlanError, Session, SessionId, Window, World, check, repair,
 };
-use accp_frame::TokenCounter as _;
 use common::lists;
 use common::quarters::Quarters;
 
 /// A conversation is given at most so often, and then whole.
 const STEPS: usize = 4;
 
-/// The files that were written.
+/// The files that were written, and the time in seconds. Each compression has a second of its own: where two summaries said the
+/// same at the same second, one list could be read as two.
 #[derive(Default)]
-struct Files(BTreeSet<String>);
+struct Files(BTreeSet<String>, i64);
 
 impl World for Files {
     fn is_taken(&self, path: &str) -> bool {
@@ -111,7 +112,7 @@ fn of_script(form: u8, shape: u8, rest: &[u8]) {
         let given = MessageList::of(form, given.iter().map(String::as_str)).expect("messages");
         // A list that ends within a turn may break a rule, and is not given.
         if check(&given).is_empty() && compress(&mut session, &mut files, &given, &window) {
-            let plan = session.plan(&given, &options(&window), &files, &mut ());
+            let plan = session.plan(&given, &options(&window, &files), &files, &mut ());
             let out = plan.expect("it was planned before").list(&given);
             shown = raws(&out).into_iter().map(str::to_owned).collect();
             said = end;
@@ -140,7 +141,8 @@ fn grows(list: &MessageList, size: u64) {
 
 /// Compresses a list, and what comes out again. Returns whether a list came out.
 fn compress(session: &mut Session, files: &mut Files, list: &MessageList, window: &Window) -> bool {
-    let plan = match session.plan(list, &options(window), files, &mut ()) {
+    files.1 += 1;
+    let plan = match session.plan(list, &options(window, files), files, &mut ()) {
         Ok(plan) => plan,
         Err(PlanError::OverWindow(_) | PlanError::NoRoom(_)) => return false,
         Err(error) => panic!("the list is valid, and it is refused: {error}\n{list}"),
@@ -156,16 +158,18 @@ fn compress(session: &mut Session, files: &mut Files, list: &MessageList, window
     }
     // The list that came out, and the conversation: nothing was said since.
     for given in [&out, list] {
-        let plan = session.plan(given, &options(window), files, &mut ());
+        let plan = session.plan(given, &options(window, files), files, &mut ());
         let plan = plan.expect("it was planned before");
-        assert!(plan.events.is_empty() && plan.files.is_empty());
+        let is_quiet = plan.events.is_empty() && plan.files.is_empty();
+        assert!(is_quiet, "{:?}\n{given}\n{list}", plan.events);
         assert_eq!(raws(&plan.list(given)), raws(&out));
     }
     true
 }
 
-fn options(window: &Window) -> Options<'_> {
-    Options::new(window, &Quarters, time::OffsetDateTime::UNIX_EPOCH)
+fn options<'w>(window: &'w Window, files: &Files) -> Options<'w> {
+    let now = time::OffsetDateTime::UNIX_EPOCH + time::Duration::seconds(files.1);
+    Options::new(window, &Quarters, now)
 }
 
 fn raws(list: &MessageList) -> Vec<&str> {
