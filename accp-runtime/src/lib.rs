@@ -82,29 +82,6 @@ pub mod session {
 
 /// What an agent remembers of a conversation: lists inside the window of a model, and prompts that say
 /// things once (the crate `accp-memory`).
-///
-/// ```
-/// use accp_runtime::memory::{MessageList, Options, Session, SessionId, Window};
-/// # #[derive(Debug)]
-/// # struct Quarters;
-/// # impl accp_runtime::TokenCounter for Quarters {
-/// #     fn name(&self) -> &str { "quarters" }
-/// #     fn count(&self, text: &str) -> usize { text.len().div_ceil(4) }
-/// # }
-/// # let answer = "A long answer. ".repeat(2_000);
-/// # let said = |role, content| format!(r#"{{"role":"{role}","content":"{content}"}}"#);
-/// # let text = format!("[{},{},{}]", said("user", "Book a table."), said("assistant", &answer), said("user", "For two."));
-/// let list = MessageList::read(&text, None)?;
-/// let mut session = Session::new(SessionId::new("desk")?, list.form());
-/// let window = Window::of(2_000)?;
-/// let options = Options::new(&window, &Quarters, time::OffsetDateTime::now_utc());
-/// let plan = session.plan(&list, &options, &(), &mut ())?;
-/// let shorter = plan.list(&list); // what the model reads
-/// session.apply(&plan);
-/// assert!(window.count(&shorter, &Quarters) <= 1_000);
-/// assert!(shorter.to_string().contains("Book a table."));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[cfg(feature = "memory")]
 #[doc(inline)]
 pub use accp_memory as memory;

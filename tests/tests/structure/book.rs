@@ -189,7 +189,9 @@ fn untested(
                 }
                 Some(_) => {}
             },
-            None if block.info.starts_with("rust") && !(is_doctest && block.info == "rust") => {
+            None if block.info.starts_with("rust")
+                && !(is_doctest && ["rust", "rust,no_run"].contains(&block.info)) =>
+            {
                 said.push(format!(
                     "{at}: no test compiles this; write `<!-- from PATH -->` above it, or make a doctest of the page"
                 ));

@@ -4,6 +4,29 @@
 //!   (CTX-001).
 //! - [`policies::Memory`] makes prompts that say things once: it is a [`policy`], as all are that the lab measures.
 //!
+//! ```
+//! use accp_memory::{MessageList, Options, Session, SessionId, Window};
+//! # #[derive(Debug)]
+//! # struct Quarters;
+//! # impl accp_frame::TokenCounter for Quarters {
+//! #     fn name(&self) -> &str { "quarters" }
+//! #     fn count(&self, text: &str) -> usize { text.len().div_ceil(4) }
+//! # }
+//! # let answer = "A long answer. ".repeat(2_000);
+//! # let said = |role, content| format!(r#"{{"role":"{role}","content":"{content}"}}"#);
+//! # let text = format!("[{},{},{}]", said("user", "Book a table."), said("assistant", &answer), said("user", "For two."));
+//! let list = MessageList::read(&text, None)?;
+//! let mut session = Session::new(SessionId::new("desk")?, list.form());
+//! let window = Window::of(2_000)?;
+//! let options = Options::new(&window, &Quarters, time::OffsetDateTime::now_utc());
+//! let plan = session.plan(&list, &options, &(), &mut ())?;
+//! let shorter = plan.list(&list); // what the model reads
+//! session.apply(&plan);
+//! assert!(window.count(&shorter, &Quarters) <= 1_000);
+//! assert!(shorter.to_string().contains("Book a table."));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Features
 //!
 //! - `disk` (default): [`disk`], the files and the index in which a session keeps what leaves its list. Without it the

@@ -7,6 +7,7 @@ mod growth;
 mod lists;
 mod media;
 mod persisted;
+mod policies;
 mod recovery;
 mod requirements;
 mod rounds;
