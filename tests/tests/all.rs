@@ -1,8 +1,7 @@
 //! The tests of this crate are one program, because each program is linked by itself.
 
 mod appendix_a;
-// Generated types stand in public modules, as in a crate of a user.
-pub mod arbitrary_registries;
+mod arbitrary_registries;
 mod conformance;
 mod conformance_frame;
 mod conformance_limits;
@@ -13,6 +12,7 @@ mod conformance_values;
 mod conformance_vocabulary;
 mod context_budget;
 mod derive;
+// Generated types stand in public modules, as in a crate of a user.
 pub mod generated;
 pub mod generated_by_build;
 mod generated_text;

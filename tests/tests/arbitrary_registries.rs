@@ -10,8 +10,6 @@
 )]
 
 mod faults;
-#[path = "generated/goldens.rs"]
-pub mod goldens;
 mod host;
 mod registries;
 mod typed;

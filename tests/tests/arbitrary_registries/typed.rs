@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use crate::arbitrary_registries::faults::{Fault, Faulty, faulty};
-use crate::arbitrary_registries::goldens::{enums, every_type, frames, names, nested};
 use crate::arbitrary_registries::{inline, shortened};
+use crate::generated::goldens::{enums, every_type, frames, names, nested};
 
 /// Reads a text as a type, and writes it again.
 type Through = fn(&str) -> Result<String, ErrorCode>;

@@ -81,12 +81,12 @@ fn strangers(crates: &[Crate], map: &Map, of_tests: &Map) -> Vec<String> {
         let name = &from.name;
         for need in from.needs.iter().filter(|need| is_member(need)) {
             if !is_in(&map, name, need) {
-                said.push(format!("{name} -> {}", need));
+                said.push(format!("{name} -> {need}"));
             }
         }
         for need in from.tests_need.iter().filter(|need| is_member(need)) {
             if !is_in(of_tests, name, need) && !is_in(&map, name, need) {
-                said.push(format!("{name} -> {} (tests)", need));
+                said.push(format!("{name} -> {need} (tests)"));
             }
         }
     }

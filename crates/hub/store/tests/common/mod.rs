@@ -1,6 +1,6 @@
 //! Batches and files for tests.
 
-#![allow(dead_code, reason = "each test uses a part")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fmt::Write as _;
 use std::path::Path;
