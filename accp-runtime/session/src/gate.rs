@@ -9,7 +9,6 @@ pub(crate) mod content;
 pub(crate) mod envelope;
 pub(crate) mod numbers;
 pub(crate) mod profile;
-pub(crate) mod refusal;
 pub(crate) mod seen;
 pub(crate) mod summary;
 pub(crate) mod transactions;
@@ -17,16 +16,21 @@ pub(crate) mod transactions;
 use accp_frame::Registry;
 use accp_registry::{ErrorCode, Hash};
 
+use crate::delivery::parts::Part;
 use crate::gate::envelope::{ids, is_not_early};
 use crate::gate::numbers::{Missing, Numbers};
-use crate::gate::refusal::{Refusal, Ruling};
 use crate::gate::seen::{Place, SeenSet};
 use crate::gate::summary::Wanted;
+use crate::interface::output::Seen;
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::{MemberId, Mid};
 use crate::options::{Rules, ValueLimits};
 use crate::side::Side;
+use crate::state::State;
 use crate::wire::control::Control;
+use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use crate::{Entry, EntryKind, MemberId, Mid, Part, Seen, State, Time};
+use accp_context::Time;
 
 /// Names of chains that the host remembers of each member. Ids of messages do not count.
 const NAMES: usize = 1024;
@@ -239,13 +243,31 @@ impl Gate {
     }
 }
 
+/// A ruling on a frame.
+#[derive(Debug)]
+pub(crate) enum Ruling {
+    /// The frame takes its place, silently.
+    Drop,
+    /// Nothing changes, and the host says nothing. The sender may send the frame again.
+    Ignore,
+    /// Nothing changes, and the host says nothing: it has dropped the frame before.
+    Again,
+    Refuse(Refusal),
+}
+
+impl From<Refusal> for Ruling {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refuse(refusal)
+    }
+}
+
 /// Returns what a host does about an id that was consumed. A sender that repeats a dropped frame must
 /// learn nothing. One that has left since learns what became of its frames.
 fn again(place: Place) -> Ruling {
     if place.dropped {
         Ruling::Again
     } else {
-        Ruling::Refuse(Refusal::duplicate(place))
+        Ruling::Refuse(Refusal::duplicate(place.sender, place.sequence))
     }
 }
 

@@ -19,25 +19,29 @@ use crate::delivery::relay::Relays;
 use crate::gate::Gate;
 use crate::gate::content::check;
 use crate::gate::numbers::Numbers;
-use crate::gate::refusal::Refusal;
 use crate::gate::transactions::Transactions;
 use crate::host::guests::Guests;
 use crate::host::lineage::Lost;
 use crate::host::queue::Queue;
 use crate::host::turn::Turn;
-use crate::log::effect::Effect;
-use crate::options::Rules;
+use crate::interface::event::Event;
+use crate::interface::input::JoinError;
+use crate::interface::outbound::SendError;
+use crate::interface::output::{Cold, Read, Stored};
+use crate::log::entry::Entry;
+use crate::log::mid::{MemberId, Mid};
+use crate::log::vouch::LogKey;
+use crate::options::{Options, Rules};
 use crate::send::encode::Composed;
 use crate::side::Side;
-use crate::side::fold::with_kept;
+use crate::side::fold::{RestoreError, with_kept};
+use crate::state::effect::Effect;
 use crate::wire::control::Control;
 use crate::wire::link::Piece;
+use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use crate::{
-    Cold, Entry, Event, JoinError, LogKey, MemberId, Mid, Options, Read, RestoreError, SendError,
-    Stored, Time,
-};
 use accp_context::CheckpointHooks;
+use accp_context::Time;
 use accp_frame::{AgentId, Envelope};
 
 /// The host of a session.

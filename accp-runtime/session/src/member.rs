@@ -9,18 +9,21 @@ use accp_registry::Hash;
 use crate::delivery::backoff::Backoff;
 use crate::delivery::outbox::Outbox;
 use crate::delivery::transfer::log_key_of;
+use crate::interface::outbound::SendError;
+use crate::interface::output::{Cold, OutboxChange, Stored};
+use crate::log::entry::Entry;
+use crate::log::mid::{MemberId, Mid};
+use crate::log::vouch::Voucher;
 use crate::member::plain::Plain;
+use crate::options::Options;
 use crate::send::encode::Composed;
 use crate::side::Side;
-use crate::side::fold::with_kept;
+use crate::side::fold::{RestoreError, with_kept};
 use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::relay::Relay;
 use crate::wire::scan::Scanned;
 use crate::wire::stamp::Of;
-use crate::{
-    Cold, Entry, MemberId, Mid, Options, OutboxChange, RestoreError, SendError, Stored, Time,
-    Voucher,
-};
+use accp_context::Time;
 use accp_frame::{Intent, Registry};
 
 /// A member of a session.

@@ -1,19 +1,26 @@
 //! One side of a session.
 
+pub(crate) mod codec;
 mod guests;
+pub(crate) mod resolve;
 mod shorthands;
 mod summaries;
 
 use accp_context::{TokenBudget, view_context};
 
 use crate::host::Host;
+use crate::interface::event::Event;
+use crate::interface::input::{Answer, Input, InputError};
+use crate::interface::outbound::SendError;
+use crate::interface::output::{Output, Stored};
+use crate::log::mid::{MemberId, Mid};
 use crate::member::Member;
+use crate::options::{Options, Rules};
 use crate::send::encode::{Encoded, Peer, last_put_of};
 use crate::side::Side;
-use crate::{
-    Answer, Event, Input, InputError, MemberId, Mid, Options, Output, RestoreError, Rules,
-    SendError, State, Stored, Time,
-};
+use crate::side::fold::RestoreError;
+use crate::state::State;
+use accp_context::Time;
 
 /// One side of a session: the host or a member. The documentation of the crate has the contract.
 #[derive(Debug)]

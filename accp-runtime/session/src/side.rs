@@ -11,20 +11,23 @@ use accp_registry::{ErrorCode, Hash};
 use self::fold::Schedule;
 use crate::delivery::clock::Clock;
 use crate::delivery::transfer::Transfers;
-use crate::log::chain;
-use crate::log::effect::Effect;
-use crate::log::mid::MidSource;
-use crate::log::relayed::Relayed;
-use crate::log::state::{Applied, State};
+use crate::interface::cancel::CancelToken;
+use crate::interface::event::Event;
+use crate::interface::inbound::Inbound;
+use crate::interface::outbound::{Outbound, SendError};
+use crate::interface::output::{Batch, Read, Transmit};
+use crate::log::entry::{Due, Entry, EntryKind};
+use crate::log::mid::{MemberId, Mid, MidSource};
+use crate::options::Options;
 use crate::send::encode::{Encoded, Encoder, Peer, last_put_of};
+use crate::state::effect::Effect;
+use crate::state::{Applied, State, chain};
 use crate::wire::control::Control;
 use crate::wire::link::{Hello, Link, Piece, want};
+use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
 use crate::wire::stamp::{Of, Stamp};
-use crate::{
-    Batch, CancelToken, Due, Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound,
-    Read, SendError, Time, Transmit,
-};
+use accp_context::Time;
 use accp_frame::{AgentId, DecodeError, EncodeError, Intent, Registry};
 
 /// The extensions of this implementation that this side understands.

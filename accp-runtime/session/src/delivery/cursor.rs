@@ -7,8 +7,9 @@ use accp_registry::Hash;
 
 use crate::delivery::backoff::Backoff;
 use crate::delivery::plain::Plain;
+use crate::log::mid::Mid;
 use crate::wire::link::Hello;
-use crate::{Mid, Time};
+use accp_context::Time;
 
 /// The progress of one member through the log.
 #[derive(Debug)]

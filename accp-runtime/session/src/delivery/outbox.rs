@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use crate::delivery::backoff::Backoff;
 use crate::delivery::clock::Clock;
+use crate::delivery::parts::Part;
+use crate::interface::output::Outgoing;
+use crate::log::mid::Mid;
 use crate::options::Scope;
-use crate::send::outbound::with_pair;
 use crate::wire::link::mid_value;
 use crate::wire::scan::Scanned;
-use crate::{Mid, Outgoing, Part, Time};
+use accp_context::Time;
 
 /// Frames under way where each sender has its own numbers.
 const WINDOW: usize = 32;
@@ -380,4 +382,22 @@ impl Outgoing {
             self.head, self.mid, self.tail
         )
     }
+}
+
+/// Returns the pairs of `tail`, with this value under `key` in place of any other.
+fn with_pair(tail: &str, key: &str, value: &str) -> String {
+    let mut out = String::new();
+    let mut escaped = false;
+    // A comma after a backslash belongs to a value.
+    let pairs = tail.split(|c| {
+        let separates = c == ',' && !escaped;
+        escaped = c == '\\' && !escaped;
+        separates
+    });
+    let is_other = |pair: &&str| pair.split(':').next() != Some(key);
+    for pair in pairs.filter(|pair| !pair.is_empty()).filter(is_other) {
+        out.push(',');
+        out.push_str(pair);
+    }
+    out + &format!(",{key}:{value}")
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::delivery::backoff::Backoff;
-use crate::log::relayed::Relayed;
-use crate::{Mid, Time};
+use crate::log::mid::Mid;
+use crate::wire::relayed::Relayed;
+use accp_context::Time;
 
 /// Pings to a member that does not say that it has everything, or tellings of the shared state to
 /// one that does not acknowledge it.

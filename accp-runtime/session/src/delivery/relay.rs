@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use crate::delivery::cursor::Cursor;
 use crate::delivery::plain::Plain;
-use accp_registry::Hash;
-
+use crate::interface::output::{Read, Transmit};
 use crate::log::by_member::ByMember;
-use crate::log::relayed::Relayed;
+use crate::log::entry::Entry;
+use crate::log::mid::{MemberId, Mid};
+use crate::log::vouch::LogKey;
 use crate::wire::relay::Relay;
-use crate::{Entry, LogKey, MemberId, Mid, Read, Time, Transmit};
+use crate::wire::relayed::Relayed;
+use accp_context::Time;
+use accp_registry::Hash;
 
 /// Entries under way to a member.
 const WINDOW: usize = 64;

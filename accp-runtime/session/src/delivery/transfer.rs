@@ -7,8 +7,9 @@ use accp_registry::{Delta, Hash};
 
 use crate::delivery::backoff::waiting_time;
 use crate::log::by_member::ByMember;
+use crate::log::mid::MemberId;
 use crate::wire::link::Piece;
-use crate::{MemberId, Time};
+use accp_context::Time;
 
 /// Values that are fetched from a peer at a time.
 const AT_ONCE: usize = 8;

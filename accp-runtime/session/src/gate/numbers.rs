@@ -11,8 +11,8 @@ use crate::gate::summary::Wanted;
 use crate::gate::transactions::Transactions;
 use crate::log::by_member::ByMember;
 use crate::log::mid::{MemberId, Mid};
-use crate::log::names::Names;
 use crate::options::Scope;
+use crate::state::names::Names;
 
 /// Refusals that the host remembers of one member.
 pub(crate) const REFUSED: usize = 256;

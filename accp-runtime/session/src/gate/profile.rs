@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 use accp_registry::{ErrorCode, Hash, Schema, Sequence};
 use serde::{Deserialize, Serialize};
 
-use crate::gate::refusal::Refusal;
-use crate::gate::transactions::message_of;
 use crate::log::by_member::ByMember;
-use crate::log::chain::of;
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::{MemberId, Mid};
+use crate::state::chain::of;
+use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use crate::{Entry, EntryKind, MemberId, Mid};
 use accp_frame::{Intent, Message, Registry, Value};
 
 /// Open streams of a member.
@@ -176,7 +176,7 @@ pub(crate) fn check(
     if rules.error_code.is_none() && rules.sequence.is_none() {
         return Ok(());
     }
-    let Some(message) = message_of(registry, frame) else {
+    let Some(message) = frame.message(registry) else {
         return Ok(());
     };
     if let Some(name) = &rules.error_code
@@ -239,7 +239,7 @@ impl OpenStreams {
         let Some(names) = schema.and_then(|schema| schema.rules.sequence.as_ref()) else {
             return;
         };
-        let message = message_of(registry, frame);
+        let message = frame.message(registry);
         let Some(piece) = message.and_then(|message| Piece::of(&message, names)) else {
             return;
         };
@@ -275,7 +275,7 @@ impl OpenStreams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Due;
+    use crate::log::entry::Due;
 
     /// The pieces of a stream as index, total and whether it is the last one.
     fn says(pieces: &[(i64, Option<i64>, bool)]) -> String {

@@ -2,9 +2,9 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use crate::interface::output::Seen;
 use crate::log::by_member::ByMember;
-use crate::log::mid::decimal;
-use crate::{MemberId, Mid, Seen};
+use crate::log::mid::{MemberId, Mid, decimal};
 
 /// The place that a consumed message id has taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

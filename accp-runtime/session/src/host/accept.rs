@@ -5,19 +5,25 @@ use std::sync::Arc;
 use accp_registry::ErrorCode;
 
 use super::Host;
+use crate::delivery::groups::Progress;
+use crate::delivery::parts::Part;
+use crate::gate::Ruling;
 use crate::gate::content::check;
 use crate::gate::numbers::REFUSED;
-use crate::gate::refusal::{Refusal, Ruling};
-use crate::log::effect::Effect;
-use crate::log::relayed::Relayed;
+use crate::interface::event::Event;
+use crate::interface::input::Posted;
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::{MemberId, Mid};
 use crate::options::Scope;
 use crate::send::encode::{Composed, tail_of};
+use crate::state::effect::Effect;
 use crate::wire::control::Control;
 use crate::wire::link::Link;
-use crate::wire::scan::Scanned;
-use crate::wire::scan::scan;
+use crate::wire::refusal::Refusal;
+use crate::wire::relayed::Relayed;
+use crate::wire::scan::{Scanned, scan};
 use crate::wire::stamp::Of;
-use crate::{Entry, EntryKind, Event, MemberId, Mid, Part, Posted, Progress, Time};
+use accp_context::Time;
 use accp_context::Trigger;
 use accp_frame::{DecodeError, Envelope, Map};
 
@@ -252,7 +258,7 @@ impl Host {
                 whole.sender == sender && self.gate.numbers.wholes.contains(&part.of)
             })
         {
-            return Err(Refusal::duplicate(whole));
+            return Err(Refusal::duplicate(whole.sender, whole.sequence));
         }
         if !begins && !self.gate.numbers.groups.contains(sender, &part.of) {
             // The first part may still be under way, behind a later one that came with an old number.

@@ -4,18 +4,23 @@ use accp_registry::{ErrorCode, Hash};
 
 use super::Host;
 use crate::delivery::transfer::log_key_of;
-use crate::gate::refusal::Refusal;
-use crate::log::effect::Effect;
-use crate::log::relayed::Relayed;
+use crate::interface::event::Event;
+use crate::interface::input::InputError;
+use crate::interface::outbound::SendError;
+use crate::interface::output::Read;
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::MemberId;
+use crate::log::vouch::{LogKey, Voucher};
 use crate::options::Scope;
 use crate::side::ALL_SCHEMAS;
+use crate::state::effect::Effect;
 use crate::wire::control::{self, Control};
 use crate::wire::link::Hello;
+use crate::wire::refusal::Refusal;
 use crate::wire::relay::Relay;
+use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
-use crate::{
-    Entry, EntryKind, Event, InputError, LogKey, MemberId, Read, SendError, Time, Voucher,
-};
+use accp_context::Time;
 
 /// False claims in turn after which a member has to leave. The link may have damaged one.
 const DOUBTS: u8 = 3;

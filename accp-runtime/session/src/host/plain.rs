@@ -12,16 +12,19 @@ use accp_registry::ErrorCode;
 use super::Host;
 use crate::delivery::cursor::Cursor;
 use crate::delivery::plain::{Due, Plain, Wanted};
-use crate::gate::refusal::Refusal;
-use crate::log::relayed::Relayed;
+use crate::interface::event::Event;
+use crate::interface::output::{Cold, Read};
+use crate::log::mid::{MemberId, Mid};
 use crate::options::{DraftPeers, Scope};
+use crate::state::shared::StateUpdate;
 use crate::wire::control::Control;
-use crate::wire::inline;
 use crate::wire::link::{Hello, Link};
-use crate::wire::marks;
+use crate::wire::refusal::Refusal;
+use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
 use crate::wire::stamp::{Of, Stamp};
-use crate::{Cold, Event, MemberId, Mid, Read, StateUpdate, Time};
+use crate::wire::{inline, marks};
+use accp_context::Time;
 use accp_frame::{EncodeError, EncodeOptions, Envelope, Intent, Map, Value};
 
 impl Host {

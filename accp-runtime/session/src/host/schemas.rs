@@ -3,10 +3,12 @@
 use accp_registry::{Delta, Hash, Problems, Schema};
 
 use super::Host;
+use crate::interface::event::Event;
+use crate::side::fold::RestoreError;
 use crate::wire::control::Control;
 use crate::wire::inline;
 use crate::wire::link::Hello;
-use crate::{Event, RestoreError, Time};
+use accp_context::Time;
 use accp_frame::Registry;
 
 impl Host {

@@ -7,12 +7,17 @@ use accp_registry::Hash;
 use super::Host;
 use crate::delivery::cursor::Offer;
 use crate::delivery::transfer::{Progress, log_key};
+use crate::interface::event::Event;
+use crate::interface::input::Supplied;
+use crate::interface::output::{Cold, Read};
+use crate::log::entry::Entry;
+use crate::log::mid::MemberId;
 use crate::options::Scope;
 use crate::side::{ALL_SCHEMAS, PROOF};
 use crate::wire::control::put_key;
 use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::stamp::Of;
-use crate::{Cold, Entry, Event, MemberId, Read, Supplied, Time};
+use accp_context::Time;
 use accp_frame::Intent;
 
 /// Values that a member may wait for at a time.

@@ -3,11 +3,13 @@ use accp_registry::ErrorCode;
 
 use super::Member;
 use crate::delivery::outbox::{LATER, Taken};
-use crate::gate::refusal::Refusal;
-use crate::log::chain::Chains;
+use crate::interface::event::Event;
+use crate::interface::output::{OutboxChange, Outgoing};
+use crate::log::mid::{MemberId, Mid};
+use crate::state::chain::Chains;
 use crate::wire::link::{Hello, PeerError};
+use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use crate::{Event, MemberId, Mid, OutboxChange, Outgoing};
 use accp_frame::Intent;
 
 impl Member {

@@ -6,13 +6,18 @@ use accp_registry::{Delta, ErrorCode, Hash};
 use super::fate::may_be_dropped;
 use super::{Fetching, Member};
 use crate::delivery::transfer::{Progress, is_schemas, log_key};
-use crate::log::effect::Effect;
-use crate::log::relayed::Relayed;
+use crate::interface::event::Event;
+use crate::interface::output::{Cold, Outgoing, Read, Snapshot};
+use crate::log::mid::MemberId;
+use crate::log::vouch::Voucher;
+use crate::side::fold::RestoreError;
+use crate::state::effect::Effect;
 use crate::wire::control::Control;
 use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::relay::Relay;
+use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
-use crate::{Cold, Event, MemberId, Outgoing, Read, RestoreError, Snapshot, Time, Voucher};
+use accp_context::Time;
 use accp_frame::Intent;
 
 /// Entries that go to a host, which has lost them, at a time.

@@ -11,16 +11,22 @@ mod state;
 use std::borrow::Cow;
 
 use super::Member;
-use crate::gate::refusal::Refusal;
 use crate::gate::seen::{Place, SeenSet};
-use crate::log::effect::Effect;
+use crate::interface::event::Event;
+use crate::interface::output::Stored;
+use crate::log::entry::EntryKind;
+use crate::log::mid::{MemberId, Mid};
+use crate::options::Scope;
+use crate::state::effect::Effect;
+use crate::state::shared::StateUpdate;
 use crate::wire::control::Control;
 use crate::wire::inline;
 use crate::wire::link::{Hello, Link, PeerError};
+use crate::wire::refusal::Refusal;
 use crate::wire::relay::Relay;
 use crate::wire::scan::Scanned;
 use crate::wire::stamp::{Of, Stamp};
-use crate::{EntryKind, Event, MemberId, Mid, Scope, StateUpdate, Stored, Time};
+use accp_context::Time;
 use accp_frame::{AgentId, ErrorCode, Intent, Map};
 
 /// Hellos in a row with a number that this side has passed, before it believes that its host has gone

@@ -3,9 +3,12 @@
 use accp_frame::AgentId;
 
 use super::{Role, Session, host_only};
-use crate::{
-    Event, Inbound, InputError, MemberId, Mid, Outbound, Posted, SendError, Supplied, Time,
-};
+use crate::interface::event::Event;
+use crate::interface::inbound::Inbound;
+use crate::interface::input::{InputError, Posted, Supplied};
+use crate::interface::outbound::{Outbound, SendError};
+use crate::log::mid::{MemberId, Mid};
+use accp_context::Time;
 
 impl Session {
     /// Takes a frame that has arrived: [`Input::Frame`](crate::Input::Frame).

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use accp_registry::{ErrorCode, Hash};
 
+use crate::log::mid::MemberId;
+use crate::options::Scope;
 use crate::wire::frames::{
     ControlFrame, ExpireSync, GrantSync, JoinSync, LeaveSync, LevelSync, OpenSync, PutSync,
     SchemasSync, VetoSync,
 };
 use crate::wire::link::{borrowed, member, owned};
 use crate::wire::scan::Scanned;
-use crate::{MemberId, Scope};
 use accp_context::Checkpoint;
 use accp_frame::{
     AgentId, DecodeError, DecodeOptions, EncodeError, EncodeOptions, Envelope, Intent, Limits,

@@ -7,9 +7,11 @@ use accp_registry::Hash;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
+use crate::log::mid::{MemberId, Mid};
+use crate::log::vouch::Voucher;
+use crate::options::Scope;
 use crate::wire::frames::{BytesQry, BytesSync, LinkFrame, RegistrySync};
 use crate::wire::scan::Scanned;
-use crate::{MemberId, Mid, Scope, Voucher};
 use accp_frame::profiles::ErrorFail;
 use accp_frame::{DecodeError, ErrorCode, Intent, Map, Message, Registry, Typed, Value};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use accp_frame::{__internal::full_name, Frame, Limits, Registry, Value};
 use accp_registry::{Type, lexical};
 
-use crate::refs::reference::read_value;
+use crate::reference::read_value;
 use crate::wire::scan::Scanned;
 
 /// Returns the frame at this position of the log for a peer of the draft alone. A value with something of ours is a

@@ -1,7 +1,8 @@
 //! What a side writes about the link: its name and what it holds in each frame.
 
+use crate::log::mid::Mid;
 use crate::wire::link::mid_value;
-use crate::{Mid, Time};
+use accp_context::Time;
 use accp_frame::{
     AgentId, EncodeError, EncodeFrame, EncodeOptions, Envelope, Intent, Typed, Value,
 };

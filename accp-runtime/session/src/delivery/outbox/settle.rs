@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::{KEPT, LATER, Outbox, Taken};
-use crate::refs::reference::references;
+use crate::delivery::parts::Part;
+use crate::interface::output::Outgoing;
+use crate::log::mid::Mid;
+use crate::reference::references;
 use crate::wire::control::Control;
-use crate::{Mid, Outgoing, Part};
 
 /// Frames that a member asks about at a time.
 const ASKED: usize = 32;

@@ -1,7 +1,8 @@
 //! Frames of which a host that knows the draft alone says nothing.
 
 use super::super::Member;
-use crate::{Event, Time};
+use crate::interface::event::Event;
+use accp_context::Time;
 
 /// Times that a frame goes out without an answer, before this side concludes that the host has
 /// dropped it.

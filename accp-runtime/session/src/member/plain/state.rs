@@ -2,8 +2,11 @@
 
 use super::super::Member;
 use super::silence::SILENT;
+use crate::interface::event::Event;
+use crate::log::mid::{MemberId, Mid};
+use crate::state::shared::StateUpdate;
 use crate::wire::scan::Scanned;
-use crate::{Event, MemberId, Mid, StateUpdate, Time};
+use accp_context::Time;
 use accp_frame::ErrorCode;
 
 impl Member {
