@@ -19,8 +19,8 @@ use accp_registry::{ErrorCode, Hash};
 use crate::delivery::parts::Part;
 use crate::gate::envelope::{ids, is_not_early};
 use crate::gate::numbers::{Missing, Numbers};
-use crate::gate::seen::{Place, SeenSet};
-use crate::gate::summary::Wanted;
+use crate::gate::seen::{ConsumedId, SeenSet};
+use crate::gate::summary::WantedSummary;
 use crate::interface::output::Seen;
 use crate::log::entry::{Entry, EntryKind};
 use crate::log::mid::{MemberId, Mid};
@@ -125,7 +125,7 @@ impl Gate {
     pub(crate) fn see(&mut self, entry: &Entry) {
         let is_seen = !matches!(entry.kind, EntryKind::Refused(_)) && entry.sequence > 0;
         if is_seen {
-            let place = Place {
+            let place = ConsumedId {
                 sender: entry.sender,
                 sequence: entry.sequence,
                 dropped: entry.kind == EntryKind::Dropped,
@@ -219,7 +219,9 @@ impl Gate {
             }
             Control::Join { member, .. } => self.numbers.joins(*member),
             Control::Checkpoint(checkpoint) => {
-                let wanted = rules.late_summaries.then(|| Wanted::of(checkpoint, before));
+                let wanted = rules
+                    .late_summaries
+                    .then(|| WantedSummary::of(checkpoint, before));
                 self.numbers.summary = wanted.flatten();
             }
             _ => {}
@@ -263,7 +265,7 @@ impl From<Refusal> for Ruling {
 
 /// Returns what a host does about an id that was consumed. A sender that repeats a dropped frame must
 /// learn nothing. One that has left since learns what became of its frames.
-fn again(place: Place) -> Ruling {
+fn again(place: ConsumedId) -> Ruling {
     if place.dropped {
         Ruling::Again
     } else {

@@ -208,7 +208,7 @@ impl Session {
                 Role::Member(member) => member.asks_anew(&key),
             };
             if !is_fold {
-                self.side_mut().tell(Event::Unavailable(key));
+                self.side_mut().emit(Event::Unavailable(key));
             }
         }
     }
@@ -295,7 +295,7 @@ impl Session {
     pub fn known(&self) -> u64 {
         match &self.role {
             Role::Host(_) => self.position(),
-            Role::Member(member) => member.heard.max(self.position()),
+            Role::Member(member) => member.host_position.max(self.position()),
         }
     }
 
@@ -357,7 +357,7 @@ impl Session {
     /// Returns what the other side makes of a message that is too large for a frame.
     pub(crate) fn peer(&self) -> Peer {
         match &self.role {
-            Role::Member(member) if member.plain.is_some() => Peer::Draft,
+            Role::Member(member) if member.draft.is_some() => Peer::Draft,
             Role::Member(member) if member.parts => Peer::Parts,
             // A host logs its frames as they are; values that are too large go by reference.
             Role::Host(_) | Role::Member(_) => Peer::References,

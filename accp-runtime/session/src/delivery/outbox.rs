@@ -32,7 +32,7 @@ const KEPT: usize = 1024;
 pub(crate) struct Outbox {
     scope: Scope,
     /// Frames that the host has consumed, and that this side has not found in the log so far.
-    taken: VecDeque<Taken>,
+    taken: VecDeque<Consumed>,
     /// Frames that the host has consumed, and whose entries this side may have missed. It asks the
     /// host whether the log has them.
     unsure: Vec<Outgoing>,
@@ -69,7 +69,7 @@ pub(crate) struct Outbox {
 
 /// A frame that the host has consumed.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct Consumed {
     pub frame: Outgoing,
     /// The position by which the frame is in the log, unless the host dropped it.
     until: u64,
@@ -189,7 +189,7 @@ impl Outbox {
             return false;
         };
         let gone = index + 1;
-        let taken = self.frames.drain(..gone).map(|frame| Taken {
+        let taken = self.frames.drain(..gone).map(|frame| Consumed {
             frame,
             until,
             accepted: false,

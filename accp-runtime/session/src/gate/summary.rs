@@ -7,7 +7,7 @@ use accp_context::Checkpoint;
 
 /// The last checkpoint, which wants a summary.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedSummary {
     pub checkpoint: u64,
     /// The frames that left, without their metadata, ascending by position.
     pub frames: Vec<(u64, Box<str>)>,
@@ -19,7 +19,7 @@ pub(crate) struct Wanted {
     pub asked: bool,
 }
 
-impl Wanted {
+impl WantedSummary {
     /// Returns what a checkpoint wants that follows this state; `None` if no frame left with it, or
     /// warm state has no line for it.
     pub(crate) fn of(checkpoint: &Checkpoint, before: &State) -> Option<Box<Self>> {

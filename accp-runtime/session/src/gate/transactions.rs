@@ -94,14 +94,14 @@ impl Request {
             return Err(Refusal::new(ErrorCode::INVALID_TYPE, expected));
         };
         // A value that goes by reference has another key each time.
-        let plain = message.payload.iter().filter(|(_, value)| !refers(value));
-        let mut plain: Vec<_> = plain
+        let fields = message.payload.iter().filter(|(_, value)| !refers(value));
+        let mut fields: Vec<_> = fields
             .map(|(name, value)| format!("{name}={}\n", value.to_json()))
             .collect();
-        plain.sort_unstable();
+        fields.sort_unstable();
         Ok(Some(Self {
             key: key(from, frame, id),
-            fields: Hash::of(plain.concat().as_bytes()),
+            fields: Hash::of(fields.concat().as_bytes()),
         }))
     }
 }

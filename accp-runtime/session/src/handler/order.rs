@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use accp_frame::{Limits, Registry};
 
-use crate::gate::profile::Piece;
+use crate::gate::profile::StreamPiece;
 use crate::interface::inbound::Inbound;
 use crate::log::mid::{MemberId, Mid};
 use crate::wire::scan::Scanned;
@@ -223,6 +223,6 @@ fn place(registry: &Registry, inbound: &Inbound) -> Option<(Mid, i64)> {
     let schema = frame.schema_in(registry)?;
     let names = schema.rules.sequence.as_ref()?;
     let message = frame.message(registry)?;
-    let piece = Piece::of(&message, names)?;
+    let piece = StreamPiece::of(&message, names)?;
     Some((frame.cid()?.clone(), piece.index))
 }

@@ -131,7 +131,7 @@ impl Host {
         if self.side.state.scope == Scope::Shared {
             self.call_next(now);
         }
-        self.end_turn(now);
+        self.take_due_checkpoint(now);
         self.side.keep(vec![encoded], last_put, &mid);
         Ok(mid)
     }

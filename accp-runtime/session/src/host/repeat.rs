@@ -32,7 +32,7 @@ impl Host {
         let answer = answer.filter(|answer| answer.position == at && !answer.text.is_empty());
         for asker in self.gate.numbers.transactions.owed(at).to_vec() {
             if let Err(error) = self.give_copy(answer, &asker, now) {
-                self.side.tell(Event::NotWritten(error.to_string()));
+                self.side.emit(Event::NotWritten(error.to_string()));
             }
         }
     }

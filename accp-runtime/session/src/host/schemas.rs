@@ -33,7 +33,7 @@ impl Host {
             Ok(()) => self.side.set_registry(merged),
             Err(problems) => {
                 let event = Event::SchemasUnavailable(problems.to_string());
-                self.side.tell(event);
+                self.side.emit(event);
             }
         }
         Ok(())
@@ -97,7 +97,7 @@ impl Host {
                 self.side.set_registry(registry);
                 self.announce_schemas(now);
             }
-            Err(why) => self.side.tell(Event::SchemasUnavailable(why)),
+            Err(why) => self.side.emit(Event::SchemasUnavailable(why)),
         }
     }
 }

@@ -125,7 +125,7 @@ impl Session {
         if is_over && side.mark_lapsed(inbound.position()) {
             side.clock.set(now);
             if let Ok(mid) = inbound.mid() {
-                side.tell(Event::Lapsed(mid));
+                side.emit(Event::Lapsed(mid));
             }
         }
         is_over

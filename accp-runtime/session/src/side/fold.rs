@@ -72,7 +72,7 @@ impl Side {
         };
         let text = match self.fold_text(judge, None) {
             Ok(text) => text,
-            Err(error) => return self.tell(Event::NotWritten(error.to_string())),
+            Err(error) => return self.emit(Event::NotWritten(error.to_string())),
         };
         self.schedule.last = text.len();
         self.batch.get().snapshot = Some(Snapshot {

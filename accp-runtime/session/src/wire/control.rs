@@ -56,7 +56,7 @@ pub(crate) enum Control {
 impl Control {
     /// Returns whether the frame is a control frame.
     pub(crate) fn is(frame: &Scanned<'_>) -> bool {
-        Self::said_by(frame.intent, frame.header.operation).is_some()
+        Self::instead_of(frame.intent, frame.header.operation).is_some()
     }
 
     /// Returns whether only the host may write the frame.
@@ -66,7 +66,7 @@ impl Control {
 
     /// Names the API that writes a control frame, which no application may send. Returns `None` for
     /// all other frames.
-    pub(crate) fn said_by(intent: Intent, operation: &str) -> Option<&'static str> {
+    pub(crate) fn instead_of(intent: Intent, operation: &str) -> Option<&'static str> {
         if intent != Intent::SYNC {
             return None;
         }

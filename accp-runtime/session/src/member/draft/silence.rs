@@ -25,12 +25,12 @@ impl Member {
         let reason = first.scan(|frame| frame.has_expired(skew, now) || chains.is_cancelled(frame));
         let has_reason = reason == Some(true);
         let may_expire = first.scan(|frame| frame.envelope.ttl.is_some());
-        let Some(plain) = &mut self.plain else { return };
-        plain.silent += u32::from(went_out);
-        if !has_reason && !plain.acknowledges {
+        let Some(draft) = &mut self.draft else { return };
+        draft.silent += u32::from(went_out);
+        if !has_reason && !draft.acknowledges {
             return;
         }
-        if plain.silent < if has_reason { SILENT } else { GONE } {
+        if draft.silent < if has_reason { SILENT } else { GONE } {
             return self.outbox.retry.soon(self.side.clock.timers());
         }
         let mid = first.mid.clone();
