@@ -9,7 +9,10 @@ use crate::{Event, Inbound, LogKey, MemberId, Mid, Time, Voucher};
 ///
 /// Only the host makes entries; members copy the entries that are relayed to them. The context of a
 /// session is the fold of its entries, in the order of their positions.
+///
+/// Later versions may add fields. [`Entry::new`] makes an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Entry {
     /// The position in the log, from 1; ascending, with gaps on a member's side.
     pub position: u64,
@@ -37,6 +40,30 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Makes the entry of a frame of the host that takes no `seq` and no tokens, and that does not wait to be
+    /// handled. The other fields are then set one by one.
+    pub fn new(position: u64, at: Time, mid: Mid, text: impl Into<Arc<str>>) -> Self {
+        Self {
+            position,
+            at,
+            kind: EntryKind::Frame,
+            sender: MemberId::HOST,
+            mid,
+            sequence: 0,
+            tokens: 0,
+            cut: false,
+            due: Due::No,
+            text: text.into(),
+            hash: None,
+        }
+    }
+
+    /// Returns the entry with the changes that the closure makes.
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// Returns whether the entry waits on this side to be handled.
     pub const fn is_due(&self) -> bool {
         matches!(self.due, Due::Yes)
@@ -149,7 +176,17 @@ pub struct Transmit {
 /// everything in its durable part as a whole, and the cold values not later than the entries that
 /// refer to them. Only then send `sends` and hand the frames of `inbound` to their handlers. When a
 /// commit fails, nothing of the batch may leave: discard the session and restore it from its store.
+///
+/// Later versions may add fields. [`Batch::new`] makes a batch, for a program that commits by itself:
+///
+/// ```
+/// use accp_session::Batch;
+///
+/// let batch = Batch::new(true).with(|batch| batch.epoch = Some(1));
+/// assert!(batch.is_durable());
+/// ```
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Batch {
     /// True if the session is a host, false if it is a member. A store keeps this with the side.
     pub host: bool,
@@ -192,6 +229,20 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Makes an empty batch for the side of a host or, if `host` is false, of a member.
+    pub fn new(host: bool) -> Self {
+        Self {
+            host,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the batch with the changes that the closure makes.
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// Returns whether there is anything to commit.
     pub fn is_durable(&self) -> bool {
         !(self.cold.is_empty()
@@ -233,7 +284,10 @@ pub struct Seen {
 }
 
 /// The data of a session that a store gives back, to restore the session from.
+///
+/// Later versions may add fields. A store makes the data with [`Stored::new`] and sets the fields.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Stored {
     /// True for the side of the host.
     pub host: bool,
@@ -264,6 +318,16 @@ pub struct Stored {
     pub inboxes: Vec<(MemberId, String)>,
     /// Every registry that was kept, as JSON, by its hash.
     pub registries: Vec<(Hash, String)>,
+}
+
+impl Stored {
+    /// Makes the data of a side of a host or, if `host` is false, of a member, that has kept nothing.
+    pub fn new(host: bool) -> Self {
+        Self {
+            host,
+            ..Self::default()
+        }
+    }
 }
 
 /// An output of a session, for the caller to carry out.

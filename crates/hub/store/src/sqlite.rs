@@ -62,7 +62,7 @@ use side::Side;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("sessions.accp");
 /// let mut store = SqliteStore::open(&path)?;
-/// let batch = Batch { epoch: Some(1), ..Batch::default() };
+/// let batch = Batch::new(false).with(|batch| batch.epoch = Some(1));
 /// let (launch, review) = (SideId::new("launch", "dev"), SideId::new("review", "dev"));
 /// store.commit(&[(&launch, &batch), (&review, &batch)])?;
 /// drop(store);
