@@ -59,9 +59,19 @@ fn commits(committer: &Committer, sides: u64) -> Result<f64, Box<dyn Error>> {
 /// Returns a batch of one frame.
 fn batch(position: u64) -> Batch {
     let mid = format!("{position:012x}");
-    Batch::new(true).with(|batch| batch.entries = vec![Entry::new(position, Time::from_secs(1_714_000_000), Mid::parse(&mid), format!("@hub>req:plan{{}}[mid:{mid}]")).with(|entry| {
-entry.sequence = position;
-entry.tokens = 9;
-entry.due = Due::Yes;
-})])
+    Batch::new(true).with(|batch| {
+        batch.entries = vec![
+            Entry::new(
+                position,
+                Time::from_secs(1_714_000_000),
+                Mid::parse(&mid),
+                format!("@hub>req:plan{{}}[mid:{mid}]"),
+            )
+            .with(|entry| {
+                entry.sequence = position;
+                entry.tokens = 9;
+                entry.due = Due::Yes;
+            }),
+        ]
+    })
 }

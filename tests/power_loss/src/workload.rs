@@ -273,12 +273,18 @@ fn value(number: u64, random: &mut Random, bytes: usize) -> Cold {
 fn entry(position: u64, random: &mut Random) -> Entry {
     let mid = format!("101{position:09}");
     let padding = "x".repeat(random.below(400));
-    Entry::new(position, Time::from_millis(1_714_000_000_000 + position as i64), Mid::parse(&mid), format!("@planner>req:plan{{task:{padding}}}[mid:{mid},seq:{position}]")).with(|entry| {
-entry.sequence = position;
-entry.tokens = 40;
-entry.cut = random.once_in(9);
-entry.due = if random.once_in(2) { Due::Yes } else { Due::No };
-})
+    Entry::new(
+        position,
+        Time::from_millis(1_714_000_000_000 + position as i64),
+        Mid::parse(&mid),
+        format!("@planner>req:plan{{task:{padding}}}[mid:{mid},seq:{position}]"),
+    )
+    .with(|entry| {
+        entry.sequence = position;
+        entry.tokens = 40;
+        entry.cut = random.once_in(9);
+        entry.due = if random.once_in(2) { Due::Yes } else { Due::No };
+    })
 }
 
 fn outgoing(place: u64) -> Outgoing {

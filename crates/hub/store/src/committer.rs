@@ -13,7 +13,10 @@ use std::thread::{self, JoinHandle};
 
 use accp_session::{Batch, Entry, Stored};
 
-use crate::{Kept, RowsError, SideId, Store, StoreError, StoreErrorKind, Transactional};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::rows::{RowsError, Transactional};
+use crate::side::SideId;
+use crate::store::{Kept, Store};
 use engine::{Engine, Plain, Rows, Submitted, WithRows};
 use here::Here;
 use keeper::{Ask, Job, Keeper, Opened};

@@ -18,7 +18,10 @@ use accp_session::{
     Resolver, Rules, Session, Time, Transmit,
 };
 
-use crate::{Match, SideId, Store, StoreError};
+use crate::error::StoreError;
+use crate::search::Match;
+use crate::side::SideId;
+use crate::store::Store;
 use course::{Course, Reading, side_of};
 use look_up::{Search, look_up};
 use values::Values;

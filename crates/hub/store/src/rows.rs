@@ -5,7 +5,9 @@ use std::fmt;
 
 use accp_session::Batch;
 
-use crate::{SideId, Store, StoreError};
+use crate::error::StoreError;
+use crate::side::SideId;
+use crate::store::Store;
 
 /// A store that lets an application write its own rows in a commit.
 ///

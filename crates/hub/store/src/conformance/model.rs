@@ -9,7 +9,8 @@ use accp_session::{
     Stored, Voucher,
 };
 
-use crate::{Erasure, Freed, Kept, Retention, SideId, Summary};
+use crate::side::SideId;
+use crate::store::{Erasure, Freed, Kept, Retention, Summary};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Model {

@@ -12,7 +12,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::model::Model;
-use crate::{Erasure, SideId};
+use crate::side::SideId;
+use crate::store::Erasure;
 
 /// The sides of the scripts: session, agent, and whether the side is the host's.
 const SIDES: [(&str, &str, bool); 5] = [

@@ -10,7 +10,7 @@ use accp_session::{Event, Inbound, Mid, Outbound, PeerError, Time};
 use super::Driver;
 use super::error::DriverError;
 use super::link::Link;
-use crate::Store;
+use crate::store::Store;
 
 /// The reason why a question has no answer.
 #[derive(Debug)]

@@ -15,7 +15,11 @@ use super::link::Link;
 use super::look_up::{Search, look_up};
 use super::summaries::{frames, supply};
 use super::values::Values;
-use crate::{Committer, Kept, Match, NoRows, OpenSide, Pending, RowsError, SideId};
+use crate::committer::{Committer, NoRows, OpenSide, Pending};
+use crate::rows::RowsError;
+use crate::search::Match;
+use crate::side::SideId;
+use crate::store::Kept;
 
 /// Runs one [`Session`] on a [`Committer`] and a [`Link`]. It is [`Driver`](crate::Driver) for
 /// asynchronous code: it has the same contract, but awaits instead of blocking.

@@ -10,7 +10,10 @@ use accp_session::{
 
 use super::error::DriverError;
 use super::link::Link;
-use crate::{Kept, SideId, StoreError, StoreErrorKind, conflict};
+use crate::conflict;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::side::SideId;
+use crate::store::Kept;
 
 /// A session, with the error of its store once the store has failed.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use accp_session::{Batch, Event, Inbound, Mid, Outbound, Time};
 
 use super::error::{DriverError, Handled};
 use super::{Driver, Link, Outcome};
-use crate::{Rows, Transactional, Write, WriteRows};
+use crate::rows::{Rows, Transactional, Write, WriteRows};
 
 impl<S: Transactional, L: Link> Driver<S, L> {
     /// Serves as [`serve`](Self::serve) does. The handler may also write rows of the application,

@@ -7,7 +7,7 @@ use super::course::Course;
 use super::error::DriverError;
 use super::values::Values;
 use super::{Driver, Link};
-use crate::Store;
+use crate::store::Store;
 
 impl<S: Store, L: Link> Driver<S, L> {
     /// Reads the frames that left hot state with the last checkpoint, for a model that sums them up

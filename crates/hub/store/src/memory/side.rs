@@ -10,7 +10,9 @@ use accp_session::{
     Snapshot, Stored, Voucher,
 };
 
-use crate::{Erasure, Freed, Kept, Retention, SideId, Summary, conflict};
+use crate::conflict;
+use crate::side::SideId;
+use crate::store::{Erasure, Freed, Kept, Retention, Summary};
 
 /// The data of one side.
 #[derive(Debug, Clone)]

@@ -12,11 +12,12 @@ use super::link::{Link, Step};
 use super::row::Table;
 use super::schema::{COLD, FRAME, INBOX, LOG, OUTBOX, REGISTRY, SIDE, SNAPSHOT};
 use super::text::escaped;
+use crate::side::SideId;
+use crate::store::Kept;
 use crate::table::{
     self, Key, Side, ascend, lost_text, other_digest, read_inbox, read_outgoing, same_snapshot,
     to_seen,
 };
-use crate::{Kept, SideId};
 
 /// The columns of a side.
 macro_rules! side_columns {

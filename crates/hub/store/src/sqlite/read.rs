@@ -9,7 +9,7 @@ use super::fault::Fault;
 use super::row::{all, columns, confirm};
 use super::side::Side;
 use super::{cold, entry, schema};
-use crate::SideId;
+use crate::side::SideId;
 use crate::table::{ascend, read_inbox, same_snapshot, to_seen};
 
 /// Reads the state from which a side is restored.

@@ -5,7 +5,8 @@ use accp_session::{Entry, LogId, LogKey, MemberId, Outgoing, Snapshot, Stored, T
 use super::cell::{Cell, Conflict, integer, text};
 use super::columns::{Columns, Damage, ascend};
 use super::entry::lost_text;
-use crate::{SideId, Summary};
+use crate::side::SideId;
+use crate::store::Summary;
 
 /// A row of table `side`.
 #[derive(Debug, Clone, PartialEq, Eq)]
