@@ -8,7 +8,7 @@ use accp_frame::{
 use accp_registry::{Registry, Schema};
 
 use crate::{Mid, Time};
-use accp_frame::__internal::Sound;
+use accp_frame::__internal::CheckedFrame;
 
 /// A frame that keeps to the grammar.
 #[derive(Debug)]
@@ -90,8 +90,8 @@ impl<'a> Scanned<'a> {
     }
 
     /// Returns the frame for the checks that need the registry.
-    pub(crate) fn sound(&self) -> Sound<'_, 'a> {
-        Sound {
+    pub(crate) fn checked(&self) -> CheckedFrame<'_, 'a> {
+        CheckedFrame {
             text: self.text,
             header: self.header,
             intent: self.intent,
@@ -207,7 +207,7 @@ mod tests {
             let options = DecodeOptions::default();
             let decoded = Message::decode_with(&text, registry, &options).map(|_| ());
             if let Ok(frame) = Scanned::of_entry(&text) {
-                let checked = frame.sound().check(registry, &options);
+                let checked = frame.checked().check(registry, &options);
                 prop_assert_eq!(checked, decoded, "{}", text);
             }
         }
