@@ -7,9 +7,10 @@ use accp_frame::{
 };
 use accp_registry::{Registry, Schema};
 
-use crate::log::mid::Mid;
 use accp_context::Time;
-use accp_frame::__internal::Sound;
+use accp_frame::__internal::CheckedFrame;
+
+use crate::log::mid::Mid;
 
 /// The limits of a frame do not count what its references lead to.
 pub(crate) const UNBOUNDED: DecodeOptions = DecodeOptions {
@@ -102,8 +103,8 @@ impl<'a> Scanned<'a> {
     }
 
     /// Returns the frame for the checks that need the registry.
-    pub(crate) fn sound(&self) -> Sound<'_, 'a> {
-        Sound {
+    pub(crate) fn checked(&self) -> CheckedFrame<'_, 'a> {
+        CheckedFrame {
             text: self.text,
             header: self.header,
             intent: self.intent,
@@ -219,7 +220,7 @@ mod tests {
             let options = DecodeOptions::default();
             let decoded = Message::decode_with(&text, registry, &options).map(|_| ());
             if let Ok(frame) = Scanned::of_entry(&text) {
-                let checked = frame.sound().check(registry, &options);
+                let checked = frame.checked().check(registry, &options);
                 prop_assert_eq!(checked, decoded, "{}", text);
             }
         }
