@@ -125,7 +125,7 @@ fn is_gate(name: &str) -> bool {
 }
 
 fn who_asks(sources: &Sources) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     for (path, text) in sources {
         let name = path.to_string_lossy();
         let is_hub = name.starts_with("crates/hub/hub/src/");
@@ -133,7 +133,7 @@ fn who_asks(sources: &Sources) -> Vec<String> {
             name.starts_with("crates/hub/mcp/src/") || name.starts_with("crates/hub/a2a/src/");
         if is_hub && !is_gate(&name) {
             for (number, line) in lines_with(text, &ASKS) {
-                said.push(format!(
+                findings.push(format!(
                     "{name}:{number}: only the gate finds out who asks: {line}"
                 ));
             }
@@ -141,26 +141,26 @@ fn who_asks(sources: &Sources) -> Vec<String> {
         // An agent of A2A elsewhere is asked with a token of its own.
         if is_service && !name.contains("/remote") {
             for (number, line) in lines_with(text, &["AUTHORIZATION", "RawPathParams", "Path("]) {
-                said.push(format!(
+                findings.push(format!(
                     "{name}:{number}: a service is told who asks: {line}"
                 ));
             }
         }
     }
-    said
+    findings
 }
 
 fn errors_as_ends(sources: &Sources) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     for (path, text) in sources {
         let name = path.to_string_lossy();
         if WAY.iter().any(|way| name.starts_with(way)) {
             for (number, line) in lines_with(text, &ENDS) {
-                said.push(format!("{name}:{number}: an error is never an end: {line}"));
+                findings.push(format!("{name}:{number}: an error is never an end: {line}"));
             }
         }
     }
-    said
+    findings
 }
 
 #[test]
