@@ -2,8 +2,8 @@
 
 use accp_runtime::{AgentId, Decimal, Envelope, Typed};
 
-use shift::{CaseNumber, closed, own, team};
 use frames::Refund;
+use shift::{CaseNumber, closed, own, team};
 
 /// A value of the crate `frames` stands in a frame of this crate, and comes out as it was.
 #[test]
