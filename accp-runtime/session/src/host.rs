@@ -4,6 +4,7 @@ mod checkpoint;
 mod draft;
 mod guests;
 mod lineage;
+mod peer;
 mod queue;
 mod repeat;
 mod schemas;
@@ -453,11 +454,7 @@ impl Host {
         self.answer_frame(from, entries);
         let (sends, behind) = self.relays.supply(from, entries);
         for member in behind {
-            if self.is_draft(member) {
-                self.restart_draft(member, now);
-            } else {
-                self.greet_behind(member, now);
-            }
+            self.restart_member(member, now);
         }
         if !sends.is_empty() {
             self.side.batch.get().sends.extend(sends);

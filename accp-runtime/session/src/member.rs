@@ -3,6 +3,7 @@
 mod draft;
 mod follow;
 mod outcome;
+mod peer;
 
 use accp_registry::Hash;
 
@@ -19,9 +20,8 @@ use crate::options::Options;
 use crate::send::encode::Composed;
 use crate::side::Side;
 use crate::side::fold::{RestoreError, with_kept};
-use crate::wire::link::{Hello, Link, Piece};
-use crate::wire::relay::Relay;
-use crate::wire::scan::Scanned;
+use crate::wire::link::Piece;
+use crate::wire::relayed::Relayed;
 use crate::wire::stamp::About;
 use accp_context::Time;
 use accp_frame::{Intent, Registry};
@@ -180,29 +180,6 @@ impl Member {
         }
     }
 
-    /// Takes a frame from the host.
-    pub(crate) fn receive(&mut self, frame: &[u8], now: Time) {
-        // A member does not judge the host's frames. A frame that it cannot read comes again.
-        let Ok(text) = std::str::from_utf8(frame) else {
-            return;
-        };
-        if self.draft.is_some() {
-            if let Ok(frame) = Scanned::of_entry(text) {
-                self.receive_draft(&frame, now);
-            }
-            return;
-        }
-        if let Some(relay) = Relay::read(text) {
-            return self.relayed(&relay, now);
-        }
-        if let Ok(scanned) = Scanned::of_entry(text)
-            && Link::is(&scanned)
-            && let Ok(link) = Link::read(&scanned)
-        {
-            self.link(link, now);
-        }
-    }
-
     /// Fetches the bytes of a value from the host. [`Event::Supplied`](crate::Event::Supplied)
     /// tells when they are in the batch.
     ///
@@ -303,12 +280,7 @@ impl Member {
         if std::mem::take(&mut self.to_send.hello) {
             let position = self.side.position;
             self.hello_position = position;
-            let hello = self.draft_hello().unwrap_or_else(|| Hello {
-                voucher: self.voucher.filter(|held| held.position >= position),
-                next: self.outbox.known_sequence(),
-                asks: self.outbox.asks(),
-                ..self.side.hello()
-            });
+            let hello = self.hello_now();
             let text = self.stamp(now).frame(hello.frame(), About::Nothing);
             self.side.send_link(MemberId::HOST, text);
             self.hello.arm(self.side.clock.timers());
@@ -358,11 +330,12 @@ impl Member {
     /// Takes entries that the store read for the host, which has lost them.
     pub(crate) fn entries(&mut self, from: u64, entries: &[Entry], now: Time) {
         let key = log_key_of(from);
-        let texts: Vec<_> = entries.iter().map(Relay::text_of).collect();
+        let text = |entry: &Entry| Relayed::of(entry).relay(entry.position - 1, None).text();
+        let texts: Vec<_> = entries.iter().map(text).collect();
         let bytes = serde_json::to_vec(&texts).unwrap_or_default();
         for at in self.take_wanted(&key) {
             let piece = Piece::of(&key, &bytes, Hash::of(&bytes), at);
-            self.side.send_piece(MemberId::HOST, &piece, now);
+            self.side.send_frame(MemberId::HOST, piece.frame(), now);
         }
     }
 
@@ -379,7 +352,7 @@ impl Member {
         let Some(bytes) = &cold.bytes else { return };
         for at in wanted {
             let piece = Piece::of(key, bytes, cold.digest, at);
-            self.side.send_piece(MemberId::HOST, &piece, now);
+            self.side.send_frame(MemberId::HOST, piece.frame(), now);
         }
     }
 }

@@ -357,10 +357,9 @@ impl Session {
     /// Returns what the other side makes of a message that is too large for a frame.
     pub(crate) fn peer(&self) -> Peer {
         match &self.role {
-            Role::Member(member) if member.draft.is_some() => Peer::Draft,
-            Role::Member(member) if member.parts => Peer::Parts,
+            Role::Member(member) => member.takes(),
             // A host logs its frames as they are; values that are too large go by reference.
-            Role::Host(_) | Role::Member(_) => Peer::References,
+            Role::Host(_) => Peer::References,
         }
     }
 

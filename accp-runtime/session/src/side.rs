@@ -28,7 +28,7 @@ use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
 use crate::wire::stamp::{About, Stamp};
 use accp_context::Time;
-use accp_frame::{AgentId, DecodeError, EncodeError, Intent, Registry};
+use accp_frame::{AgentId, DecodeError, EncodeError, EncodeFrame, Intent, Registry};
 
 /// The extensions of this implementation that this side understands.
 pub(crate) const EXTENSIONS: [&str; 5] = ["marks", "log", "bytes", "parts", PROOF];
@@ -415,6 +415,12 @@ impl Side {
         self.options.registry = Arc::new(registry);
     }
 
+    /// Keeps a registry in the store.
+    pub(crate) fn keep_registry(&mut self, registry: &Registry) {
+        let kept = (registry.hash(), registry.to_json().to_string());
+        self.batch.get().registries.push(kept);
+    }
+
     /// Returns the `sync:registry` of this side.
     pub(crate) fn hello(&self) -> Hello {
         let registry = &self.options.registry;
@@ -436,14 +442,9 @@ impl Side {
         }
     }
 
-    pub(crate) fn send_piece(&mut self, to: MemberId, piece: &Piece, now: Time) {
-        let stamp = self.stamp(now);
-        let text = stamp.frame(piece.frame(), About::Nothing);
-        self.send_link(to, text);
-    }
-
-    pub(crate) fn send_hello(&mut self, to: MemberId, hello: &Hello, now: Time) {
-        let text = self.stamp(now).frame(hello.frame(), About::Nothing);
+    /// Sends a frame about the link.
+    pub(crate) fn send_frame(&mut self, to: MemberId, frame: impl EncodeFrame, now: Time) {
+        let text = self.stamp(now).frame(frame, About::Nothing);
         self.send_link(to, text);
     }
 
@@ -465,8 +466,7 @@ impl Side {
     /// Asks the peers for the wanted bytes.
     pub(crate) fn ask(&mut self, now: Time) {
         for (to, key, at) in self.transfers.take_due(self.clock.timers()) {
-            let text = self.stamp(now).frame(want(&key, at), About::Nothing);
-            self.send_link(to, text);
+            self.send_frame(to, want(&key, at), now);
         }
     }
 }

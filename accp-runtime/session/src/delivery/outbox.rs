@@ -366,7 +366,7 @@ impl Outgoing {
         if !self.tail.contains(",pt:") {
             return None;
         }
-        let part = self.scan(|frame| Part::read(&frame.envelope, frame.end).ok().flatten());
+        let part = self.scan(|frame| Part::of(frame).ok().flatten());
         part.flatten()
     }
 

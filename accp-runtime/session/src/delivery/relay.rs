@@ -10,7 +10,6 @@ use crate::log::by_member::ByMember;
 use crate::log::entry::Entry;
 use crate::log::mid::{MemberId, Mid};
 use crate::log::vouch::LogKey;
-use crate::wire::relay::Relay;
 use crate::wire::relayed::Relayed;
 use accp_context::Time;
 use accp_registry::Hash;
@@ -56,17 +55,8 @@ impl Relayed {
             return draft.waiting.push_back(self.clone());
         }
         let hash = self.hash.as_ref().filter(|_| cursor.is_vouched());
-        let relay = Relay {
-            frame: self.text.strip_suffix(']').unwrap_or(&self.text),
-            position: self.position,
-            sender: self.sender,
-            prev,
-            tokens: self.tokens,
-            cut: self.cut,
-            repeat: self.repeat,
-            vouched: hash.and_then(|hash| Some(key?.pairs(self.position, hash))),
-        };
-        let text = relay.text();
+        let vouched = hash.and_then(|hash| Some(key?.pairs(self.position, hash)));
+        let text = self.relay(prev, vouched).text();
         sends.push(Transmit { to: member, text });
     }
 }

@@ -13,7 +13,7 @@ use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
 use accp_frame::{Intent, Message, Registry, Value};
 
-/// StreamProgress streams of a member.
+/// Open streams of a member.
 const STREAMS: usize = 256;
 /// Pieces of a stream whose data is known: the last ones.
 const RECENT: usize = 32;

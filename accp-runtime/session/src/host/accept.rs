@@ -91,15 +91,10 @@ impl Host {
                 return FrameOutcome::Refused;
             }
         };
-        if Link::is(&scanned) || self.is_draft(from) && Link::is_about_turn(&scanned) {
+        if self.is_link_frame(from, &scanned) {
             // No error answers a link frame, not even an unreadable one.
             if is_present && let Ok(link) = Link::read(&scanned) {
-                match link {
-                    Link::Hello(hello) if hello.draft && !is_linked => {
-                        self.introduce(from, &hello, now);
-                    }
-                    link => self.link(from, link, now),
-                }
+                self.link(from, link, is_linked, now);
             }
             return FrameOutcome::Link;
         }
@@ -168,13 +163,10 @@ impl Host {
         taken
     }
 
-    /// Returns whether a member with the next number has to wait, because it is the turn of another. A
-    /// member that knows the draft alone waits for one turn at most: to it, a host that does not answer
-    /// a frame with the right number has dropped the frame.
+    /// Returns whether a member with the next number has to wait, because it is the turn of another.
     fn is_turn_of_another(&self, member: MemberId) -> bool {
-        let (now, patience) = (self.side.clock.timers(), self.side.options.retry);
-        self.queue.is_anothers(member, now)
-            && !(self.is_draft(member) && self.queue.has_waited(member, now, patience))
+        let now = self.side.clock.timers();
+        self.queue.is_anothers(member, now) && self.has_to_wait(member, now)
     }
 
     /// Lets a member wait for its turn to take a number.
@@ -202,7 +194,7 @@ impl Host {
         sequence: u64,
         now: Time,
     ) -> Result<(), Refusal> {
-        if let Some(part) = Part::read(&frame.envelope, frame.end)? {
+        if let Some(part) = Part::of(frame)? {
             return self.accept_part(sender, frame, &part, mid, sequence, now);
         }
         let effect = check(&self.side, &self.gate, sender, frame, None)?;
@@ -384,9 +376,8 @@ impl Host {
             .stamp_for(to, now)
             .frame(error.frame(), About::Frame(mid));
         self.side.send_link(to, text);
-        // It cannot fetch the state on which its change would have to build.
-        if error.version.is_some() && self.is_draft(to) {
-            self.send_state(to, now);
+        if error.version.is_some() {
+            self.resend_state(to, now);
         }
     }
 
@@ -428,7 +419,7 @@ fn refused_text(frame: &Scanned<'_>) -> Arc<str> {
     if frame.text.len() <= REFUSED_BYTES {
         return Arc::from(frame.text);
     }
-    let part = Part::read(&frame.envelope, frame.end).ok().flatten();
+    let part = Part::of(frame).ok().flatten();
     let part = part.filter(|part| !part.of.is_too_long());
     let mut extra = Map::new();
     for key in ["pt", "of"] {

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use accp_registry::ErrorCode;
 
 use super::Host;
-use crate::delivery::cursor::Cursor;
 use crate::delivery::draft::{DraftMember, DraftTimeout, WantedValue};
 use crate::interface::event::Event;
 use crate::interface::output::{Cold, Read};
@@ -22,27 +21,15 @@ use crate::wire::link::{Hello, Link};
 use crate::wire::refusal::Refusal;
 use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
-use crate::wire::stamp::{About, Stamp};
+use crate::wire::stamp::About;
 use crate::wire::{inline, marks};
 use accp_context::Time;
 use accp_frame::{EncodeError, EncodeOptions, Envelope, Intent, Map, Value};
 
 impl Host {
-    fn draft(&mut self, member: MemberId) -> Option<&mut DraftMember> {
+    pub(super) fn draft(&mut self, member: MemberId) -> Option<&mut DraftMember> {
         let cursor = self.relays.cursors.get_mut(member)?;
         cursor.draft()
-    }
-
-    /// Returns whether the member knows the draft alone.
-    pub(crate) fn is_draft(&self, member: MemberId) -> bool {
-        let cursor = self.relays.cursors.get(member);
-        cursor.is_some_and(Cursor::is_draft)
-    }
-
-    /// Returns the head of a link frame for a member.
-    pub(crate) fn stamp_for(&mut self, member: MemberId, now: Time) -> Stamp<'_> {
-        let number = self.draft(member).map(|draft| draft.number);
-        self.side.stamp(now).for_draft(number)
     }
 
     /// Takes the hello of a member that knows the draft alone. It goes on after the number that it
@@ -149,11 +136,9 @@ impl Host {
         self.send_state(member, now);
     }
 
-    /// Takes a link frame of a member that knows the draft alone. Returns whether it was for that.
+    /// Takes a link frame of a member that knows the draft alone. Returns false if the host treats it
+    /// like that of any other member.
     pub(crate) fn draft_link(&mut self, from: MemberId, link: &Link, now: Time) -> bool {
-        if !self.is_draft(from) {
-            return false;
-        }
         let held = match link {
             Link::Ack { held, .. } | Link::Pong { held } | Link::Ping { held } => *held,
             Link::Error { error, .. } if error.is_about_turn() => {

@@ -6,10 +6,11 @@ use accp_registry::ErrorCode;
 use super::Host;
 use crate::gate::transactions::Asker;
 use crate::interface::event::Event;
-use crate::interface::outbound::{SendError, error_frame};
+use crate::interface::outbound::SendError;
 use crate::interface::output::Read;
 use crate::log::entry::{Entry, EntryKind};
 use crate::state::effect::Effect;
+use crate::wire::link::error_frame;
 use crate::wire::scan::Scanned;
 use accp_context::Time;
 
@@ -77,6 +78,6 @@ fn copy(answer: &Entry, envelope: Envelope<'_>) -> Result<String, SendError> {
 /// Returns the answer when the text of the first one is gone.
 fn lost(host: &AgentId<'_>, envelope: Envelope<'_>) -> Result<String, EncodeError> {
     let message = "the transaction has ended, and the text of its answer was discarded";
-    let error = error_frame(ErrorCode::REF_EXPIRED, message.into());
+    let error = error_frame(ErrorCode::REF_EXPIRED, message);
     Typed::new(host.clone(), error, envelope).encode()
 }

@@ -1,6 +1,8 @@
 //! The schemas in force, and those of members.
 
-use accp_registry::{Delta, Hash, Problems, Schema};
+use std::sync::Arc;
+
+use accp_registry::{Hash, Problems, Schema};
 
 use super::Host;
 use crate::interface::event::Event;
@@ -43,12 +45,8 @@ impl Host {
     pub(crate) fn announce_schemas(&mut self, now: Time) {
         let hash = self.side.schemas;
         if self.side.state.schemas() != Some(hash) {
-            let json = self.side.options.registry.to_json();
-            self.side
-                .batch
-                .get()
-                .registries
-                .push((hash, json.to_string()));
+            let registry = Arc::clone(&self.side.options.registry);
+            self.side.keep_registry(&registry);
             self.control(Control::Schemas { hash }, now);
         }
     }
@@ -77,13 +75,10 @@ impl Host {
 
     /// Takes over the schemas of a member that the session lacks.
     pub(crate) fn learn(&mut self, delta: &[u8], now: Time) {
-        let theirs = std::str::from_utf8(delta)
-            .map_err(|error| error.to_string())
-            .and_then(|text| Delta::from_json(text).map_err(|error| error.to_string()))
-            .and_then(|delta| {
-                let theirs = delta.apply(&Registry::empty(), self.side.options.schemas);
-                theirs.map_err(|error| error.to_string())
-            });
+        let theirs = inline::delta_of(delta).and_then(|delta| {
+            let theirs = delta.apply(&Registry::empty(), self.side.options.schemas);
+            theirs.map_err(|error| error.to_string())
+        });
         self.take_schemas(theirs, now);
     }
 

@@ -24,6 +24,28 @@ pub struct Cold {
     pub bytes: Option<Arc<[u8]>>,
 }
 
+impl Cold {
+    pub(crate) fn of(key: String, bytes: impl Into<Arc<[u8]>>) -> Self {
+        let bytes = bytes.into();
+        Self {
+            digest: Hash::of(&bytes),
+            length: bytes.len() as u64,
+            key,
+            bytes: Some(bytes),
+        }
+    }
+
+    /// Makes the value of an announcement.
+    pub(crate) fn announced((key, digest, length): &(String, Hash, u64)) -> Self {
+        Self {
+            key: key.clone(),
+            digest: *digest,
+            length: *length,
+            bytes: None,
+        }
+    }
+}
+
 /// A frame in the outbox of a member. The member does not know yet whether the host takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {

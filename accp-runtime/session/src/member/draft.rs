@@ -25,7 +25,7 @@ use crate::wire::link::{Hello, Link, PeerError};
 use crate::wire::refusal::Refusal;
 use crate::wire::relay::Relay;
 use crate::wire::scan::Scanned;
-use crate::wire::stamp::{About, Stamp};
+use crate::wire::stamp::About;
 use accp_context::Time;
 use accp_frame::{AgentId, ErrorCode, Intent, Map};
 
@@ -46,7 +46,7 @@ pub(crate) struct DraftHost {
     /// The number that this side has asked for again.
     asked: Option<u64>,
     /// The hellos of this side that the host has not answered.
-    hellos: u32,
+    pub(super) hellos: u32,
     /// True once the host has acknowledged a frame. Then no answer stands for an acknowledgement.
     acknowledges: bool,
     /// The version of the shared state that the host has told as a whole. What makes an older one is
@@ -90,14 +90,8 @@ impl DraftHost {
     }
 
     /// Notes that the host has said something of the first frame.
-    fn reset_silence(&mut self) {
+    pub(super) fn reset_silence(&mut self) {
         self.silent = 0;
-    }
-
-    /// Notes that a frame has left the outbox. Returns the next number.
-    pub(crate) fn forgets(&mut self) -> u64 {
-        self.reset_silence();
-        self.number + 1
     }
 
     /// Returns whether a frame answers one of this side. The copy of an answer goes under a number
@@ -132,22 +126,6 @@ impl Member {
         self.outbox.set_scope(Scope::Shared);
         self.parts = false;
         self.draft = Some(Box::new(draft));
-    }
-
-    /// Returns the head of a link frame.
-    pub(crate) fn stamp(&mut self, now: Time) -> Stamp<'_> {
-        let number = self.draft.as_ref().map(|draft| draft.number);
-        self.side.stamp(now).for_draft(number)
-    }
-
-    /// Returns the hello of a side that knows the draft alone, and notes that it goes out.
-    pub(crate) fn draft_hello(&mut self) -> Option<Hello> {
-        let draft = self.draft.as_mut()?;
-        draft.hellos = draft.hellos.saturating_add(1);
-        Some(Hello {
-            draft: true,
-            ..self.side.hello()
-        })
     }
 
     /// Takes a frame of a host that knows the draft alone.
@@ -474,20 +452,8 @@ impl Member {
         let learnt = theirs.and_then(|theirs| inline::merged(own, theirs));
         match learnt {
             Ok(all) if all.hash() == self.side.schemas => {}
-            Ok(all) => {
-                let (hash, json) = (all.hash(), all.to_json().to_string());
-                self.side.batch.get().registries.push((hash, json));
-                self.side.set_registry(all);
-                self.side.emit(Event::Schemas(hash));
-            }
+            Ok(all) => self.adopt_schemas(all),
             Err(why) => self.side.emit(Event::SchemasUnavailable(why)),
         }
-    }
-
-    /// Returns whether this side takes no frames now, because its handlers lag behind. If they wait for
-    /// room in the outbox, what makes room has a place among the frames of others.
-    pub(super) fn is_busy(&self) -> bool {
-        let is_full = self.outbox.waiting() >= self.side.options.outbox;
-        self.side.is_busy() && !(self.draft.is_some() && is_full)
     }
 }

@@ -1,7 +1,8 @@
 //! Frames from the host, as a member takes them.
 use std::sync::Arc;
 
-use accp_registry::{Delta, ErrorCode, Hash};
+use accp_frame::Registry;
+use accp_registry::{ErrorCode, Hash};
 
 use super::outcome::may_be_dropped;
 use super::{Fetching, Member};
@@ -13,6 +14,7 @@ use crate::log::vouch::Voucher;
 use crate::side::fold::RestoreError;
 use crate::state::effect::Effect;
 use crate::wire::control::Control;
+use crate::wire::inline;
 use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::relay::Relay;
 use crate::wire::relayed::Relayed;
@@ -109,10 +111,7 @@ impl Member {
     pub(crate) fn learnt(&mut self, bytes: &[u8]) {
         self.learning = None;
         let in_force = self.side.state.schemas();
-        let delta = std::str::from_utf8(bytes)
-            .map_err(|error| error.to_string())
-            .and_then(|text| Delta::from_json(text).map_err(|error| error.to_string()));
-        let learnt = match delta {
+        let learnt = match inline::delta_of(bytes) {
             Ok(delta) if in_force != Some(delta.result()) => {
                 let key = self.key_of_schemas();
                 self.side
@@ -128,16 +127,17 @@ impl Member {
             Err(error) => Err(error),
         };
         match learnt {
-            Ok(registry) => {
-                let hash = registry.hash();
-                let json = registry.to_json().to_string();
-                self.side.batch.get().registries.push((hash, json));
-                self.side.set_registry(registry);
-                self.side.emit(Event::Schemas(hash));
-            }
+            Ok(registry) => self.adopt_schemas(registry),
             Err(why) => self.side.emit(Event::SchemasUnavailable(why)),
         }
         self.to_send.ack = true;
+    }
+
+    /// Takes over schemas, and keeps them.
+    pub(super) fn adopt_schemas(&mut self, registry: Registry) {
+        self.side.keep_registry(&registry);
+        self.side.set_registry(registry);
+        self.side.emit(Event::Schemas(self.side.schemas));
     }
 
     /// Returns the key under which the host sends what it knows beyond the schemas of this side.
@@ -150,14 +150,8 @@ impl Member {
     fn keep_puts(&mut self, control: &Control, is_here: bool) {
         match control {
             Control::Put { values } if !is_here => {
-                for (key, digest, length) in values.iter().cloned() {
-                    self.side.batch.get().cold.push(Cold {
-                        key,
-                        digest,
-                        length,
-                        bytes: None,
-                    });
-                }
+                let values = values.iter().map(Cold::announced);
+                self.side.batch.get().cold.extend(values);
             }
             Control::Expire { keys } => self.side.batch.get().expired.extend(keys.iter().cloned()),
             _ => {}
@@ -211,16 +205,8 @@ impl Member {
         }
     }
 
-    /// Takes a hello of the host, which answers or is back.
-    pub(crate) fn greeted(&mut self, hello: &Hello, now: Time) {
-        if hello.draft {
-            return self.greeted_by_draft(hello, now);
-        }
-        if self.draft.is_some() {
-            // The host has started again, and does not know what this side understands.
-            self.to_send.hello = true;
-            return;
-        }
+    /// Takes a hello of a host that knows the log.
+    pub(super) fn greeted_by_log(&mut self, hello: &Hello) {
         let Some(member) = hello.member else {
             return;
         };
@@ -331,7 +317,7 @@ impl Member {
 
     pub(crate) fn serve(&mut self, key: String, at: u64, now: Time) {
         if let Some(piece) = self.side.schemas_piece(&key, at) {
-            return self.side.send_piece(MemberId::HOST, &piece, now);
+            return self.side.send_frame(MemberId::HOST, piece.frame(), now);
         }
         if self.wanted.iter().all(|(wanted, _)| *wanted != key) {
             self.side.reads.push_back(match log_key(&key) {
@@ -347,7 +333,6 @@ impl Member {
 
     pub(crate) fn take_piece(&mut self, piece: Piece) {
         let key = piece.key.clone();
-        let length = piece.length;
         match self.side.transfers.take(MemberId::HOST, piece) {
             TransferProgress::Whole(bytes) if is_schemas(&key) => self.learnt(&bytes),
             TransferProgress::Whole(bytes) => match self.fetching.take() {
@@ -359,12 +344,8 @@ impl Member {
                 }
                 fetching => {
                     self.fetching = fetching;
-                    self.side.batch.get().cold.push(Cold {
-                        key: key.clone(),
-                        digest: Hash::of(&bytes),
-                        length,
-                        bytes: Some(bytes.into()),
-                    });
+                    let cold = Cold::of(key.clone(), bytes);
+                    self.side.batch.get().cold.push(cold);
                     self.side.emit(Event::Supplied(key));
                 }
             },

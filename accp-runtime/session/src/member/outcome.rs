@@ -2,6 +2,7 @@
 use accp_registry::ErrorCode;
 
 use super::Member;
+use super::peer::is_gone;
 use crate::delivery::outbox::{Consumed, LATER};
 use crate::interface::event::Event;
 use crate::interface::output::{OutboxChange, Outgoing};
@@ -79,11 +80,7 @@ impl Member {
     /// Notes that a frame has left the outbox for good. The caller hears of a frame in parts once,
     /// under the id of its first part: when its last part was taken, or when one part was not.
     pub(crate) fn forget(&mut self, frame: Outgoing, event: impl FnOnce(Mid) -> Event) {
-        // At a host of the draft alone, it is the number that this side has taken that counts.
-        let next = match &mut self.draft {
-            Some(draft) => draft.forgets(),
-            None => self.outbox.known_sequence().unwrap_or(0),
-        };
+        let next = self.number_to_keep();
         let batch = self.side.batch.get();
         batch.outbox.push(OutboxChange::Remove(frame.mid.clone()));
         batch.outbox_sequence = Some(next);
@@ -192,20 +189,13 @@ impl Member {
         self.retry(old, ErrorCode::DUPLICATE);
     }
 
-    /// Drops the frames of cancelled chains that never went out. At a host that knows the draft alone,
-    /// this side may lack the frames that tell which chain is below which. It sends what is not certain.
+    /// Drops the frames of cancelled chains that never went out.
     pub(crate) fn drop_cancelled(&mut self) {
         let (chains, is_draft) = (&self.side.state.chains, self.draft.is_some());
-        let is_gone = |frame: &Scanned<'_>| {
-            if is_draft {
-                chains.is_named(frame)
-            } else {
-                chains.is_cancelled(frame)
-            }
-        };
         let gone = self.outbox.take_unsent(|frame| {
-            Scanned::of_entry(&frame.text(0))
-                .is_ok_and(|frame| frame.intent != Intent::CANCEL && is_gone(&frame))
+            Scanned::of_entry(&frame.text(0)).is_ok_and(|frame| {
+                frame.intent != Intent::CANCEL && is_gone(chains, is_draft, &frame)
+            })
         });
         for frame in gone {
             self.forget(frame, Event::Cancelled);

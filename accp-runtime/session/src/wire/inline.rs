@@ -78,6 +78,15 @@ pub(crate) fn registry_of(schemas: &Map<'_>, own: &Registry) -> Result<Registry,
     Registry::from_json(&document.to_string()).map_err(|problems| problems.to_string())
 }
 
+/// Reads the difference between two registries.
+///
+/// # Errors
+/// What is wrong with the text.
+pub(crate) fn delta_of(bytes: &[u8]) -> Result<Delta, String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    Delta::from_json(text).map_err(|error| error.to_string())
+}
+
 /// Returns the registry with the schemas of a peer.
 ///
 /// # Errors

@@ -361,18 +361,31 @@ impl PeerError {
 
     pub(crate) fn frame(&self) -> ErrorFail<'_> {
         ErrorFail {
-            code: self.code.to_string().into(),
-            msg: self.message.as_str().into(),
             retry: self.retry,
             expected_sequence: self.expected_sequence.map(signed),
             version: self.version.map(signed),
-            field: None,
             at: self.at.map(signed),
             holder: self.holder.map(|member| member.number().into()),
             sequence: self.sequence.map(signed),
-            tool_name: None,
-            escalate_to: None,
+            ..error_frame(self.code, self.message.as_str())
         }
+    }
+}
+
+/// Returns an error as a frame (draft section 3.6).
+pub(crate) fn error_frame<'m>(code: ErrorCode, message: impl Into<Cow<'m, str>>) -> ErrorFail<'m> {
+    ErrorFail {
+        code: code.to_string().into(),
+        msg: message.into(),
+        retry: code.is_retryable().unwrap_or(false),
+        expected_sequence: None,
+        version: None,
+        field: None,
+        at: None,
+        holder: None,
+        sequence: None,
+        tool_name: None,
+        escalate_to: None,
     }
 }
 

@@ -8,14 +8,9 @@ use accp_frame::{
 use accp_registry::{Registry, Schema};
 
 use crate::log::mid::Mid;
+use crate::reference::UNBOUNDED;
 use accp_context::Time;
 use accp_frame::__internal::Sound;
-
-/// The limits of a frame do not count what its references lead to.
-pub(crate) const UNBOUNDED: DecodeOptions = DecodeOptions {
-    limits: Limits::NONE,
-    marks: true,
-};
 
 /// A frame that keeps to the grammar.
 #[derive(Debug)]

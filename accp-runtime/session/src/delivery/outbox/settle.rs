@@ -108,11 +108,15 @@ impl Outbox {
         if names.is_empty() {
             return Vec::new();
         }
+        self.extract(|taken| names.contains(&taken.frame.name()))
+    }
+
+    /// Removes and returns the consumed frames that are wanted.
+    fn extract(&mut self, is_wanted: impl Fn(&Consumed) -> bool) -> Vec<Consumed> {
         let taken = std::mem::take(&mut self.taken).into_iter();
-        let (gone, left): (Vec<_>, Vec<_>) =
-            taken.partition(|taken| names.contains(&taken.frame.name()));
+        let (wanted, left): (Vec<_>, Vec<_>) = taken.partition(is_wanted);
         self.taken = left.into();
-        gone
+        wanted
     }
 
     /// Keeps a frame to ask the host about, if its entry may be among those that this side has
@@ -169,10 +173,7 @@ impl Outbox {
     /// dropped has lost that log since, and may know nothing of these frames: this side asks about them again. Returns
     /// whether there are such frames.
     pub(crate) fn log_ends_at(&mut self, position: u64) -> bool {
-        let taken = std::mem::take(&mut self.taken).into_iter();
-        let (lost, left): (Vec<_>, Vec<_>) =
-            taken.partition(|taken| taken.gone && taken.until > position);
-        self.taken = left.into();
+        let lost = self.extract(|taken| taken.gone && taken.until > position);
         let asks = !lost.is_empty();
         self.unsure
             .extend(lost.into_iter().map(|taken| taken.frame));
@@ -232,10 +233,8 @@ impl Outbox {
     /// Returns the other parts of a frame of which the host refused one.
     pub(crate) fn others_of(&mut self, of: &Mid) -> Vec<Outgoing> {
         let is_other = |taken: &Consumed| taken.frame.part().is_some_and(|part| part.of == *of);
-        let taken = std::mem::take(&mut self.taken).into_iter();
-        let (gone, left): (Vec<_>, Vec<_>) = taken.partition(is_other);
-        self.taken = left.into();
-        gone.into_iter().map(|taken| taken.frame).collect()
+        let gone = self.extract(is_other).into_iter();
+        gone.map(|taken| taken.frame).collect()
     }
 
     /// Makes all frames go out again that this side has not found in the log. A host that has
@@ -243,10 +242,7 @@ impl Outbox {
     pub(crate) fn go_again(&mut self) {
         self.sent = 0;
         self.sequence = self.first_sequence();
-        let taken = std::mem::take(&mut self.taken).into_iter();
-        let (gone, taken): (Vec<_>, Vec<_>) = taken.partition(|taken| taken.gone);
-        self.taken = gone.into();
-        for taken in taken.into_iter().rev() {
+        for taken in self.extract(|taken| !taken.gone).into_iter().rev() {
             self.consumed = self.put_back(taken.frame).max(self.consumed) + 1;
         }
     }
