@@ -276,7 +276,7 @@ impl Session {
     }
 
     /// Returns the position up to which a member holds the log, if this host has lost time and
-    /// nobody has decided how to go on; see [`Event::LostTime`]. Until then it takes and sends
+    /// the caller has not decided how to go on; see [`Event::LostTime`]. Until then it takes and sends
     /// nothing.
     pub fn lost_time(&self) -> Option<u64> {
         match self.check_running() {

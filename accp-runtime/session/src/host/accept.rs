@@ -31,7 +31,7 @@ use accp_frame::{DecodeError, Envelope, Map};
 enum FrameOutcome {
     /// It has a place in the log: its id, and the `seq` that it took.
     Accepted(Mid, u64),
-    /// It has a place in the log, from now or before, and nobody is told (draft section 3.7).
+    /// It has a place in the log, from now or before, and no answer goes out (draft section 3.7).
     Dropped,
     Refused,
     /// It was about the link.
@@ -52,14 +52,14 @@ impl Host {
         }
     }
 
-    /// Takes a frame that a member has sent outside of its link. What is said to the member about
-    /// the frame goes into the answer and not out.
+    /// Takes a frame that a member has sent outside of its link. Frames for this member are returned as
+    /// the answer and do not go out.
     pub(crate) fn post(&mut self, from: MemberId, frame: &[u8], now: Time) -> Posted {
         let before = self.side.batch.get().sends.len();
         let taken = self.take(from, frame, false, now);
         let sends = &mut self.side.batch.get().sends;
-        let said = sends.split_off(before.min(sends.len()));
-        let (mine, others): (Vec<_>, _) = said.into_iter().partition(|send| send.to == from);
+        let sent = sends.split_off(before.min(sends.len()));
+        let (mine, others): (Vec<_>, _) = sent.into_iter().partition(|send| send.to == from);
         sends.extend(others);
         let mut answers = mine.into_iter().map(|send| send.text);
         match taken {
@@ -106,7 +106,7 @@ impl Host {
         let cursor = self.relays.cursor(from);
         if is_linked && is_present && cursor.vouched.is_none() && !cursor.greeting {
             let expected = "sync:registry before any other frame (draft section 6.4)";
-            // Not for good: the sender may say hello, and then the frame is welcome.
+            // Not for good: the host takes the frame after a hello.
             let refusal = Refusal::new(ErrorCode::TIMEOUT, expected);
             self.send_refusal(from, scanned.mid(), refusal, now);
             return FrameOutcome::Refused;
@@ -153,7 +153,7 @@ impl Host {
                 FrameOutcome::Refused
             }
             Err(Ruling::Ignore) => FrameOutcome::Not,
-            // Over HTTP its answer may have been lost, so it gets the same one.
+            // Over HTTP the first answer may have been lost, so the answer is the same.
             Err(Ruling::Again) => FrameOutcome::Dropped,
         };
         if shares {
@@ -388,7 +388,7 @@ impl Host {
         error: &DecodeError,
         now: Time,
     ) {
-        // The text may have been an error or an acknowledgement, so no error answers it.
+        // The text may be an error or an acknowledgement, so no error answers it.
         let about_the_link = [
             &b">fail:"[..],
             b">ack:",
@@ -410,8 +410,8 @@ impl Host {
     }
 }
 
-/// Bytes of a refused frame that the log keeps. Of a longer one it keeps only who sent it, and which
-/// frame it was.
+/// The longest refused frame that the log keeps, in bytes. Of a longer frame it keeps only the sender
+/// and the id.
 const REFUSED_BYTES: usize = 1024;
 
 /// Returns the text that the log keeps of a refused frame.

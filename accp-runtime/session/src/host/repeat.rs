@@ -1,4 +1,4 @@
-//! Copies of an answer for those that asked for a transaction again.
+//! Copies of an answer for members that asked for a transaction again.
 
 use accp_frame::{AgentId, EncodeError, Envelope, Typed};
 use accp_registry::ErrorCode;
@@ -15,7 +15,7 @@ use crate::wire::scan::Scanned;
 use accp_context::Time;
 
 impl Host {
-    /// Asks the store for the answers that somebody waits for.
+    /// Asks the store for the answers that members wait for.
     pub(crate) fn want_answers(&mut self) {
         if self.lost.is_none() {
             let wanted = self.gate.numbers.transactions.take_wanted();
@@ -24,8 +24,8 @@ impl Host {
         }
     }
 
-    /// Gives copies of an answer to all who wait for it. The text of the answer may have been
-    /// discarded since.
+    /// Appends a copy of an answer for each member that waits for it. The text of the answer may have
+    /// been discarded since.
     pub(crate) fn repeat_answer(&mut self, at: u64, answer: Option<&Entry>, now: Time) {
         if self.lost.is_some() {
             return;

@@ -15,8 +15,8 @@ use accp_frame::Registry;
 
 impl Host {
     /// Adds the schemas that an earlier run registered. If they clash with the registry of this run,
-    /// the host goes on without them and tells its caller. Fails if the store has lost them: they
-    /// were committed together with the entry that names them.
+    /// the host goes on without them and reports this. Fails if the store has lost them: they were
+    /// committed together with the entry that names them.
     pub(crate) fn restore_schemas(&mut self, kept: &[(Hash, String)]) -> Result<(), RestoreError> {
         let Some(hash) = self
             .side
@@ -86,7 +86,7 @@ impl Host {
         let own = &self.side.options.registry;
         let learnt = theirs.and_then(|theirs| inline::merged(own, theirs));
         match learnt {
-            // The log must not go on before somebody has decided where.
+            // The log must not go on before the caller has decided from which position.
             Ok(_) if self.lost.is_some() => {}
             Ok(registry) => {
                 self.side.set_registry(registry);

@@ -66,7 +66,7 @@ impl Host {
         }
     }
 
-    /// Asks a member for a sign of life.
+    /// Pings a member.
     pub(crate) fn ping(&mut self, member: MemberId, now: Time) {
         let ping = self.stamp_for(member, now).beat(Intent::PING);
         self.side.send(member, ping);
@@ -248,7 +248,7 @@ impl Host {
         Supplied::Kept
     }
 
-    /// Keeps the bytes of a value, and gives them to who waits for them.
+    /// Keeps the bytes of a value, and sends them to the members that wait for them.
     fn keep_value(&mut self, cold: &Cold, now: Time) {
         self.side.batch.get().cold.push(cold.clone());
         self.gate.numbers.missing.remove(&cold.key);
@@ -279,7 +279,7 @@ impl Host {
                 }
                 // The host has started again, and does not know what the member understands.
                 _ if cursor.greeting => self.greet(to, None, now),
-                // The request is late, or of before a restart. The member says what it holds.
+                // The request is late, or from before a restart. The member answers which position it holds.
                 _ if lags_behind => self.greet(to, None, now),
                 // The member asks for an older offer. The host offers a new fold.
                 _ => self.hello(to, &Hello::default(), now),

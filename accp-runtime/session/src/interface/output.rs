@@ -64,7 +64,7 @@ pub struct Outgoing {
 pub enum OutboxChange {
     /// A frame to keep.
     Put(Outgoing),
-    /// A frame to remove, because its fate is known.
+    /// A frame to remove, because the host has taken it, dropped it or refused it.
     Remove(Mid),
 }
 
@@ -118,8 +118,8 @@ pub struct Batch {
     pub epoch: Option<u32>,
     /// Host: the secret of its log.
     pub key: Option<LogKey>,
-    /// Member: the last word of the host for its log. Host: its own word that a member has given
-    /// back, and that goes beyond its log.
+    /// Member: the last voucher of the host. Host: its own voucher that a member has given back, for a
+    /// position beyond its log.
     pub voucher: Option<Voucher>,
     /// Host: how far the members that live in its process have handled the log, each as one text. The
     /// last text of a member counts, and an empty one removes what was kept.

@@ -33,26 +33,26 @@ impl Member {
         if self.is_busy() || is_starting {
             return;
         }
-        // The host learns how far the log goes, even if this entry is not new.
+        // The host learns which position this side holds, even if this entry is not new.
         self.to_send.ack = true;
         let position = relay.position;
         if position <= self.side.position || relay.prev != self.side.position {
             return;
         }
-        let mut told = Relayed::by(relay);
-        let text = Arc::clone(&told.text);
+        let mut relayed = Relayed::by(relay);
+        let text = Arc::clone(&relayed.text);
         let Ok(frame) = Scanned::of_entry(&text) else {
             return;
         };
-        told.hash = self.side.hash.map(|before| told.hash_after(&before));
-        let hash = told.hash;
-        let Some((entry, effect)) = self.side.entry_of(told, &frame, now) else {
+        relayed.hash = self.side.hash.map(|before| relayed.hash_after(&before));
+        let hash = relayed.hash;
+        let Some((entry, effect)) = self.side.entry_of(relayed, &frame, now) else {
             return;
         };
         let (mid, sequence) = (entry.mid.clone(), entry.sequence);
         if let (Some(hash), Some(held)) = (hash, self.voucher) {
             let Some(vouched) = relay.vouched.filter(|vouched| vouched.is_of(&hash)) else {
-                // The relay was damaged on its way, or this is another log. The host finds out.
+                // The relay was damaged on its way, or this is another log. The host decides which.
                 self.to_send.hello = true;
                 return;
             };
@@ -90,7 +90,7 @@ impl Member {
         }
     }
 
-    /// Keeps the word of the host for the log up to where this side holds it.
+    /// Keeps the voucher of the host for the log as far as this side holds it.
     fn keep(&mut self, voucher: Voucher) {
         self.voucher = Some(voucher);
         self.side.batch.get().voucher = Some(voucher);
@@ -177,7 +177,7 @@ impl Member {
                     } else {
                         self.outbox.consumed_up_to(&mid, up);
                     }
-                    self.outbox.is_there_by(&mid, up);
+                    self.outbox.logged_by(&mid, up);
                     self.conclude();
                 }
                 None => {
@@ -194,7 +194,7 @@ impl Member {
                 self.side.send(MemberId::HOST, pong);
             }
             Link::Hello(hello) => self.greeted(&hello, now),
-            // It went out before something that the host has said since.
+            // The host sent this error before a later frame that is here already.
             Link::Error { error, held } if error.is_about_turn() && held < self.host_position => {}
             Link::Error { error, held } => {
                 self.host_position = self.host_position.max(held);
@@ -214,7 +214,7 @@ impl Member {
         self.side.mids.set_member(member);
         self.parts = hello.extensions.iter().any(|name| name == "parts");
         let Some(from) = hello.from else {
-            // The host was away and does not know how far this log goes.
+            // The host has started again and does not know which position this side holds.
             self.to_send.hello = true;
             return;
         };
@@ -223,7 +223,7 @@ impl Member {
         // The frames of this run may have the ids of other frames.
         let is_behind = hello.snapshot.is_some() && hello.next.is_none();
         if !is_behind {
-            self.met(hello);
+            self.host_has_answered(hello);
         }
         // Entries that were under way may have come before the answer.
         let needs_word = self.voucher.is_none() && hello.voucher.is_some();
@@ -252,13 +252,13 @@ impl Member {
                 let key = format!("snap_{fold}");
                 self.side.transfers.want(&key, MemberId::HOST, None);
             }
-            // Only the answer to the last hello tells where to go on; older answers do not count.
+            // Only the answer to the last hello gives the position to go on from.
             None if is_answer => {
                 if let Some(fetching) = self.fetching.take() {
                     let key = format!("snap_{}", fetching.fold);
                     self.side.transfers.forget(&key, MemberId::HOST);
                 }
-                // The fold that this side began with may have come from a log that the host has lost since.
+                // The fold that this side started from may belong to a log that the host has lost since.
                 if let Some(voucher) = hello.voucher.filter(|_| from == self.side.position) {
                     self.side.hash = Some(voucher.hash);
                     let is_news = self.voucher.is_none_or(|held| held.position <= from);
@@ -276,19 +276,18 @@ impl Member {
         }
     }
 
-    /// Lets frames out, once the host has answered this run. If the session has consumed ids of this
-    /// side that this run would make again, because the store of this side is an old copy, the
-    /// frames of this run get later ids.
+    /// Allows frames to go out, because the host has answered this run. If the session has consumed
+    /// ids that this run would make again, because the store of this side is an old copy, the frames
+    /// of this run get later ids.
     ///
-    /// Frames that this side has had before are delivered again, too. It recognises them by the last
-    /// position that it has said it held.
-    fn met(&mut self, hello: &Hello) {
+    /// Entries up to the last position that this side has acknowledged are marked as redelivered.
+    fn host_has_answered(&mut self, hello: &Hello) {
         self.side.again = self.side.again.max(hello.seen.unwrap_or_default());
         if let Some(puts) = hello.puts.filter(|puts| *puts > self.side.last_put) {
             self.side.last_put = puts;
             self.side.batch.get().last_put = Some(puts);
         }
-        if std::mem::replace(&mut self.met, true) {
+        if std::mem::replace(&mut self.host_answered, true) {
             return;
         }
         let last = hello.epoch.and_then(|epoch| u32::try_from(epoch).ok());
@@ -300,7 +299,7 @@ impl Member {
         let new = self
             .outbox
             .frames()
-            .filter(|frame| frame.order >= self.first);
+            .filter(|frame| frame.order >= self.first_of_run);
         let new: Vec<_> = new.map(|frame| frame.mid.clone()).collect();
         for mid in new {
             self.retry(&mid, ErrorCode::DUPLICATE);
@@ -384,7 +383,7 @@ impl Member {
             _ => held,
         };
         self.side.position = from;
-        self.side.hash = voucher.map(|word| word.hash);
+        self.side.hash = voucher.map(|voucher| voucher.hash);
         if let Some(voucher) = of_fold.or(voucher) {
             self.keep(voucher);
         }

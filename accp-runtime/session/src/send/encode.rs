@@ -27,7 +27,7 @@ pub(crate) struct Encoder<'s> {
     pub frame_tokens: FrameTokenLimits,
     pub counter: Option<&'s dyn TokenCounter>,
     pub agent: &'s AgentId<'static>,
-    /// Who announces the values; `None` if it is who speaks.
+    /// The agent that announces the values; `None` if the sender of the message does.
     pub announcer: Option<&'s AgentId<'static>>,
     pub session: &'s str,
     pub member: MemberId,

@@ -154,8 +154,8 @@ impl SharedState {
         self.check_judged(update, limit)
     }
 
-    /// Does the same as [`SharedState::check`] for an update that a host has accepted or tells. A whole
-    /// state may be of any version then: a host that was restored from an older copy has gone back.
+    /// As [`SharedState::check`], for an update that a host has accepted or sends. Then a whole state
+    /// may be of any version, because the host may have been restored from an older copy.
     pub(crate) fn check_judged(
         &self,
         update: StateUpdate<'_>,

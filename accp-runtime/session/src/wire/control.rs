@@ -124,8 +124,8 @@ impl Control {
                 ControlFrame::VetoSync(veto) => Self::Veto {
                     why: veto.rationale.into_owned(),
                 },
-                ControlFrame::LevelSync(said) => Self::Level {
-                    level: level(said.level)?,
+                ControlFrame::LevelSync(sync) => Self::Level {
+                    level: level(sync.level)?,
                 },
                 ControlFrame::PutSync(put) => Self::Put {
                     values: put.keys.iter().map(value).collect::<Result<_, _>>()?,

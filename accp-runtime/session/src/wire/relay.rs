@@ -23,7 +23,7 @@ pub(crate) struct Relay<'a> {
     pub cut: bool,
     /// True for a frame of the kind [`EntryKind::Repeat`](crate::EntryKind::Repeat).
     pub repeat: bool,
-    /// The word of the host for the log up to this entry.
+    /// The proof of the host for the log up to this entry.
     pub vouched: Option<Vouched>,
 }
 
@@ -40,8 +40,8 @@ impl<'a> Relay<'a> {
             repeat,
             vouched,
         } = *self;
-        let pair = |is_said: bool, key: &str, value: u64| {
-            if is_said {
+        let pair = |is_written: bool, key: &str, value: u64| {
+            if is_written {
                 format!(",{key}:{value}")
             } else {
                 String::new()

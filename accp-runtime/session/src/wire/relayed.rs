@@ -23,7 +23,7 @@ pub(crate) struct Relayed {
 }
 
 impl Relayed {
-    /// Returns the entry that a relay tells of.
+    /// Returns the entry in a relay.
     pub(crate) fn by(relay: &Relay<'_>) -> Self {
         Self {
             position: relay.position,
