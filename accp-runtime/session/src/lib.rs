@@ -35,7 +35,7 @@
 //!
 //! use accp_runtime::profiles::ScheduleReq;
 //! use accp_runtime::session::{MemberId, Options, Outbound, Rules, Session, Time};
-//! use accp_session::Output;
+//! use accp_runtime::session::driver::Output;
 //! use accp_runtime::{AgentId, Registry};
 //!
 //! let now = Time::from_secs(1_714_000_000);

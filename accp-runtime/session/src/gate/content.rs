@@ -37,7 +37,7 @@ pub(crate) fn check(
         limits: side.options.limits,
         marks: true,
     };
-    frame.sound().check(&side.options.registry, &options)?;
+    frame.checked().check(&side.options.registry, &options)?;
     check_references(side, frame, own_puts)?;
     if frame.intent == Intent::CANCEL {
         may_cancel(side, gate, from, frame)?;

@@ -94,7 +94,17 @@ pub struct Transmit {
 /// everything in its durable part as a whole, and the cold values not later than the entries that
 /// refer to them. Only then send `sends` and hand the frames of `inbound` to their handlers. When a
 /// commit fails, nothing of the batch may leave: discard the session and restore it from its store.
+///
+/// Later versions may add fields. [`Batch::new`] makes a batch, for a program that commits by itself:
+///
+/// ```
+/// use accp_session::Batch;
+///
+/// let batch = Batch::new(true).with(|batch| batch.epoch = Some(1));
+/// assert!(batch.is_durable());
+/// ```
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Batch {
     /// True if the session is a host, false if it is a member. A store keeps this with the side.
     pub host: bool,
@@ -137,6 +147,20 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Makes an empty batch for the side of a host or, if `host` is false, of a member.
+    pub fn new(host: bool) -> Self {
+        Self {
+            host,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the batch with the changes that the closure makes.
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// Returns whether there is anything to commit.
     pub fn is_durable(&self) -> bool {
         !(self.cold.is_empty()
@@ -178,7 +202,10 @@ pub struct Seen {
 }
 
 /// The data of a session that a store gives back, to restore the session from.
+///
+/// Later versions may add fields. A store makes the data with [`Stored::new`] and sets the fields.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Stored {
     /// True for the side of the host.
     pub host: bool,
@@ -209,6 +236,16 @@ pub struct Stored {
     pub inboxes: Vec<(MemberId, String)>,
     /// Every registry that was kept, as JSON, by its hash.
     pub registries: Vec<(Hash, String)>,
+}
+
+impl Stored {
+    /// Makes the data of a side of a host or, if `host` is false, of a member, that has kept nothing.
+    pub fn new(host: bool) -> Self {
+        Self {
+            host,
+            ..Self::default()
+        }
+    }
 }
 
 /// An output of a session, for the caller to carry out.

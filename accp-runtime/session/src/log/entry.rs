@@ -11,7 +11,10 @@ use accp_context::Time;
 ///
 /// Only the host makes entries; members copy the entries that are relayed to them. The context of a
 /// session is the fold of its entries, in the order of their positions.
+///
+/// Later versions may add fields. [`Entry::new`] makes an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Entry {
     /// The position in the log, from 1; ascending, with gaps on a member's side.
     pub position: u64,
@@ -39,6 +42,30 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Makes the entry of a frame of the host that takes no `seq` and no tokens, and that does not wait to be
+    /// handled. The other fields are then set one by one.
+    pub fn new(position: u64, at: Time, mid: Mid, text: impl Into<Arc<str>>) -> Self {
+        Self {
+            position,
+            at,
+            kind: EntryKind::Frame,
+            sender: MemberId::HOST,
+            mid,
+            sequence: 0,
+            tokens: 0,
+            cut: false,
+            due: Due::No,
+            text: text.into(),
+            hash: None,
+        }
+    }
+
+    /// Returns the entry with the changes that the closure makes.
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// Returns whether the entry waits on this side to be handled.
     pub const fn is_due(&self) -> bool {
         matches!(self.due, Due::Yes)

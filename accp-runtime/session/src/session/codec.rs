@@ -24,8 +24,7 @@ use accp_frame::{DecodeError, DecodeOptions, Message, Value};
 /// ```
 /// use std::sync::Arc;
 ///
-/// use accp_runtime::session::{Options, Outbound, Rules, Session, Time};
-/// use accp_session::Codec;
+/// use accp_runtime::session::{Codec, Options, Outbound, Rules, Session, Time};
 /// use accp_runtime::{AgentId, Message, Registry};
 ///
 /// let now = Time::from_secs(1_714_000_000);

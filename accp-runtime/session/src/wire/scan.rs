@@ -7,10 +7,11 @@ use accp_frame::{
 };
 use accp_registry::{Registry, Schema};
 
+use accp_context::Time;
+use accp_frame::__internal::CheckedFrame;
+
 use crate::log::mid::Mid;
 use crate::reference::UNBOUNDED;
-use accp_context::Time;
-use accp_frame::__internal::Sound;
 
 /// A frame that keeps to the grammar.
 #[derive(Debug)]
@@ -97,8 +98,8 @@ impl<'a> Scanned<'a> {
     }
 
     /// Returns the frame for the checks that need the registry.
-    pub(crate) fn sound(&self) -> Sound<'_, 'a> {
-        Sound {
+    pub(crate) fn checked(&self) -> CheckedFrame<'_, 'a> {
+        CheckedFrame {
             text: self.text,
             header: self.header,
             intent: self.intent,
@@ -214,7 +215,7 @@ mod tests {
             let options = DecodeOptions::default();
             let decoded = Message::decode_with(&text, registry, &options).map(|_| ());
             if let Ok(frame) = Scanned::of_entry(&text) {
-                let checked = frame.sound().check(registry, &options);
+                let checked = frame.checked().check(registry, &options);
                 prop_assert_eq!(checked, decoded, "{}", text);
             }
         }

@@ -163,7 +163,7 @@ pub fn write_workspace(folder: &Path, root: &Path, shapes: &[Shape]) -> io::Resu
     let dependencies = format!(
         "accp-build = {{ path = {:?} }}\nbuffa-build = \"=0.9.2\"\nprost = \"0.14\"\n\
          prost-build = \"0.14\"\nprotox = \"0.10\"",
-        root.join("accp-build"),
+        root.join("accp-derive/build"),
     );
     let source = include_str!("generate.rs");
     write_crate(

@@ -1,16 +1,16 @@
-//! The places where a PEG decides: is each decision the one that the ABNF means?
+//! Checks that a PEG decides at each point as the ABNF means it.
 
 use std::collections::BTreeMap;
 
-use super::GenerateError;
-use super::graph::{Graph, Part, Point, Source};
+use super::error::GenerateError;
+use super::graph::{DecisionPoint, Fragment, Graph, Source};
 use super::overrides::{Decisions, Overrides};
-use super::walk::{Finding, Walker};
+use super::walk::{Outcome, Walker};
 
 /// The order of alternatives, by rule and choice.
 pub(super) type Orders = BTreeMap<usize, BTreeMap<usize, Vec<usize>>>;
 
-/// Checks all places, and returns the orders of alternatives in which none hides another.
+/// Checks all points, and returns the orders of alternatives in which none hides another.
 pub(super) fn orders(
     sources: &[Source<'_>],
     overrides: &Overrides,
@@ -21,8 +21,8 @@ pub(super) fn orders(
         overrides,
         walker: Walker::new(graph),
     };
-    // A choice stands in the graph as often as what holds it is repeated.
-    let mut choices: BTreeMap<_, Vec<&[Part]>> = BTreeMap::new();
+    // The graph has a copy of a choice for each copy of the repetition around it.
+    let mut choices: BTreeMap<_, Vec<&[Fragment]>> = BTreeMap::new();
     for (number, source) in sources.iter().enumerate() {
         checks.whole_input(number, !graph.callers[number].is_empty(), source)?;
     }
@@ -31,10 +31,10 @@ pub(super) fn orders(
             continue;
         }
         match point {
-            Point::Choice { number, parts } => {
+            DecisionPoint::Choice { number, parts } => {
                 choices.entry((*rule, *number)).or_default().push(parts);
             }
-            Point::Repeat {
+            DecisionPoint::Repeat {
                 expr,
                 item,
                 exit,
@@ -43,20 +43,20 @@ pub(super) fn orders(
                 let end = nothing(*exit);
                 let finding = checks.walker.compare(*item, end, taken.as_ref());
                 let message = match finding {
-                    Finding::Safe => continue,
-                    Finding::Conflict(text) => format!(
+                    Outcome::Safe => continue,
+                    Outcome::Conflict(text) => format!(
                         "`{expr}` takes all it can, and a PEG never gives back what may belong to \
                          what follows (as in {text:?})"
                     ),
-                    Finding::TooLarge => format!("the end of `{expr}` is too hard to check"),
+                    Outcome::TooLarge => format!("the end of `{expr}` is too hard to check"),
                 };
                 return Err(checks.refuse(*rule, &message));
             }
-            Point::NotBefore { next, exit } => {
+            DecisionPoint::NotBefore { next, exit } => {
                 let text = match checks.walker.compare(*next, nothing(*exit), None) {
-                    Finding::Safe => continue,
-                    Finding::Conflict(text) => format!(" (as in {text:?})"),
-                    Finding::TooLarge => String::new(),
+                    Outcome::Safe => continue,
+                    Outcome::Conflict(text) => format!(" (as in {text:?})"),
+                    Outcome::TooLarge => String::new(),
                 };
                 let message = format!("`not-before` refuses what may follow in the ABNF{text}");
                 return Err(checks.narrowing(*rule, &message));
@@ -72,8 +72,8 @@ pub(super) fn orders(
 }
 
 /// Returns the empty part at a node.
-fn nothing(at: usize) -> Part {
-    Part { from: at, to: at }
+fn nothing(at: usize) -> Fragment {
+    Fragment { from: at, to: at }
 }
 
 struct Checks<'a> {
@@ -109,7 +109,7 @@ impl<'a> Checks<'a> {
         &mut self,
         rule: usize,
         number: usize,
-        copies: &[&[Part]],
+        copies: &[&[Fragment]],
     ) -> Result<Vec<usize>, GenerateError> {
         let count = copies[0].len();
         let written: Vec<_> = (0..count).collect();
@@ -133,7 +133,7 @@ impl<'a> Checks<'a> {
                 return Ok(order);
             }
         }
-        // Of two alternatives that hide each other, if there are such: no order helps there.
+        // No order helps two alternatives that hide each other, so the error names such a pair first.
         let mutual = hides
             .keys()
             .find(|(first, second)| first < second && hides.contains_key(&(*second, *first)));
@@ -143,7 +143,7 @@ impl<'a> Checks<'a> {
         let shown = |at: usize| self.alternative(rule, number, at);
         let (first, second) = (shown(pair.0), shown(pair.1));
         let text = match &hides[pair] {
-            Finding::Conflict(text) => format!(" (as in {text:?})"),
+            Outcome::Conflict(text) => format!(" (as in {text:?})"),
             _ => String::new(),
         };
         if is_given {
@@ -164,17 +164,17 @@ impl<'a> Checks<'a> {
     /// Notes whether the alternative `first`, tried before `second`, can take its place.
     fn hides(
         &mut self,
-        copies: &[&[Part]],
+        copies: &[&[Fragment]],
         first: usize,
         second: usize,
-        hides: &mut BTreeMap<(usize, usize), Finding>,
+        hides: &mut BTreeMap<(usize, usize), Outcome>,
     ) {
         let findings = copies
             .iter()
             .map(|parts| self.walker.compare(parts[first], parts[second], None));
         let found = findings
             .into_iter()
-            .find(|finding| !matches!(finding, Finding::Safe));
+            .find(|finding| !matches!(finding, Outcome::Safe));
         if let Some(finding) = found {
             hides.insert((first, second), finding);
         }
@@ -220,7 +220,7 @@ pub(super) fn narrowing(rule: &str, decisions: &Decisions, message: &str) -> Gen
 }
 
 /// Sorts alternatives so that none hides a later one, and keeps their order where it can.
-fn sorted(mut rest: Vec<usize>, hides: &BTreeMap<(usize, usize), Finding>) -> Option<Vec<usize>> {
+fn sorted(mut rest: Vec<usize>, hides: &BTreeMap<(usize, usize), Outcome>) -> Option<Vec<usize>> {
     let mut order = Vec::new();
     while !rest.is_empty() {
         let next = rest.iter().position(|first| {

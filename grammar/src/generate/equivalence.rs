@@ -1,16 +1,16 @@
-//! Compares other elements for a rule with those of the ABNF.
+//! Checks that the elements that an override gives to a rule accept the same texts as the ABNF.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::GenerateError;
 use super::charset::CharSet;
 use super::classes::Classes;
-use super::expr::{Expr, Reader};
-use super::graph::{Graph, Part, Source, Step};
+use super::decision_points::narrowing;
+use super::error::GenerateError;
+use super::expr::{Expr, ExprReader};
+use super::graph::{Fragment, Graph, GraphNode, Source};
 use super::overrides::Overrides;
-use super::points::narrowing;
 use super::rules::{Definition, Rules};
-use super::walk::{Place, Walker, start};
+use super::walk::{State, Walker, start};
 
 /// The most pairs of states that the comparison looks at.
 const STATES: usize = 20_000;
@@ -25,11 +25,12 @@ pub(super) fn check(rules: &Rules, overrides: &Overrides) -> Result<(), Generate
         };
         if all.is_empty() {
             for rule in rules.all() {
-                let read = Reader::new(rule, overrides.of(rule).case_sensitive).read(&rule.node);
+                let read =
+                    ExprReader::new(rule, overrides.of(rule).case_sensitive).read(&rule.node);
                 all.insert(rule.key(), (rule, read?));
             }
         }
-        let mut reader = Reader::new(rule, decisions.case_sensitive);
+        let mut reader = ExprReader::new(rule, decisions.case_sensitive);
         let exprs = [&reader.read(&rule.node)?, &reader.read(other)?];
         let message = match compare(rule, &all, exprs, decisions.narrows)? {
             Comparison::Same => continue,
@@ -96,7 +97,7 @@ fn compare(
         });
     }
     let graph = Graph::new(&sources, &classes)?;
-    let parts = [0, 1].map(|at| Part {
+    let parts = [0, 1].map(|at| Fragment {
         from: graph.entries[at],
         to: graph.exits[at],
     });
@@ -104,27 +105,27 @@ fn compare(
     let mut seen = HashSet::new();
     let first = parts.map(|part| vec![start(part)]);
     let mut open = vec![(first, String::new())];
-    while let Some((states, text)) = open.pop() {
-        let mut places = Vec::new();
+    while let Some((starts, text)) = open.pop() {
+        let mut states = Vec::new();
         let mut ends = Vec::new();
-        for (state, part) in states.iter().zip(parts) {
+        for (state, part) in starts.iter().zip(parts) {
             let (next, is_end) = walker.next(state, part.to);
-            places.push(next);
+            states.push(next);
             ends.push(is_end);
         }
         if ends[0] != ends[1] && !(narrows && ends[0]) {
             let is_of_abnf = ends[0];
             return Ok(Comparison::Differ { text, is_of_abnf });
         }
-        let key = (places[0].clone(), places[1].clone());
+        let key = (states[0].clone(), states[1].clone());
         if !seen.insert(key) {
             continue;
         }
         if seen.len() > STATES {
             return Ok(Comparison::TooLarge);
         }
-        for letters in letters(&graph, &places) {
-            let [one, two] = [0, 1].map(|at| follow(&graph, &places[at], &letters));
+        for letters in letters(&graph, &states) {
+            let [one, two] = [0, 1].map(|at| follow(&graph, &states[at], &letters));
             if two.is_empty() && (narrows || one.is_empty()) {
                 continue;
             }
@@ -135,11 +136,11 @@ fn compare(
     Ok(Comparison::Same)
 }
 
-/// Returns sets of characters that all the places treat alike.
-fn letters(graph: &Graph, places: &[Vec<Place>]) -> Vec<CharSet> {
+/// Returns sets of characters that all the states treat alike.
+fn letters(graph: &Graph, states: &[Vec<State>]) -> Vec<CharSet> {
     let mut cuts = BTreeSet::new();
-    for (node, _) in places.iter().flatten() {
-        if let Step::Char { set, .. } = &graph.steps[*node] {
+    for (node, _) in states.iter().flatten() {
+        if let GraphNode::Char { set, .. } = &graph.nodes[*node] {
             for (from, to) in set.ranges() {
                 cuts.extend([*from, to + 1]);
             }
@@ -152,13 +153,13 @@ fn letters(graph: &Graph, places: &[Vec<Place>]) -> Vec<CharSet> {
         .collect()
 }
 
-/// Returns where the places lead with a character of `letters`.
-fn follow(graph: &Graph, places: &[Place], letters: &CharSet) -> Vec<Place> {
+/// Returns the states that follow a character of `letters`.
+fn follow(graph: &Graph, states: &[State], letters: &CharSet) -> Vec<State> {
     let mut next = Vec::new();
-    for (node, stack) in places {
-        if let Step::Char {
+    for (node, stack) in states {
+        if let GraphNode::Char {
             set, next: then, ..
-        } = &graph.steps[*node]
+        } = &graph.nodes[*node]
             && !set.and(letters).is_empty()
         {
             next.push((*then, *stack));

@@ -2,7 +2,7 @@
 
 use accp_runtime::{AgentId, Decimal, Envelope, Typed};
 
-use desk::{CaseNumber, closed, own, team};
+use shift::{CaseNumber, closed, own, team};
 use frames::Refund;
 
 /// A value of the crate `frames` stands in a frame of this crate, and comes out as it was.
@@ -11,13 +11,13 @@ fn a_frame_holds_a_type_of_the_other_crate() -> Result<(), Box<dyn std::error::E
     let refund = Refund::new("A-1042").amount(Decimal::parse("12.5")?);
     let case = CaseNumber("7".into());
     let ours = closed(case.clone(), vec![refund.clone()]);
-    let desk = AgentId::new("desk")?;
-    let text = Typed::new(desk, ours, Envelope::default()).encode()?;
+    let clerk = AgentId::new("clerk")?;
+    let text = Typed::new(clerk, ours, Envelope::default()).encode()?;
 
     // The team reads it, and has the same refund.
     let theirs = Typed::<frames::CaseDone>::decode(&text)?;
     assert_eq!(theirs.frame.refunds, std::slice::from_ref(&refund));
-    // What the team writes is what the desk writes.
+    // What the team writes is what this crate writes.
     assert_eq!(theirs.encode()?, text);
     let back = Typed::<team::CaseDone>::decode(&text)?.frame;
     assert_eq!(back, closed(case, theirs.frame.refunds));

@@ -9,7 +9,7 @@ use syn::{GenericArgument, PathArguments, Type as RustType};
 use super::kind;
 use super::owned::borrowing;
 use crate::ast::{Field, Input, mentions};
-use crate::plan::Wire;
+use crate::resolved::Wire;
 
 /// Returns `<T as Holds<..>>` for a type that only the compiler can judge, and `None` for a type
 /// that the check knows. A type parameter has bounds instead.
@@ -18,9 +18,13 @@ use crate::plan::Wire;
 /// wants `EncodeValue` here and `DecodeValue` there would give two.
 ///
 /// An owned type is read as its borrowing twin, which `HoldsOwned` makes owned.
-pub(super) fn judged(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> Option<TokenStream> {
+pub(super) fn compiler_checked(
+    input: &Input<'_>,
+    field: &Field<'_>,
+    wire: &Wire,
+) -> Option<TokenStream> {
     let ty = field.ty;
-    let span = judged_at(ty);
+    let span = checked_span(ty);
     // What holds for the item itself follows from the bounds of its parameters.
     let itself = Ident::new("Self", span);
     let is_itself = || mentions(ty.to_token_stream(), &itself) && input.has_type_params();
@@ -114,13 +118,13 @@ fn type_of(argument: &GenericArgument) -> Option<&RustType> {
 
 /// Returns the place of the innermost type: plainly in the source, so that an error shows nothing of
 /// the macro.
-pub(super) fn judged_at(ty: &RustType) -> Span {
+pub(super) fn checked_span(ty: &RustType) -> Span {
     if let RustType::Path(path) = ty
         && let Some(last) = path.path.segments.last()
         && let PathArguments::AngleBracketed(arguments) = &last.arguments
         && let Some(GenericArgument::Type(inner)) = arguments.args.last()
     {
-        return judged_at(inner);
+        return checked_span(inner);
     }
     ty.span()
 }

@@ -1,6 +1,7 @@
-//! A desk that shares the frames of its team: the types of the crate `frames`, and the same registry.
+//! The shifts of a team of clerks: this crate shares the frames of the team, with the types of the crate `frames` and the
+//! same registry.
 //!
-//! It has a registry of its own beside that of the team. `build.rs` makes a module of each: `team` and `own`.
+//! It also has a registry of its own. `build.rs` makes a module of each registry: `team` and `own`.
 
 use accp_runtime::AccpFrame;
 

@@ -1,11 +1,11 @@
-//! The plan of the generated code: the item after every check, with all facts from the registry.
+//! The item after every check, with all facts from the registry.
 
 use accp_registry::Type;
 use syn::Type as RustType;
 
 use crate::ast::{Field, Variant};
 
-pub(crate) enum Plan<'a> {
+pub(crate) enum ResolvedItem<'a> {
     /// A struct that is a frame.
     Frame(Frame<'a>),
     /// A struct that is a value: a map.
@@ -35,7 +35,7 @@ pub(crate) struct Fields<'a> {
     /// The indices of the members that travel, in the order of the wire.
     pub(crate) order: Vec<usize>,
     /// The fields of the schema that no member holds, each with its place among `order`.
-    pub(crate) loose: Vec<Loose>,
+    pub(crate) unheld: Vec<UnheldField>,
     /// The fields of every message that no member holds and that a writer fills in.
     pub(crate) filled: Vec<Filled>,
     /// Whether values are text, of which the Rust types say what they mean.
@@ -55,7 +55,7 @@ pub(crate) struct Filled {
 }
 
 /// A field of the schema that no member holds.
-pub(crate) struct Loose {
+pub(crate) struct UnheldField {
     /// How many members stand before it on the wire.
     pub(crate) before: usize,
     pub(crate) wire: Wire,

@@ -3,7 +3,7 @@
 use accp_build::{Builder, include_file};
 
 fn main() -> Result<(), accp_build::Error> {
-    // The registry of the team. Its refunds are the types of the crate `frames`; its cases are made anew, because
+    // The registry of the team. Its refunds are the types of the crate `frames`. Its cases are generated again, because
     // their number is a type of this crate.
     let team = Builder::new()
         .registry("../frames/registry")
@@ -11,7 +11,7 @@ fn main() -> Result<(), accp_build::Error> {
         .extern_path("RF", "::frames")
         .field_type("CS.number", "crate::CaseNumber")
         .out_file("team.rs");
-    // What only desks say to each other.
+    // The frames that only shifts send to each other.
     let own = Builder::new()
         .registry("registry")
         .owned(true)

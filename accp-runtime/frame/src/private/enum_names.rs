@@ -1,58 +1,21 @@
-//! Errors that the compiler composes while it evaluates constants.
+//! Compares the variants of an enumeration with the values of the registry, while the compiler evaluates constants.
 
 use core::option::Option;
 
+use super::const_error::ConstError;
 use super::shape::{Entry, Shape, equal, same};
 
-/// The greatest number of bytes of an error; a longer text is cut.
-const SPACE: usize = 1024;
 /// The greatest number of bytes of a name that may be a misspelling.
 const LONGEST: usize = 32;
 /// The greatest number of names that are compared with a misspelling.
 const TRIES: usize = 256;
-
-/// An error.
-#[derive(Debug)]
-pub struct Said {
-    bytes: [u8; SPACE],
-    length: usize,
-}
-
-impl Said {
-    /// Returns the text.
-    pub const fn as_str(&self) -> &str {
-        match core::str::from_utf8(self.bytes.split_at(self.length).0) {
-            Ok(text) => text,
-            // A registry's names are ASCII, so no character is cut.
-            Err(_) => "the variants are not those of the registry",
-        }
-    }
-
-    pub(super) const fn of(start: &str) -> Self {
-        let empty = Self {
-            bytes: [0; SPACE],
-            length: 0,
-        };
-        empty.and(start.as_bytes())
-    }
-
-    pub(super) const fn and(mut self, text: &[u8]) -> Self {
-        let mut at = 0;
-        while at < text.len() && self.length < SPACE {
-            self.bytes[self.length] = text[at];
-            self.length += 1;
-            at += 1;
-        }
-        self
-    }
-}
 
 /// Returns why a type cannot represent an enumeration of the registry with these names, a list as in [`Shape::Names`]:
 /// the first variant that is odd or missing. `start` begins the error.
 ///
 /// One walk over the two lists finds the fault, because both ascend. The compiler bounds how long a constant takes, so
 /// that nothing here may grow with the square of the number of names.
-pub const fn names_fault(shape: Option<Shape>, names: &str, start: &str) -> Option<Said> {
+pub const fn names_fault(shape: Option<Shape>, names: &str, start: &str) -> Option<ConstError> {
     let own = match shape {
         Option::Some(Shape::Names(own)) => own,
         // `Holds` refuses a struct.
@@ -62,64 +25,64 @@ pub const fn names_fault(shape: Option<Shape>, names: &str, start: &str) -> Opti
         return Option::None;
     }
     let (mut missing, mut other) = (Option::None, Option::None);
-    let mut walk = Walk::over(own, names);
+    let mut merge = Merge::over(own, names);
     loop {
-        match walk.step() {
-            Step::Own(name) => {
-                let said = Said::of(start).and(b"the variant `").and(name);
-                let said = said.and(b"` is not among them");
+        match merge.next() {
+            Merged::Own(name) => {
+                let error = ConstError::of(start).and(b"the variant `").and(name);
+                let error = error.and(b"` is not among them");
                 return Option::Some(match nearest(name, own, names) {
-                    Option::Some(near) => said.and(b"; did you mean `").and(near).and(b"`?"),
-                    Option::None => said,
+                    Option::Some(near) => error.and(b"; did you mean `").and(near).and(b"`?"),
+                    Option::None => error,
                 });
             }
-            Step::Missing(name) => {
+            Merged::Missing(name) => {
                 if missing.is_none() {
                     missing = Option::Some(name);
                 }
             }
-            Step::Both(own, entry) => {
+            Merged::Both(own, entry) => {
                 if other.is_none() && !same(own.wire, entry.wire) {
                     other = Option::Some(entry);
                 }
             }
-            Step::End => break,
+            Merged::End => break,
         }
     }
     if let Option::Some(name) = missing {
-        let said = Said::of(start).and(b"a variant `").and(name);
-        return Option::Some(said.and(b"` is missing"));
+        let error = ConstError::of(start).and(b"a variant `").and(name);
+        return Option::Some(error.and(b"` is missing"));
     }
     let Option::Some(Entry { name, wire, .. }) = other else {
         return Option::None;
     };
-    let said = Said::of(start).and(b"the variant `").and(name);
+    let error = ConstError::of(start).and(b"the variant `").and(name);
     Option::Some(if same(name, wire) {
-        said.and(b"` has a symbol, and the registry has none for it")
+        error.and(b"` has a symbol, and the registry has none for it")
     } else {
-        said.and(b"` needs `symbol = \"").and(wire).and(b"\"`")
+        error.and(b"` needs `symbol = \"").and(wire).and(b"\"`")
     })
 }
 
-/// A walk over the names of a type and those of the registry, which both ascend.
-struct Walk<'n> {
+/// Merges the names of a type and those of the registry, which both ascend.
+struct Merge<'n> {
     own: &'n [u8],
     names: &'n [u8],
 }
 
-/// What a walk meets.
-enum Step<'n> {
-    /// A name of the type alone.
+/// The next name of a merge.
+enum Merged<'n> {
+    /// A name that only the type has.
     Own(&'n [u8]),
-    /// A name of the registry alone.
+    /// A name that only the registry has.
     Missing(&'n [u8]),
-    /// A name of both, as the type and as the registry have it.
+    /// A name of both: the entry of the type, and the entry of the registry.
     Both(Entry<'n>, Entry<'n>),
-    /// The end of both.
+    /// Neither has another name.
     End,
 }
 
-impl<'n> Walk<'n> {
+impl<'n> Merge<'n> {
     const fn over(own: &'n str, names: &'n str) -> Self {
         Self {
             own: own.as_bytes(),
@@ -127,27 +90,27 @@ impl<'n> Walk<'n> {
         }
     }
 
-    const fn step(&mut self) -> Step<'n> {
+    const fn next(&mut self) -> Merged<'n> {
         match (Entry::first(self.own), Entry::first(self.names)) {
-            (Option::None, Option::None) => Step::End,
+            (Option::None, Option::None) => Merged::End,
             (Option::Some(own), Option::None) => {
                 self.own = own.rest;
-                Step::Own(own.name)
+                Merged::Own(own.name)
             }
             (Option::None, Option::Some(entry)) => {
                 self.names = entry.rest;
-                Step::Missing(entry.name)
+                Merged::Missing(entry.name)
             }
             (Option::Some(own), Option::Some(entry)) => {
                 if same(own.name, entry.name) {
                     (self.own, self.names) = (own.rest, entry.rest);
-                    Step::Both(own, entry)
+                    Merged::Both(own, entry)
                 } else if is_before(own.name, entry.name) {
                     self.own = own.rest;
-                    Step::Own(own.name)
+                    Merged::Own(own.name)
                 } else {
                     self.names = entry.rest;
-                    Step::Missing(entry.name)
+                    Merged::Missing(entry.name)
                 }
             }
         }
@@ -168,12 +131,12 @@ const fn nearest<'n>(name: &[u8], own: &'n str, names: &'n str) -> Option<&'n [u
     let mut best = Option::None;
     let mut least = usize::MAX;
     let mut tries = 0;
-    let mut walk = Walk::over(own, names);
+    let mut merge = Merge::over(own, names);
     while tries < TRIES {
-        let other = match walk.step() {
-            Step::Missing(other) => other,
-            Step::Own(_) | Step::Both(..) => continue,
-            Step::End => break,
+        let other = match merge.next() {
+            Merged::Missing(other) => other,
+            Merged::Own(_) | Merged::Both(..) => continue,
+            Merged::End => break,
         };
         let longer = if name.len() > other.len() {
             name.len()
@@ -231,10 +194,10 @@ mod tests {
     use alloc::string::String;
     use alloc::vec::Vec;
 
-    use super::{Said, Shape, names_fault};
+    use super::{ConstError, Shape, names_fault};
 
     /// Returns the error for an enum with these variants in a field `enum(up=+,down=-,level)`.
-    fn fault(own: &[(&str, &str)]) -> Option<Said> {
+    fn fault(own: &[(&str, &str)]) -> Option<ConstError> {
         let own = Box::leak(listed(own).into_boxed_str());
         let names = listed(&[("up", "+"), ("down", "-"), ("level", "level")]);
         names_fault(Some(Shape::Names(own)), &names, "trend: ")
@@ -280,7 +243,7 @@ mod tests {
                 Some("trend: the variant `level` has a symbol, and the registry has none for it"),
             ),
         ] {
-            assert_eq!(fault(own).as_ref().map(Said::as_str), error);
+            assert_eq!(fault(own).as_ref().map(ConstError::as_str), error);
         }
     }
 
@@ -291,16 +254,16 @@ mod tests {
         let names = listed(&all);
         let fault = |own: &[(&str, &str)]| {
             let own = Box::leak(listed(own).into_boxed_str());
-            let said = names_fault(Some(Shape::Names(own)), &names, "");
-            said.map(|said| said.as_str().to_owned())
+            let error = names_fault(Some(Shape::Names(own)), &names, "");
+            error.map(|error| error.as_str().to_owned())
         };
         assert_eq!(fault(&all), None);
         let without = [&all[..4_000], &all[4_001..]].concat();
         let missing = "a variant `name_number_4000` is missing";
         assert_eq!(fault(&without).as_deref(), Some(missing));
         let odd = [&without[..], &[("name_nmber_4000", "x")]].concat();
-        let said =
+        let error =
             "the variant `name_nmber_4000` is not among them; did you mean `name_number_4000`?";
-        assert_eq!(fault(&odd).as_deref(), Some(said));
+        assert_eq!(fault(&odd).as_deref(), Some(error));
     }
 }

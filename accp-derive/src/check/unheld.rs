@@ -2,19 +2,19 @@
 
 use accp_registry::{Type, nearest};
 
-use super::place::{Where, wire};
+use super::scope::{FieldScope, wire};
 use super::{Owner, hint, types};
 use crate::ctxt::Ctxt;
-use crate::plan::{Loose, Member, Role};
+use crate::resolved::{Member, Role, UnheldField};
 
 /// Returns the fields of the schema that no member holds.
-pub(super) fn loose(
+pub(super) fn unheld(
     owner: Owner<'_>,
     members: &[Member<'_>],
     order: &[usize],
-    place: Where<'_>,
-) -> Vec<Loose> {
-    let Some(schema) = place.schema else {
+    scope: FieldScope<'_>,
+) -> Vec<UnheldField> {
+    let Some(schema) = scope.schema else {
         return Vec::new();
     };
     let index_of = |at: &usize| match &members[*at].role {
@@ -26,33 +26,34 @@ pub(super) fn loose(
     let fields = fields.filter(|(index, _)| !held.contains(&Some(*index)));
     let ignored = |name: &str| owner.attrs.ignore.iter().any(|text| text.value() == name);
     fields
-        .map(|(index, field)| Loose {
+        .map(|(index, field)| UnheldField {
             before: held.iter().filter(|held| **held < Some(index)).count(),
-            wire: wire(schema, index, field, place),
+            wire: wire(schema, index, field, scope),
             is_ignored: ignored(&field.name),
         })
         .collect()
 }
 
 /// Checks that no field with a default is lost: a reader would take the default instead of the value
-/// that was read here. A field without a default is lost too, but `Typed::dropped` tells.
+/// that was read here. A field without a default is lost too, but `Typed::dropped` names it.
 pub(super) fn nothing_is_lost(
     cx: &Ctxt,
     owner: Owner<'_>,
     members: &[Member<'_>],
-    loose: &[Loose],
+    unheld: &[UnheldField],
     meant: &[String],
-    place: Where<'_>,
+    scope: FieldScope<'_>,
 ) {
     let is_flatten = |member: &&Member<'_>| matches!(member.role, Role::Flatten);
     let flatten = members.iter().find(is_flatten);
-    let Some(schema) = place.schema.filter(|_| flatten.is_none()) else {
+    let Some(schema) = scope.schema.filter(|_| flatten.is_none()) else {
         return;
     };
-    let lost = loose
+    let lost = unheld
         .iter()
-        .filter(|loose| !loose.is_ignored && !meant.contains(&loose.wire.name));
-    let lost = lost.filter_map(|Loose { wire, .. }| Some((&wire.name, wire.default.as_ref()?)));
+        .filter(|unheld| !unheld.is_ignored && !meant.contains(&unheld.wire.name));
+    let lost =
+        lost.filter_map(|UnheldField { wire, .. }| Some((&wire.name, wire.default.as_ref()?)));
     let lost: Vec<_> = lost.collect();
     if lost.is_empty() || owner.attrs.ignores_any {
         return;
@@ -67,18 +68,23 @@ pub(super) fn nothing_is_lost(
          add them, or accept the loss with `#[{ours}({})]`",
         schema.code,
         each(&|name, default| format!("`{name}` ({default})")),
-        place.in_frame(cx.protocol),
+        scope.in_frame(cx.protocol),
         each(&|name, _| format!("ignore = {name:?}")),
     );
     cx.error_at(owner.ident.span(), message);
 }
 
 /// Checks that a `flatten` field can hold the fields that the struct does not have.
-pub(super) fn holds_loose(cx: &Ctxt, members: &[Member<'_>], loose: &[Loose], place: Where<'_>) {
+pub(super) fn check_unheld(
+    cx: &Ctxt,
+    members: &[Member<'_>],
+    unheld: &[UnheldField],
+    scope: FieldScope<'_>,
+) {
     let flatten = members
         .iter()
         .find_map(|member| Some((member.field.attrs.flatten.as_ref()?, member.field.ty)));
-    let (Some((flatten, ty)), Some(schema)) = (flatten, place.schema) else {
+    let (Some((flatten, ty)), Some(schema)) = (flatten, scope.schema) else {
         return;
     };
     // This type is refused already.
@@ -86,7 +92,7 @@ pub(super) fn holds_loose(cx: &Ctxt, members: &[Member<'_>], loose: &[Loose], pl
         return;
     }
     let (ours, rest) = (cx.protocol.rust.attribute, cx.protocol.rust.rest);
-    for Loose { wire, .. } in loose.iter().filter(|loose| !loose.is_ignored) {
+    for UnheldField { wire, .. } in unheld.iter().filter(|unheld| !unheld.is_ignored) {
         let (name, code) = (&wire.name, &schema.code);
         let cure = format!("add the field, or accept its loss with `#[{ours}(ignore = {name:?})]`");
         if let Type::Enum(_) | Type::Schema(_) = types::innermost(&wire.ty) {
@@ -113,23 +119,26 @@ pub(super) fn holds_loose(cx: &Ctxt, members: &[Member<'_>], loose: &[Loose], pl
 pub(super) fn ignored(
     cx: &Ctxt,
     owner: Owner<'_>,
-    loose: &[Loose],
-    place: Where<'_>,
+    unheld: &[UnheldField],
+    scope: FieldScope<'_>,
 ) -> Vec<String> {
     let mut meant = Vec::new();
     for text in &owner.attrs.ignore {
         let name = text.value();
-        let Some(schema) = place.schema else {
+        let Some(schema) = scope.schema else {
             cx.error(
                 text,
                 "only a field of a schema can be ignored: there is no schema",
             );
             continue;
         };
-        if !loose.iter().any(|loose| loose.wire.name == name) {
-            let names: Vec<_> = loose.iter().map(|loose| loose.wire.name.as_str()).collect();
-            let by_key = loose.iter().find(|loose| loose.wire.key == name);
-            let by_key = by_key.map(|loose| loose.wire.name.as_str());
+        if !unheld.iter().any(|unheld| unheld.wire.name == name) {
+            let names: Vec<_> = unheld
+                .iter()
+                .map(|unheld| unheld.wire.name.as_str())
+                .collect();
+            let by_key = unheld.iter().find(|unheld| unheld.wire.key == name);
+            let by_key = by_key.map(|unheld| unheld.wire.name.as_str());
             let near = by_key.or_else(|| nearest(&name, names.iter().copied()));
             let hint = hint(near, "it can ignore", &names);
             let message = format!(
