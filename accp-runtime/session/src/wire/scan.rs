@@ -3,12 +3,20 @@
 use std::time::Duration;
 
 use accp_frame::{
-    DecodeError, DecodeOptions, Envelope, ErrorCode, Header, Intent, Limits, Reader, Value,
+    DecodeError, DecodeOptions, Envelope, ErrorCode, Header, Intent, Limits, Message, Reader, Value,
 };
 use accp_registry::{Registry, Schema};
 
-use crate::{Mid, Time};
+use accp_context::Time;
 use accp_frame::__internal::CheckedFrame;
+
+use crate::log::mid::Mid;
+
+/// The limits of a frame do not count what its references lead to.
+pub(crate) const UNBOUNDED: DecodeOptions = DecodeOptions {
+    limits: Limits::NONE,
+    marks: true,
+};
 
 /// A frame that keeps to the grammar.
 #[derive(Debug)]
@@ -87,6 +95,11 @@ impl<'a> Scanned<'a> {
     pub(crate) fn schema_in<'r>(&self, registry: &'r Registry) -> Option<&'r Schema> {
         let head = [self.intent.as_str(), self.header.operation];
         registry.schema_of(self.schema?, &head)
+    }
+
+    /// Returns the message of a frame that was judged before; `None` if the registry does not know it.
+    pub(crate) fn message(&self, registry: &Registry) -> Option<Message<'a>> {
+        Message::decode_with(self.text, registry, &UNBOUNDED).ok()
     }
 
     /// Returns the frame for the checks that need the registry.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use crate::log::by_member::ByMember;
-use crate::{MemberId, Mid};
+use crate::log::mid::{MemberId, Mid};
 
 /// Names, each with the member that it belongs to.
 ///

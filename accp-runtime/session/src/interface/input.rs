@@ -6,7 +6,11 @@ use accp_context::{Checkpoint, CheckpointHooks};
 use accp_frame::{AgentId, Value};
 use accp_registry::{ErrorCode, Hash, Problems, Schema};
 
-use crate::{Cold, Entry, LogKey, MemberId, Mid, Outbound, SendError, SummaryError};
+use crate::interface::outbound::{Outbound, SendError};
+use crate::interface::output::Cold;
+use crate::log::entry::Entry;
+use crate::log::mid::{MemberId, Mid};
+use crate::log::vouch::LogKey;
 
 /// An input to a session.
 ///
@@ -290,3 +294,38 @@ impl From<Problems> for InputError {
         Self::Schema(problems)
     }
 }
+
+/// The reason why a host did not take a late summary. A summary that it took before stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SummaryError {
+    /// No summary of the checkpoint with this number is wanted.
+    NotWanted(u64),
+    /// The summary has no text.
+    Empty,
+    /// These words of the summary look like values, and stand in no frame that left hot state.
+    Invented(Vec<String>),
+}
+
+impl fmt::Display for SummaryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotWanted(id) => write!(
+                f,
+                "no summary of ckpt_{id} is wanted: only of the last checkpoint, if frames left \
+                 with it and Rules::late_summaries is set"
+            ),
+            Self::Empty => {
+                f.write_str("the summary has no text; to keep the first one, supply none")
+            }
+            Self::Invented(words) => write!(
+                f,
+                "these words stand in no frame that left hot state: {}; leave them out of the \
+                 summary, or write them as the frames do",
+                words.join(", ")
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SummaryError {}

@@ -2,8 +2,11 @@
 
 use super::super::Member;
 use super::silence::SILENT;
+use crate::interface::event::Event;
+use crate::log::mid::{MemberId, Mid};
+use crate::state::shared::StateUpdate;
 use crate::wire::scan::Scanned;
-use crate::{Event, MemberId, Mid, StateUpdate, Time};
+use accp_context::Time;
 use accp_frame::ErrorCode;
 
 impl Member {
@@ -18,26 +21,26 @@ impl Member {
         now: Time,
     ) {
         let held = self.side.state.shared.version();
-        let Some(plain) = &mut self.plain else { return };
-        let is_next = number == plain.number + 1;
+        let Some(draft) = &mut self.draft else { return };
+        let is_next = number == draft.number + 1;
         let is_whole = matches!(state, StateUpdate::Full { .. });
         // What comes late is in a whole state that the host tells, or it is a piece of it.
-        let is_piece = plain.whole > 0 && state.version() == held + 1;
+        let is_piece = draft.whole > 0 && state.version() == held + 1;
         // A host that has gone back tells its state under the number that this side has. Another whole
         // state that is not newer comes late, from its log.
-        let is_told = number == plain.number && (plain.doubts > 0 || plain.may_be_back);
+        let is_told = number == draft.number && (draft.doubts > 0 || draft.may_be_back);
         let is_past = is_whole && !is_told && state.version() <= held;
-        let is_in = if is_past || plain.seen.get(mid).is_some() {
+        let is_in = if is_past || draft.seen.get(mid).is_some() {
             true
         } else if is_next {
-            !is_whole && state.version() <= plain.whole && !plain.may_be_back
+            !is_whole && state.version() <= draft.whole && !draft.may_be_back
         } else {
             !is_whole && !is_piece
         };
         let fits = is_in || is_whole || state.version() == held + 1;
-        if !fits && plain.doubts < SILENT {
+        if !fits && draft.doubts < SILENT {
             // The host tells the whole state, and gives this change again after the next hello.
-            plain.doubts += 1;
+            draft.doubts += 1;
             self.hello.arm(self.side.clock.timers());
             let expected = format!("a change of version {held} of the shared state");
             return self.complain(frame, ErrorCode::REF_NOT_FOUND, expected, now);
@@ -45,21 +48,21 @@ impl Member {
         if !is_in && !self.take(frame, number, now) {
             return self.hello.arm(self.side.clock.timers());
         }
-        let Some(plain) = &mut self.plain else { return };
+        let Some(draft) = &mut self.draft else { return };
         if is_whole && !is_past {
-            (plain.whole, plain.may_be_back) = (state.version(), false);
+            (draft.whole, draft.may_be_back) = (state.version(), false);
         }
         if fits {
-            plain.doubts = 0;
+            draft.doubts = 0;
         } else {
-            self.side.tell(Event::Missed(number..=number));
+            self.side.emit(Event::Missed(number..=number));
         }
-        let Some(plain) = &mut self.plain else { return };
+        let Some(draft) = &mut self.draft else { return };
         // Another frame may have this number. If this is the one, it comes again, and not only because
         // the link has doubled it.
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
-        let offered = plain.offered.take().filter(|(of, _)| of == mid);
-        let (_, since) = plain
+        let offered = draft.offered.take().filter(|(of, _)| of == mid);
+        let (_, since) = draft
             .offered
             .insert(offered.unwrap_or((mid.clone(), timers)));
         let is_first = is_whole && timers < *since + patience;

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::delivery::backoff::Backoff;
-use crate::log::relayed::Relayed;
-use crate::{Mid, Time};
+use crate::log::mid::Mid;
+use crate::wire::relayed::Relayed;
+use accp_context::Time;
 
 /// Pings to a member that does not say that it has everything, or tellings of the shared state to
 /// one that does not acknowledge it.
@@ -18,7 +19,7 @@ const PATIENCE: u32 = 5;
 /// Such a member does not say what it holds. What was sent to it counts as arrived, until it says
 /// otherwise: by the `seq` of its `sync:registry`, or by E3003.
 #[derive(Debug)]
-pub(crate) struct Plain {
+pub(crate) struct DraftMember {
     /// The last number that the member was told of.
     pub number: u64,
     /// The last number that the member has said it holds.
@@ -32,14 +33,14 @@ pub(crate) struct Plain {
     /// The entries that the member gets next. The first may wait for values.
     pub waiting: VecDeque<Relayed>,
     /// The values for the first entry, by key.
-    pub values: BTreeMap<String, Wanted>,
+    pub values: BTreeMap<String, WantedValue>,
     /// What a timeout has found.
-    pub due: Option<Due>,
+    pub due: Option<DraftTimeout>,
 }
 
 /// A value that a frame waits for.
 #[derive(Debug)]
-pub(crate) enum Wanted {
+pub(crate) enum WantedValue {
     /// The store reads it, or its bytes are on their way to the host.
     Asked,
     /// Nobody has it any more, or it does not fit into a frame.
@@ -49,7 +50,7 @@ pub(crate) enum Wanted {
 
 /// What a member gets after a timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Due {
+pub(crate) enum DraftTimeout {
     /// A ping, with the last number that the member was told of. A member that lacks it says so.
     Ping,
     /// The first entry that waits, without the values that have not come.
@@ -58,7 +59,7 @@ pub(crate) enum Due {
     State,
 }
 
-impl Plain {
+impl DraftMember {
     pub(crate) fn new(number: u64, version: u64) -> Self {
         Self {
             number,
@@ -80,7 +81,7 @@ impl Plain {
     }
 
     /// Notes the id of the frame that ends the whole state which goes out to the member.
-    pub(crate) fn tells(&mut self, mid: Option<Mid>) {
+    pub(crate) fn state_sent(&mut self, mid: Option<Mid>) {
         if self.states.len() > PINGS as usize {
             self.states.remove(0);
         }
@@ -93,7 +94,7 @@ impl Plain {
     }
 
     /// Notes that the member has got that entry.
-    pub(crate) fn said(&mut self) {
+    pub(crate) fn pop_waiting(&mut self) {
         self.waiting.pop_front();
         self.values.clear();
     }
@@ -101,8 +102,8 @@ impl Plain {
     /// Gives up the values that have not come.
     pub(crate) fn give_up(&mut self) {
         for wanted in self.values.values_mut() {
-            if let Wanted::Asked = wanted {
-                *wanted = Wanted::Gone;
+            if let WantedValue::Asked = wanted {
+                *wanted = WantedValue::Gone;
             }
         }
     }
@@ -115,11 +116,11 @@ impl Plain {
     /// Decides what the member gets after a timeout.
     pub(crate) fn timeout(&mut self, retry: &mut Backoff, now: Time) {
         self.due = if !self.waiting.is_empty() {
-            (retry.tries() >= PATIENCE).then_some(Due::Entry)
+            (retry.tries() >= PATIENCE).then_some(DraftTimeout::Entry)
         } else if !self.states.is_empty() && retry.tries() < PINGS {
-            Some(Due::State)
+            Some(DraftTimeout::State)
         } else if self.held < self.number && retry.tries() < PINGS {
-            Some(Due::Ping)
+            Some(DraftTimeout::Ping)
         } else {
             self.states.clear();
             return retry.rest();

@@ -1,26 +1,32 @@
-//! The decisions that all drivers share: how to open a session, and how to act on its outputs.
+//! The state machine of a driver, without IO. A driver carries out the requests of the machine, and hands
+//! in the answers of its store.
 
 use std::collections::BTreeSet;
 
-use accp_frame::{AgentId, Value};
+use accp_frame::{AgentId, Message, Value};
 use accp_session::{
-    Batch, Entry, Event, Found, Inbound, Input, InputError, LogKey, MemberId, Mid, Need, Options,
-    Outbound, Output, ReadError, Resolved, Resolver, Rules, Session, Stored, Time,
+    Batch, Cold, Entry, Event, Found, Inbound, Input, InputError, LogKey, MemberId, Mid, Need,
+    Options, Outbound, Output, Read, ReadError, Resolved, Resolver, Rules, Session, Stored, Time,
+    Transmit,
 };
 
 use super::error::DriverError;
-use super::link::Link;
-use crate::{Kept, SideId, StoreError, StoreErrorKind, conflict};
+use crate::conflict;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::side::SideId;
+use crate::store::Store;
 
-/// A session, with the error of its store once the store has failed.
+/// A session, what its driver has to report, and the error of its store once the store has failed.
 #[derive(Debug)]
-pub(super) struct Course {
+pub(super) struct Machine {
     session: Session,
     side: SideId,
     /// The text of the error with which the store failed.
     failed: Option<String>,
     /// The keys of values that nobody supplies. Reading them fails.
     unavailable: BTreeSet<String>,
+    /// What has happened since the driver last took it.
+    outcome: Outcome,
 }
 
 /// The result of [`Driver::carry_out`](crate::Driver::carry_out).
@@ -36,10 +42,46 @@ pub struct Outcome {
     pub events: Vec<Event>,
 }
 
-/// State of reading a reference.
-pub(super) enum Reading {
-    /// The reading has ended; `None` while bytes are on their way.
-    Done(Option<Value<'static>>),
+/// What the machine needs from the store. Each request has one [`Answer`], in the order of the requests.
+pub(super) enum Request {
+    Commit(Box<Batch>),
+    Read(Read),
+}
+
+/// What a store answers to a request.
+pub(super) enum Answer {
+    Committed(Box<Batch>),
+    Entries(u64, Vec<Entry>),
+    Entry(u64, Option<Entry>),
+    Cold(String, Option<Cold>),
+    /// The request is of a kind that this version does not know.
+    Nothing,
+}
+
+impl Answer {
+    /// Reads from the store what a request asks for.
+    pub(super) fn read(
+        store: &mut (impl Store + ?Sized),
+        side: &SideId,
+        read: Read,
+    ) -> Result<Self, StoreError> {
+        Ok(match read {
+            Read::Entries { from, limit } => Self::Entries(from, store.entries(side, from, limit)?),
+            Read::Entry { at } => Self::Entry(at, store.entry(side, at)?),
+            Read::Cold { key } => {
+                let value = store.cold(side, &key)?.map(|kept| kept.value);
+                Self::Cold(key, value)
+            }
+            _ => Self::Nothing,
+        })
+    }
+}
+
+/// How far the reading of a reference is.
+pub(super) enum Resolution {
+    Value(Value<'static>),
+    /// The bytes of the value are on their way.
+    OnItsWay,
     /// The driver has to look this up.
     Need(Need),
 }
@@ -49,7 +91,7 @@ pub(super) fn side_of(options: &Options) -> SideId {
     SideId::new(&options.session, &options.agent)
 }
 
-impl Course {
+impl Machine {
     /// Restores the session from the stored state, or begins it. With `rules` the side is the host.
     pub(super) fn open(
         options: Options,
@@ -79,6 +121,7 @@ impl Course {
             side,
             failed: None,
             unavailable: BTreeSet::new(),
+            outcome: Outcome::default(),
         })
     }
 
@@ -103,7 +146,7 @@ impl Course {
         now: Time,
     ) -> Result<(), DriverError> {
         self.check()?;
-        self.tell("receives", &String::from_utf8_lossy(frame));
+        self.trace("receives", &String::from_utf8_lossy(frame));
         self.session.receive(from, frame, now);
         Ok(())
     }
@@ -115,27 +158,43 @@ impl Course {
         Ok(())
     }
 
-    /// Returns the next output of the session.
-    pub(super) fn next(&mut self) -> Option<Output> {
-        self.session.poll()
+    /// Returns the next request.
+    pub(super) fn next(&mut self) -> Option<Request> {
+        loop {
+            match self.session.poll()? {
+                Output::Batch(batch) => return Some(Request::Commit(batch)),
+                Output::Read(read) => return Some(Request::Read(read)),
+                _ => {}
+            }
+        }
     }
 
-    /// Acts on the answer to a commit. Once the batch is durable, its frames leave, and the frames
-    /// that it delivers go to the handlers.
-    pub(super) fn kept(
+    /// Takes the answer to a request. Returns frames that may leave, because their batch is durable.
+    pub(super) fn answer(
         &mut self,
-        kept: Result<Box<Batch>, StoreError>,
-        link: &mut impl Link,
-        outcome: &mut Outcome,
-    ) -> Result<(), DriverError> {
-        let batch = self.survive(kept)?;
-        for entry in &batch.entries {
-            self.tell("keeps", &entry.text);
+        answer: Result<Answer, StoreError>,
+        now: Time,
+    ) -> Result<Vec<Transmit>, DriverError> {
+        match self.check_answer(answer)? {
+            Answer::Committed(batch) => return Ok(self.committed(*batch)),
+            Answer::Entries(from, entries) => {
+                let entries = &entries;
+                self.handle(Input::Entries { from, entries }, now)?;
+            }
+            Answer::Entry(at, entry) => self.handle(Input::Entry { at, entry }, now)?,
+            Answer::Cold(key, value) => self.handle(Input::Cold { key: &key, value }, now)?,
+            Answer::Nothing => {}
         }
-        outcome.entries.extend(batch.entries);
-        for frame in batch.sends {
-            self.tell("sends", &frame.text);
-            link.send(frame);
+        Ok(Vec::new())
+    }
+
+    /// Takes a batch that is durable, and returns its frames to send.
+    fn committed(&mut self, batch: Batch) -> Vec<Transmit> {
+        for entry in &batch.entries {
+            self.trace("keeps", &entry.text);
+        }
+        for frame in &batch.sends {
+            self.trace("sends", &frame.text);
         }
         for event in &batch.events {
             match event {
@@ -144,42 +203,15 @@ impl Course {
                 _ => false,
             };
         }
-        outcome.inbound.extend(batch.inbound);
-        outcome.events.extend(batch.events);
-        Ok(())
+        self.outcome.entries.extend(batch.entries);
+        self.outcome.inbound.extend(batch.inbound);
+        self.outcome.events.extend(batch.events);
+        batch.sends
     }
 
-    /// Hands entries that were read from the log to the session.
-    pub(super) fn entries(
-        &mut self,
-        from: u64,
-        entries: Result<Vec<Entry>, StoreError>,
-        now: Time,
-    ) -> Result<(), DriverError> {
-        let entries = &self.survive(entries)?;
-        self.handle(Input::Entries { from, entries }, now)
-    }
-
-    /// Hands an entry that was read to the session.
-    pub(super) fn entry(
-        &mut self,
-        at: u64,
-        entry: Result<Option<Entry>, StoreError>,
-        now: Time,
-    ) -> Result<(), DriverError> {
-        let entry = self.survive(entry)?;
-        self.handle(Input::Entry { at, entry }, now)
-    }
-
-    /// Hands a value that was read to the session.
-    pub(super) fn cold(
-        &mut self,
-        key: &str,
-        kept: Result<Option<Kept>, StoreError>,
-        now: Time,
-    ) -> Result<(), DriverError> {
-        let value = self.survive(kept)?.map(|kept| kept.value);
-        self.handle(Input::Cold { key, value }, now)
+    /// Takes what has happened since the last call.
+    pub(super) fn take_outcome(&mut self) -> Outcome {
+        std::mem::take(&mut self.outcome)
     }
 
     /// Lets an agent in.
@@ -208,28 +240,42 @@ impl Course {
         Ok(handled.map_err(InputError::from)?)
     }
 
-    /// Goes on to read a reference.
-    pub(super) fn read(
+    /// Hands a late summary to the session. The frames have the values that stand behind references.
+    pub(super) fn supply_summary(
+        &mut self,
+        checkpoint: u64,
+        text: &str,
+        frames: Vec<Message<'static>>,
+        now: Time,
+    ) -> Result<(), DriverError> {
+        let payloads = frames.into_iter().map(|frame| Value::Map(frame.payload));
+        let summary = Input::Summary {
+            checkpoint,
+            text,
+            values: &payloads.collect::<Vec<_>>(),
+        };
+        self.handle(summary, now)
+    }
+
+    /// Goes on to read a reference with what was found.
+    pub(super) fn resolve(
         &mut self,
         resolver: &mut Resolver,
         found: Option<Found>,
-    ) -> Result<Reading, DriverError> {
+    ) -> Result<Resolution, DriverError> {
         self.check()?;
-        let step = resolver.next(&self.session, found);
-        let step = step.map_err(|error| DriverError::Reference(resolver.key().into(), error))?;
-        Ok(match step {
-            Resolved::Value(value) => Reading::Done(Some(value)),
-            Resolved::Need(need) => Reading::Need(need),
+        let resolved = resolver.next(&self.session, found);
+        let unreadable = |error| DriverError::Reference(resolver.key().into(), error);
+        Ok(match resolved.map_err(unreadable)? {
+            Resolved::Value(value) => Resolution::Value(value),
+            Resolved::Need(need) => Resolution::Need(need),
             Resolved::Fetch { key, .. } if self.is_unavailable(&key) => {
-                return Err(DriverError::Reference(
-                    resolver.key().into(),
-                    ReadError::Unavailable,
-                ));
+                return Err(unreadable(ReadError::Unavailable));
             }
             Resolved::Fetch { key, announced } => {
                 let (key, now) = (&*key, self.session.now());
                 self.handle(Input::Fetch { key, announced }, now)?;
-                Reading::Done(None)
+                Resolution::OnItsWay
             }
         })
     }
@@ -244,22 +290,25 @@ impl Course {
         }
     }
 
-    pub(super) fn check(&self) -> Result<(), DriverError> {
+    fn check(&self) -> Result<(), DriverError> {
         match &self.failed {
             Some(failure) => Err(DriverError::Failed(failure.clone())),
             None => Ok(()),
         }
     }
 
-    /// Puts the session aside when the store has failed, because the session is then ahead of it.
-    pub(super) fn survive<T>(&mut self, result: Result<T, StoreError>) -> Result<T, DriverError> {
-        result.map_err(|error| {
+    /// Puts the session aside if the store has failed, because the session is then ahead of it.
+    pub(super) fn check_answer<T>(
+        &mut self,
+        answer: Result<T, StoreError>,
+    ) -> Result<T, DriverError> {
+        answer.map_err(|error| {
             self.failed = Some(error.to_string());
             DriverError::Store(error)
         })
     }
 
-    fn tell(&self, way: &str, frame: &str) {
+    fn trace(&self, way: &str, frame: &str) {
         let options = self.session.options();
         let (session, agent) = (options.session.as_str(), options.agent.as_str());
         tracing::debug!(target: "accp::frames", session, agent, way, frame);

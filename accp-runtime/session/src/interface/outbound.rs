@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use accp_registry::ErrorCode;
 
-use crate::gate::refusal::Refusal;
+use crate::interface::inbound::Inbound;
+use crate::log::mid::Mid;
+use crate::wire::link::PeerError;
+use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use crate::{Inbound, Mid, PeerError};
 use accp_frame::profiles::ErrorFail;
 use accp_frame::{DecodeError, EncodeError, EncodeFrame, Intent, Limits, Message};
 
@@ -188,24 +190,6 @@ impl fmt::Debug for Outbound<'_> {
             .field("ttl", &self.ttl)
             .finish_non_exhaustive()
     }
-}
-
-/// Returns the pairs of `tail`, with this value under `key` in place of any other.
-pub(crate) fn with_pair(tail: &str, key: &str, value: &str) -> String {
-    let mut out = String::new();
-    let mut escaped = false;
-    // A comma after a backslash belongs to a value.
-    let pairs = tail.split(|c| {
-        let separates = c == ',' && !escaped;
-        escaped = c == '\\' && !escaped;
-        separates
-    });
-    let is_other = |pair: &&str| pair.split(':').next() != Some(key);
-    for pair in pairs.filter(|pair| !pair.is_empty()).filter(is_other) {
-        out.push(',');
-        out.push_str(pair);
-    }
-    out + &format!(",{key}:{value}")
 }
 
 /// The reason why a frame was not sent. The session kept nothing of the frame.

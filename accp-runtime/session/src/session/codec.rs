@@ -2,13 +2,18 @@
 
 use std::borrow::Cow;
 
+use crate::send::compose::EncodedFrames;
 use accp_registry::Schema;
 
-use crate::handler::inbound::supply;
-use crate::refs::reference::references;
-use crate::refs::reference::{Reference, Walk};
+use crate::interface::inbound::supply;
+use crate::interface::input::{Answer, Input, InputError};
+use crate::interface::outbound::{Outbound, SendError};
+use crate::log::mid::Mid;
+use crate::reference::{Reference, Walk, references};
+use crate::session::Session;
+use crate::state::locate::Located;
 use crate::wire::scan::Scanned;
-use crate::{Answer, Cold, Input, InputError, Located, Mid, Outbound, SendError, Session, Time};
+use accp_context::Time;
 use accp_context::read_head;
 use accp_context::{Checkpoint, TokenBudget};
 use accp_frame::{DecodeError, DecodeOptions, Message, Value};
@@ -37,15 +42,6 @@ use accp_frame::{DecodeError, DecodeOptions, Message, Value};
 #[derive(Debug)]
 pub struct Codec<'s> {
     session: &'s mut Session,
-}
-
-/// The frames and values of an encoded message.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EncodedFrames {
-    /// The frames, in the order in which they must be sent.
-    pub frames: Vec<String>,
-    /// The values that the frames refer to. They go to cold state first.
-    pub values: Vec<Cold>,
 }
 
 impl<'s> Codec<'s> {

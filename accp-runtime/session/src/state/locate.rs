@@ -3,8 +3,9 @@ use std::fmt;
 
 use accp_registry::ErrorCode;
 
-use crate::refs::reference::{ColdKey, Reference, Target};
-use crate::{MemberId, Mid, State};
+use crate::log::mid::{MemberId, Mid};
+use crate::reference::{ColdKey, Reference, Target};
+use crate::state::State;
 use accp_frame::Value;
 
 /// The place of the value that a reference names.

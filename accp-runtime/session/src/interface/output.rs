@@ -1,90 +1,13 @@
 //! Outputs of a session: batches to commit, and data to read from the store.
 use std::sync::Arc;
 
-use accp_registry::{ErrorCode, Hash};
+use crate::log::entry::Entry;
+use accp_registry::Hash;
 
-use crate::{Event, Inbound, LogKey, MemberId, Mid, Time, Voucher};
-
-/// An entry in the log of a session.
-///
-/// Only the host makes entries; members copy the entries that are relayed to them. The context of a
-/// session is the fold of its entries, in the order of their positions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// The position in the log, from 1; ascending, with gaps on a member's side.
-    pub position: u64,
-    /// The time of the host's decision; on a member, the time at which the entry arrived.
-    pub at: Time,
-    /// The host's decision.
-    pub kind: EntryKind,
-    /// The member that sent the frame.
-    pub sender: MemberId,
-    /// The id of the frame, unique in the session.
-    pub mid: Mid,
-    /// The `seq` that the frame took; 0 for an entry that takes no `seq`.
-    pub sequence: u64,
-    /// The tokens that the frame takes in hot state; 0 when no tokens are counted.
-    pub tokens: u32,
-    /// True if hot state shows a preview, because the frame is too large for it.
-    pub cut: bool,
-    /// Whether the entry waits on this side to be handled. A store keeps this until the mark comes.
-    pub due: Due,
-    /// The frame as its sender wrote it.
-    pub text: Arc<str>,
-    /// The running hash of the log at a relayed entry, which covers all relayed entries up to it.
-    /// `None` when the host does not vouch for its log.
-    pub hash: Option<Hash>,
-}
-
-impl Entry {
-    /// Returns whether the entry waits on this side to be handled.
-    pub const fn is_due(&self) -> bool {
-        matches!(self.due, Due::Yes)
-    }
-}
-
-/// Whether an entry waits on a side to be handled, and if not, how that ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Due {
-    /// It does not wait: it is for no handler of this side, or a handler has had it.
-    No,
-    /// It waits.
-    Yes,
-    /// No handler has had it, because its `ttl` was over by then (draft section 3.5).
-    Lapsed,
-}
-
-/// The host's decision on a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum EntryKind {
-    /// Accepted, relayed and handled.
-    Frame,
-    /// A control frame: membership, grants, schemas, checkpoints, puts. Relayed, not handled.
-    Control,
-    /// A part of a split frame; the whole frame follows as an entry of its own.
-    Part,
-    /// The request of a transaction that is under way or has ended
-    /// ([`SchemaRules::idempotency`]), or a copy of its answer for the member that asked again, which is the sender of this entry. Relayed;
-    /// only that member handles the copy.
-    ///
-    /// [`SchemaRules::idempotency`]: accp_registry::SchemaRules::idempotency
-    Repeat,
-    /// Expired, or in a cancelled chain. The frame took its place, and the host tells nobody.
-    Dropped,
-    /// Refused for good, with this code; the frame took no `seq`.
-    Refused(ErrorCode),
-    /// The host has lost what stood here and was never relayed. It took the entries around it from a
-    /// member ([`Input::Recover`](crate::Input::Recover)).
-    Lost,
-}
-
-impl EntryKind {
-    /// Returns whether entries of this kind are relayed to members.
-    pub const fn is_relayed(self) -> bool {
-        matches!(self, Self::Frame | Self::Control | Self::Repeat)
-    }
-}
+use crate::interface::event::Event;
+use crate::interface::inbound::Inbound;
+use crate::log::mid::{MemberId, Mid};
+use crate::log::vouch::{LogKey, Voucher};
 
 /// A value outside the context, under a key that is used once.
 ///
@@ -149,7 +72,17 @@ pub struct Transmit {
 /// everything in its durable part as a whole, and the cold values not later than the entries that
 /// refer to them. Only then send `sends` and hand the frames of `inbound` to their handlers. When a
 /// commit fails, nothing of the batch may leave: discard the session and restore it from its store.
+///
+/// Later versions may add fields. [`Batch::new`] makes a batch, for a program that commits by itself:
+///
+/// ```
+/// use accp_session::Batch;
+///
+/// let batch = Batch::new(true).with(|batch| batch.epoch = Some(1));
+/// assert!(batch.is_durable());
+/// ```
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Batch {
     /// True if the session is a host, false if it is a member. A store keeps this with the side.
     pub host: bool,
@@ -192,6 +125,20 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Makes an empty batch for the side of a host or, if `host` is false, of a member.
+    pub fn new(host: bool) -> Self {
+        Self {
+            host,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the batch with the changes that the closure makes.
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// Returns whether there is anything to commit.
     pub fn is_durable(&self) -> bool {
         !(self.cold.is_empty()
@@ -233,7 +180,10 @@ pub struct Seen {
 }
 
 /// The data of a session that a store gives back, to restore the session from.
+///
+/// Later versions may add fields. A store makes the data with [`Stored::new`] and sets the fields.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Stored {
     /// True for the side of the host.
     pub host: bool,
@@ -264,6 +214,16 @@ pub struct Stored {
     pub inboxes: Vec<(MemberId, String)>,
     /// Every registry that was kept, as JSON, by its hash.
     pub registries: Vec<(Hash, String)>,
+}
+
+impl Stored {
+    /// Makes the data of a side of a host or, if `host` is false, of a member, that has kept nothing.
+    pub fn new(host: bool) -> Self {
+        Self {
+            host,
+            ..Self::default()
+        }
+    }
 }
 
 /// An output of a session, for the caller to carry out.

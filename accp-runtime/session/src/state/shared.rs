@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::read_value;
+use crate::reference::read_value;
+use crate::wire::refusal::Refusal;
 use accp_frame::__internal::wrong;
 use accp_frame::{
     DecodeError, DecodeOptions, EncodeError, ErrorCode, Intent, Limits, Map, Message, Number,
@@ -439,6 +440,18 @@ impl TryFrom<Text> for SharedState {
             }),
             Ok(_) => Err("the shared state of the snapshot is not a map".into()),
             Err(error) => Err(format!("the shared state of the snapshot: {error}")),
+        }
+    }
+}
+
+impl From<StateError> for Refusal {
+    fn from(error: StateError) -> Self {
+        Self {
+            version: match error {
+                StateError::Version { held, .. } => Some(held),
+                _ => None,
+            },
+            ..Self::new(error.code(), error.text())
         }
     }
 }

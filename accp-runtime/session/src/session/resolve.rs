@@ -6,9 +6,11 @@ use std::sync::Arc;
 use accp_frame::{DecodeOptions, Limits, Message, Registry, Value};
 use accp_registry::Hash;
 
-use crate::refs::locate::{Located, ReadError};
-use crate::refs::reference::{ColdKey, Reference, Target, Walk, read_value};
-use crate::{Cold, Entry, Session};
+use crate::interface::output::Cold;
+use crate::log::entry::Entry;
+use crate::reference::{ColdKey, Reference, Target, Walk, read_value};
+use crate::session::Session;
+use crate::state::locate::{Located, ReadError};
 use ReadError::{Expired, NotFound, Unauthorized};
 
 /// The greatest number of references read in a row, because references can form a circle.

@@ -1,7 +1,8 @@
 //! Frames of which a host that knows the draft alone says nothing.
 
 use super::super::Member;
-use crate::{Event, Time};
+use crate::interface::event::Event;
+use accp_context::Time;
 
 /// Times that a frame goes out without an answer, before this side concludes that the host has
 /// dropped it.
@@ -24,12 +25,12 @@ impl Member {
         let reason = first.scan(|frame| frame.has_expired(skew, now) || chains.is_cancelled(frame));
         let has_reason = reason == Some(true);
         let may_expire = first.scan(|frame| frame.envelope.ttl.is_some());
-        let Some(plain) = &mut self.plain else { return };
-        plain.silent += u32::from(went_out);
-        if !has_reason && !plain.acknowledges {
+        let Some(draft) = &mut self.draft else { return };
+        draft.silent += u32::from(went_out);
+        if !has_reason && !draft.acknowledges {
             return;
         }
-        if plain.silent < if has_reason { SILENT } else { GONE } {
+        if draft.silent < if has_reason { SILENT } else { GONE } {
             return self.outbox.retry.soon(self.side.clock.timers());
         }
         let mid = first.mid.clone();

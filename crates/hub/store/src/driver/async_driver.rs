@@ -5,17 +5,19 @@ use std::fmt;
 
 use accp_frame::{AgentId, Message, Value};
 use accp_session::{
-    Batch, Entry, Inbound, Input, MemberId, Mid, Options, Outbound, Output, Read, Reference,
-    Resolver, Rules, Session, Time,
+    Batch, Entry, Inbound, Input, MemberId, Mid, Options, Outbound, Reference, Rules, Session, Time,
 };
 
-use super::course::{Course, Outcome, Reading, side_of};
 use super::error::DriverError;
 use super::link::Link;
 use super::look_up::{Search, look_up};
-use super::summaries::{frames, supply};
-use super::values::Values;
-use crate::{Committer, Kept, Match, NoRows, OpenSide, Pending, RowsError, SideId};
+use super::machine::{Answer, Machine, Outcome, Request, side_of};
+use super::values::{FrameValues, Lookup, ReferenceValue, SummaryFrames};
+use crate::committer::{Committer, NoRows, OpenSide, Pending};
+use crate::rows::RowsError;
+use crate::search::Match;
+use crate::side::SideId;
+use crate::store::Store;
 
 /// Runs one [`Session`] on a [`Committer`] and a [`Link`]. It is [`Driver`](crate::Driver) for
 /// asynchronous code: it has the same contract, but awaits instead of blocking.
@@ -49,21 +51,17 @@ use crate::{Committer, Kept, Match, NoRows, OpenSide, Pending, RowsError, SideId
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct AsyncDriver<L, T: ?Sized + 'static = NoRows> {
-    course: Course,
+    machine: Machine,
     store: OpenSide<T>,
     link: L,
     /// Requests to the committer, in the order in which they were submitted.
     under_way: VecDeque<UnderWay>,
-    /// Frames and events of calls that were dropped.
-    outcome: Outcome,
 }
 
 /// A request that the committer has not answered yet.
 enum UnderWay {
     Commit(Pending<Box<Batch>>),
-    Entries(u64, Pending<Vec<Entry>>),
-    Entry(u64, Pending<Option<Entry>>),
-    Cold(String, Pending<Option<Kept>>),
+    Read(Pending<Answer>),
 }
 
 impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
@@ -103,17 +101,16 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
     ) -> Result<Self, DriverError> {
         let (store, stored) = committer.open(&side_of(&options)).await?;
         Ok(Self {
-            course: Course::open(options, rules, stored.as_ref(), now)?,
+            machine: Machine::open(options, rules, stored.as_ref(), now)?,
             store,
             link,
             under_way: VecDeque::new(),
-            outcome: Outcome::default(),
         })
     }
 
     /// Returns the session, to look at.
     pub fn session(&self) -> &Session {
-        self.course.session()
+        self.machine.session()
     }
 
     /// Returns the session, to hand inputs to.
@@ -121,12 +118,12 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
     /// # Errors
     /// [`DriverError::Failed`].
     pub fn session_mut(&mut self) -> Result<&mut Session, DriverError> {
-        self.course.session_mut()
+        self.machine.session_mut()
     }
 
     /// Returns the name under which the store keeps this side of the session.
     pub fn side(&self) -> &SideId {
-        self.course.side()
+        self.machine.side()
     }
 
     /// Returns the link.
@@ -139,7 +136,7 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
     /// # Errors
     /// [`DriverError::Failed`].
     pub fn receive(&mut self, from: MemberId, frame: &[u8], now: Time) -> Result<(), DriverError> {
-        self.course.receive(from, frame, now)
+        self.machine.receive(from, frame, now)
     }
 
     /// Lets an agent in, and returns the number of its member; see [`Session::join`]. Only for a
@@ -148,7 +145,7 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
     /// # Errors
     /// [`DriverError::Input`], [`DriverError::Failed`].
     pub fn join(&mut self, agent: &AgentId<'_>, now: Time) -> Result<MemberId, DriverError> {
-        self.course.join(agent, now)
+        self.machine.join(agent, now)
     }
 
     /// Sends a frame, and returns its message id; see [`Session::send`]. The frame leaves with the
@@ -157,7 +154,7 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
     /// # Errors
     /// [`DriverError::Input`], [`DriverError::Failed`].
     pub fn send(&mut self, outbound: &Outbound<'_>, now: Time) -> Result<Mid, DriverError> {
-        self.course.send(outbound, now)
+        self.machine.send(outbound, now)
     }
 
     /// Marks a frame as handled, with these answers to it: see [`Session::replied`]. The next
@@ -172,7 +169,7 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         answers: Vec<Outbound<'_>>,
         now: Time,
     ) -> Result<Option<Mid>, DriverError> {
-        self.course.handled(inbound, answers, now)
+        self.machine.handled(inbound, answers, now)
     }
 
     /// Lets time pass, commits the batches of the session, sends the frames that may then leave,
@@ -182,14 +179,14 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
     /// [`DriverError::Store`] when the store fails. Frames that were kept before the failure may
     /// have left. Every later call returns [`DriverError::Failed`].
     pub async fn carry_out(&mut self, now: Time) -> Result<Outcome, DriverError> {
-        self.course.handle(Input::Timeout, now)?;
+        self.machine.handle(Input::Timeout, now)?;
         loop {
             while !self.under_way.is_empty() {
                 self.step(now).await?;
             }
-            match self.course.next() {
-                None => return Ok(std::mem::take(&mut self.outcome)),
-                output => self.begin(output),
+            match self.machine.next() {
+                None => return Ok(self.machine.take_outcome()),
+                Some(request) => self.submit(request),
             }
         }
     }
@@ -206,18 +203,16 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         now: Time,
         rows: impl FnMut(&T) -> Result<(), RowsError> + Send + 'static,
     ) -> Result<Outcome, DriverError> {
-        self.course.handle(Input::Timeout, now)?;
-        let mut next = self.course.next();
-        let batch = match next.take() {
-            Some(Output::Batch(batch)) => batch,
-            other => {
-                next = other;
-                Box::default()
-            }
+        self.machine.handle(Input::Timeout, now)?;
+        let (batch, read) = match self.machine.next() {
+            Some(Request::Commit(batch)) => (batch, None),
+            read => (Box::default(), read),
         };
-        let kept = self.store.commit_with(batch, rows);
-        self.under_way.push_back(UnderWay::Commit(kept));
-        self.begin(next);
+        let committed = self.store.commit_with(batch, rows);
+        self.under_way.push_back(UnderWay::Commit(committed));
+        if let Some(read) = read {
+            self.submit(read);
+        }
         self.carry_out(now).await
     }
 
@@ -230,20 +225,9 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         &mut self,
         reference: &Reference<'_>,
     ) -> Result<Option<Value<'static>>, DriverError> {
-        let mut resolver = Resolver::new(reference);
-        let mut found = None;
-        loop {
-            match self.course.read(&mut resolver, found)? {
-                Reading::Done(value) => return Ok(value),
-                Reading::Need(need) => {
-                    let (side, is_host) = (self.side().clone(), self.session().is_host());
-                    let ask = self
-                        .store
-                        .ask(move |store| look_up(store, &side, is_host, &need));
-                    found = Some(ask.await?);
-                }
-            }
-        }
+        let mut lookup = ReferenceValue::of(reference);
+        self.run_lookup(&mut lookup).await?;
+        Ok(lookup.value)
     }
 
     /// Reads at most `limit` entries of the log from a position on: see
@@ -275,11 +259,8 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
     /// # Errors
     /// The errors of [`Driver::with_values`](crate::Driver::with_values).
     pub async fn with_values(&mut self, inbound: &Inbound) -> Result<Option<Inbound>, DriverError> {
-        let mut values = Values::of(inbound);
-        while let Some(reference) = values.next() {
-            let read = self.read(&reference).await;
-            values.take(read)?;
-        }
+        let mut values = FrameValues::of(inbound);
+        self.run_lookup(&mut values).await?;
         Ok(values.put_into(inbound, &self.session().options().registry))
     }
 
@@ -289,17 +270,9 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
     /// # Errors
     /// The errors of [`Driver::frames_to_sum_up`](crate::Driver::frames_to_sum_up).
     pub async fn frames_to_sum_up(&mut self) -> Result<Vec<Message<'static>>, DriverError> {
-        let mut messages = Vec::new();
-        for frame in frames(self.session()) {
-            let mut values = Values::of(&frame);
-            while let Some(reference) = values.next() {
-                let read = self.read(&reference).await;
-                values.take(read)?;
-            }
-            let registry = &self.session().options().registry;
-            messages.extend(values.put_into_head(&frame, registry));
-        }
-        Ok(messages)
+        let mut frames = SummaryFrames::of(self.session());
+        self.run_lookup(&mut frames).await?;
+        Ok(frames.into_messages(&self.session().options().registry))
     }
 
     /// Supplies a late summary: see [`Driver::supply_summary`](crate::Driver::supply_summary).
@@ -313,60 +286,52 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         now: Time,
     ) -> Result<(), DriverError> {
         let frames = self.frames_to_sum_up().await?;
-        supply(&mut self.course, checkpoint, text, frames, now)
+        self.machine.supply_summary(checkpoint, text, frames, now)
     }
 
-    /// Submits an output of the session to the committer.
-    fn begin(&mut self, output: Option<Output>) {
-        let under_way = match output {
-            Some(Output::Batch(batch)) => UnderWay::Commit(self.store.commit(batch)),
-            Some(Output::Read(Read::Entries { from, limit })) => {
-                UnderWay::Entries(from, self.store.entries(from, limit))
+    /// Submits a request of the machine to the committer.
+    fn submit(&mut self, request: Request) {
+        self.under_way.push_back(match request {
+            Request::Commit(batch) => UnderWay::Commit(self.store.commit(batch)),
+            Request::Read(read) => {
+                let side = self.side().clone();
+                let answer = move |store: &mut dyn Store| Answer::read(store, &side, read);
+                UnderWay::Read(self.store.ask(answer))
             }
-            Some(Output::Read(Read::Entry { at })) => UnderWay::Entry(at, self.store.entry(at)),
-            Some(Output::Read(Read::Cold { key })) => {
-                let kept = self.store.cold(&key);
-                UnderWay::Cold(key, kept)
-            }
-            _ => return,
-        };
-        self.under_way.push_back(under_way);
+        });
     }
 
-    /// Awaits the first answer that is under way, and hands it to the session.
+    /// Awaits the first answer that is under way, and hands it to the machine.
     async fn step(&mut self, now: Time) -> Result<(), DriverError> {
         // The request stays in the queue until it is answered, so that a later call finds it.
-        match self.under_way.front_mut() {
-            None => Ok(()),
-            Some(UnderWay::Commit(pending)) => {
-                let kept = pending.await;
-                self.under_way.pop_front();
-                self.course.kept(kept, &mut self.link, &mut self.outcome)
-            }
-            Some(UnderWay::Entries(from, pending)) => {
-                let (from, entries) = (*from, pending.await);
-                self.under_way.pop_front();
-                self.course.entries(from, entries, now)
-            }
-            Some(UnderWay::Entry(at, pending)) => {
-                let (at, entry) = (*at, pending.await);
-                self.under_way.pop_front();
-                self.course.entry(at, entry, now)
-            }
-            Some(UnderWay::Cold(key, pending)) => {
-                let kept = pending.await;
-                let key = std::mem::take(key);
-                self.under_way.pop_front();
-                self.course.cold(&key, kept, now)
-            }
+        let answer = match self.under_way.front_mut() {
+            None => return Ok(()),
+            Some(UnderWay::Commit(pending)) => pending.await.map(Answer::Committed),
+            Some(UnderWay::Read(pending)) => pending.await,
+        };
+        self.under_way.pop_front();
+        for frame in self.machine.answer(answer, now)? {
+            self.link.send(frame);
         }
+        Ok(())
+    }
+
+    /// Looks up what the work needs until it is done.
+    async fn run_lookup(&mut self, lookup: &mut impl Lookup) -> Result<(), DriverError> {
+        let mut found = None;
+        while let Some(need) = lookup.next(&mut self.machine, found.take())? {
+            let (side, is_host) = (self.side().clone(), self.session().is_host());
+            let look_up = move |store: &mut dyn Store| look_up(store, &side, is_host, &need);
+            found = Some(self.store.ask(look_up).await?);
+        }
+        Ok(())
     }
 }
 
 impl<L: fmt::Debug, T: ?Sized + 'static> fmt::Debug for AsyncDriver<L, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AsyncDriver")
-            .field("course", &self.course)
+            .field("machine", &self.machine)
             .field("link", &self.link)
             .finish_non_exhaustive()
     }

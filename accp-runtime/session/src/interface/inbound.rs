@@ -4,19 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::wire::scan::UNBOUNDED;
 use accp_registry::ErrorCode;
 
+use crate::interface::cancel::CancelToken;
+use crate::log::mid::{MemberId, Mid};
 use crate::wire::scan::Scanned;
-use crate::{CancelToken, MemberId, Mid, Time};
+use accp_context::Time;
 use accp_frame::{
-    DecodeError, DecodeFrame, DecodeOptions, EncodeOptions, Intent, Limits, Message, Registry,
-    Typed, Value,
-};
-
-/// The limits of a frame do not count what its references lead to.
-pub(crate) const UNBOUNDED: DecodeOptions = DecodeOptions {
-    limits: Limits::NONE,
-    marks: true,
+    DecodeError, DecodeFrame, EncodeOptions, Intent, Limits, Message, Registry, Typed, Value,
 };
 
 /// An accepted frame of another member, for a handler on this side.

@@ -11,40 +11,43 @@ use accp_registry::ErrorCode;
 
 use super::Host;
 use crate::delivery::cursor::Cursor;
-use crate::delivery::plain::{Due, Plain, Wanted};
-use crate::gate::refusal::Refusal;
-use crate::log::relayed::Relayed;
+use crate::delivery::draft::{DraftMember, DraftTimeout, WantedValue};
+use crate::interface::event::Event;
+use crate::interface::output::{Cold, Read};
+use crate::log::mid::{MemberId, Mid};
 use crate::options::{DraftPeers, Scope};
+use crate::state::shared::StateUpdate;
 use crate::wire::control::Control;
-use crate::wire::inline;
 use crate::wire::link::{Hello, Link};
-use crate::wire::marks;
+use crate::wire::refusal::Refusal;
+use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
-use crate::wire::stamp::{Of, Stamp};
-use crate::{Cold, Event, MemberId, Mid, Read, StateUpdate, Time};
+use crate::wire::stamp::{About, Stamp};
+use crate::wire::{inline, marks};
+use accp_context::Time;
 use accp_frame::{EncodeError, EncodeOptions, Envelope, Intent, Map, Value};
 
 impl Host {
-    fn plain(&mut self, member: MemberId) -> Option<&mut Plain> {
+    fn draft(&mut self, member: MemberId) -> Option<&mut DraftMember> {
         let cursor = self.relays.cursors.get_mut(member)?;
-        cursor.plain()
+        cursor.draft()
     }
 
     /// Returns whether the member knows the draft alone.
-    pub(crate) fn is_plain(&self, member: MemberId) -> bool {
+    pub(crate) fn is_draft(&self, member: MemberId) -> bool {
         let cursor = self.relays.cursors.get(member);
-        cursor.is_some_and(Cursor::is_plain)
+        cursor.is_some_and(Cursor::is_draft)
     }
 
     /// Returns the head of a link frame for a member.
     pub(crate) fn stamp_for(&mut self, member: MemberId, now: Time) -> Stamp<'_> {
-        let number = self.plain(member).map(|plain| plain.number);
-        self.side.stamp(now).plainly(number)
+        let number = self.draft(member).map(|draft| draft.number);
+        self.side.stamp(now).for_draft(number)
     }
 
     /// Takes the hello of a member that knows the draft alone. It goes on after the number that it
     /// says, if it has been told that number; a new member begins with the state of now.
-    pub(crate) fn greet_plainly(&mut self, member: MemberId, hello: &Hello, now: Time) {
+    pub(crate) fn greet_draft(&mut self, member: MemberId, hello: &Hello, now: Time) {
         if self.lost.is_some() {
             return;
         }
@@ -54,10 +57,10 @@ impl Host {
                 "a session that a peer of the draft has begun, or POST: here each agent numbers its own frames"
             }
             (DraftPeers::AtLeastOnce, Scope::Shared) => {
-                return self.serve_plainly(member, hello, now);
+                return self.serve_draft(member, hello, now);
             }
         };
-        self.tell(
+        self.send_refusal(
             member,
             None,
             Refusal::new(ErrorCode::POLICY_DENIED, expected),
@@ -70,11 +73,11 @@ impl Host {
     pub(crate) fn introduce(&mut self, member: MemberId, hello: &Hello, now: Time) {
         if self.lost.is_none() {
             self.learn_inline(hello, now);
-            self.say_registry(member, &hello.hash, now);
+            self.send_registry(member, &hello.hash, now);
         }
     }
 
-    fn serve_plainly(&mut self, member: MemberId, hello: &Hello, now: Time) {
+    fn serve_draft(&mut self, member: MemberId, hello: &Hello, now: Time) {
         self.learn_inline(hello, now);
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
         // This is the member's answer to what the host has just said.
@@ -82,35 +85,35 @@ impl Host {
         if greeted.is_some_and(|greeted| timers < greeted + patience) {
             return;
         }
-        if !self.is_plain(member) {
-            self.side.tell(Event::AtLeastOnce(member));
+        if !self.is_draft(member) {
+            self.side.emit(Event::AtLeastOnce(member));
         }
         let numbers = &self.gate.numbers;
         let (joined, last) = (numbers.joined(member), self.last_number());
         let held = hello
             .number
             .filter(|number| (joined..=last).contains(number));
-        let told = self.plain(member).filter(|plain| !plain.states.is_empty());
-        let told = told.map(|plain| plain.version);
+        let told = self.draft(member).filter(|draft| !draft.states.is_empty());
+        let told = told.map(|draft| draft.version);
         let goes_on = held.filter(|number| *number > joined);
         let version = self.side.state.shared.version();
         let (number, told) = match goes_on {
             Some(number) => (number, told),
             None => (joined, Some(version)),
         };
-        let has_told = self.plain(member).map(|plain| plain.number);
+        let has_told = self.draft(member).map(|draft| draft.number);
         let cursor = self.relays.cursor(member);
         if goes_on.is_some() && goes_on == has_told && !cursor.greeting {
             // The host is there already. To begin anew would keep it from what comes next: an entry
             // that waits for values, or that the store still has to read.
             cursor.greeted = Some(timers);
         } else {
-            self.go_on_plainly(member, number, told.unwrap_or_default());
+            self.serve_draft_from(member, number, told.unwrap_or_default());
         }
-        self.say_registry(member, &hello.hash, now);
+        self.send_registry(member, &hello.hash, now);
         // A member that has not acknowledged the state is told it again.
         if told.is_some() {
-            self.say_state(member, now);
+            self.send_state(member, now);
         }
     }
 
@@ -128,26 +131,27 @@ impl Host {
         joined.max(number).min(self.relays.last())
     }
 
-    fn go_on_plainly(&mut self, member: MemberId, number: u64, version: u64) {
-        let plain = Plain::new(number, version);
+    fn serve_draft_from(&mut self, member: MemberId, number: u64, version: u64) {
+        let draft = DraftMember::new(number, version);
         let position = self.position_of(member, number);
         let timers = self.side.clock.timers();
-        self.relays.go_on_plainly(member, position, plain, timers);
+        self.relays
+            .serve_draft_from(member, position, draft, timers);
     }
 
     /// Begins anew with a member, because the log does not have the entries any more that it lacks.
-    pub(crate) fn begin_plainly(&mut self, member: MemberId, now: Time) {
-        let plain = Plain::new(self.last_number(), self.side.state.shared.version());
+    pub(crate) fn restart_draft(&mut self, member: MemberId, now: Time) {
+        let draft = DraftMember::new(self.last_number(), self.side.state.shared.version());
         let (last, timers) = (self.relays.last(), self.side.clock.timers());
-        self.relays.go_on_plainly(member, last, plain, timers);
+        self.relays.serve_draft_from(member, last, draft, timers);
         let own = self.side.schemas.to_string();
-        self.say_registry(member, &own, now);
-        self.say_state(member, now);
+        self.send_registry(member, &own, now);
+        self.send_state(member, now);
     }
 
     /// Takes a link frame of a member that knows the draft alone. Returns whether it was for that.
-    pub(crate) fn plain_link(&mut self, from: MemberId, link: &Link, now: Time) -> bool {
-        if !self.is_plain(from) {
+    pub(crate) fn draft_link(&mut self, from: MemberId, link: &Link, now: Time) -> bool {
+        if !self.is_draft(from) {
             return false;
         }
         let held = match link {
@@ -155,29 +159,29 @@ impl Host {
             Link::Error { error, .. } if error.is_about_turn() => {
                 return error
                     .expected_sequence
-                    .is_some_and(|number| self.say_again(from, number));
+                    .is_some_and(|number| self.resend_from(from, number));
             }
             // A change does not fit to the state that the member has. The application hears it, too.
             // The state goes out under the number that the member has, and the frames after it again.
             Link::Error { error, held } if error.code == ErrorCode::REF_NOT_FOUND => {
-                let plain = self.plain(from);
-                if plain.is_some_and(|plain| plain.states.is_empty()) {
-                    self.say_again(from, held.saturating_add(1));
-                    self.say_state(from, now);
+                let draft = self.draft(from);
+                if draft.is_some_and(|draft| draft.states.is_empty()) {
+                    self.resend_from(from, held.saturating_add(1));
+                    self.send_state(from, now);
                 }
                 return false;
             }
             _ => return false,
         };
-        let plain = self.plain(from).filter(|plain| held <= plain.number);
-        let has_all = plain.is_some_and(|plain| {
-            plain.held = plain.held.max(held);
+        let draft = self.draft(from).filter(|draft| held <= draft.number);
+        let has_all = draft.is_some_and(|draft| {
+            draft.held = draft.held.max(held);
             if let Link::Ack { of: Some(of), .. } = link
-                && plain.states.contains(of)
+                && draft.states.contains(of)
             {
-                plain.states.clear();
+                draft.states.clear();
             }
-            plain.has_all()
+            draft.has_all()
         });
         if has_all {
             self.relays.cursor(from).retry.rest();
@@ -191,52 +195,52 @@ impl Host {
 
     /// Sends the frames from this number on again, because the member lacks it. Once in a retry time
     /// is enough, unless the member has come further: more of the same complaints may be under way.
-    fn say_again(&mut self, member: MemberId, number: u64) -> bool {
+    fn resend_from(&mut self, member: MemberId, number: u64) -> bool {
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
         let joined = self.gate.numbers.joined(member);
-        let Some(plain) = self.plain(member) else {
+        let Some(draft) = self.draft(member) else {
             return false;
         };
-        if number <= joined || number > plain.number {
+        if number <= joined || number > draft.number {
             return false;
         }
         let is_again = |(asked, at)| number <= asked && timers < at + patience;
-        if plain.asked.is_some_and(is_again) {
+        if draft.asked.is_some_and(is_again) {
             return true;
         }
-        plain.asked = Some((number, timers));
-        plain.go_back(number - 1);
+        draft.asked = Some((number, timers));
+        draft.go_back(number - 1);
         let position = self.position_of(member, number - 1);
         self.relays.go_back(member, position);
         true
     }
 
     /// Tells a member which registry is in force, with the schemas that it lacks.
-    fn say_registry(&mut self, member: MemberId, theirs: &str, now: Time) {
+    fn send_registry(&mut self, member: MemberId, theirs: &str, now: Time) {
         let lacking = inline::lacking(&self.side.options.registry, self.side.schemas, theirs);
-        self.say_schemas(member, &lacking, now);
+        self.send_schemas(member, &lacking, now);
     }
 
-    fn say_schemas(&mut self, member: MemberId, schemas: &[(String, Value<'static>)], now: Time) {
+    fn send_schemas(&mut self, member: MemberId, schemas: &[(String, Value<'static>)], now: Time) {
         let hello = Hello {
-            plain: true,
+            draft: true,
             schemas: (!schemas.is_empty()).then(|| schemas.iter().cloned().collect()),
             ..self.side.hello()
         };
         let text = self
             .stamp_for(member, now)
-            .frame(hello.frame(), Of::Nothing);
+            .frame(hello.frame(), About::Nothing);
         if text.is_err() && schemas.len() > 1 {
             let (first, rest) = schemas.split_at(schemas.len() / 2);
-            self.say_schemas(member, first, now);
-            return self.say_schemas(member, rest, now);
+            self.send_schemas(member, first, now);
+            return self.send_schemas(member, rest, now);
         }
-        self.side.say(member, text);
+        self.side.send_link(member, text);
     }
 
     /// Tells a member the last checkpoint and the whole shared state, in one frame if they fit. A
     /// member that does not acknowledge the last frame is told again.
-    pub(crate) fn say_state(&mut self, member: MemberId, now: Time) {
+    pub(crate) fn send_state(&mut self, member: MemberId, now: Time) {
         let state = &self.side.state;
         let checkpoint = state.warm.digests().last().map(inline::checkpoint);
         if state.shared.version() == 0 && checkpoint.is_none() {
@@ -255,8 +259,8 @@ impl Host {
                     }
                     let timers = self.side.clock.timers();
                     self.relays.cursor(member).retry.arm(timers);
-                    if let Some(plain) = self.plain(member) {
-                        plain.tells(last);
+                    if let Some(draft) = self.draft(member) {
+                        draft.state_sent(last);
                     }
                     return;
                 }
@@ -268,7 +272,7 @@ impl Host {
                         .max()
                         .unwrap_or_default();
                     if most < 2 {
-                        return self.side.tell(Event::NotWritten(error.to_string()));
+                        return self.side.emit(Event::NotWritten(error.to_string()));
                     }
                     let (first, rest) = chunks[longest].split_at(most / 2);
                     chunks.splice(longest..=longest, [first, rest]);
@@ -318,7 +322,7 @@ impl Host {
             if let Some(checkpoint) = checkpoint.filter(|_| version == first) {
                 message = message.with("checkpoint", checkpoint.clone());
             }
-            let number = self.plain(member).map_or(0, |plain| plain.number);
+            let number = self.draft(member).map_or(0, |draft| draft.number);
             let mid = self
                 .side
                 .next_control_mid()
@@ -335,31 +339,31 @@ impl Host {
     }
 
     /// Sends what waits for members that know the draft alone.
-    pub(crate) fn flush_plainly(&mut self, now: Time) {
-        for member in self.relays.plain_members() {
-            match self.plain(member).and_then(|plain| plain.due.take()) {
-                Some(Due::Ping) => {
+    pub(crate) fn flush_draft(&mut self, now: Time) {
+        for member in self.relays.draft_members() {
+            match self.draft(member).and_then(|draft| draft.due.take()) {
+                Some(DraftTimeout::Ping) => {
                     let ping = self.stamp_for(member, now).beat(Intent::PING);
                     self.side.send(member, ping);
                 }
-                Some(Due::State) => self.say_state(member, now),
-                Some(Due::Entry) => {
-                    if let Some(plain) = self.plain(member) {
-                        plain.give_up();
+                Some(DraftTimeout::State) => self.send_state(member, now),
+                Some(DraftTimeout::Entry) => {
+                    if let Some(draft) = self.draft(member) {
+                        draft.give_up();
                     }
                 }
                 None => {}
             }
-            while let Some(entry) = self.plain(member).and_then(|plain| plain.first()) {
+            while let Some(entry) = self.draft(member).and_then(|draft| draft.first()) {
                 let Some(text) = self.with_values(member, &entry) else {
                     break;
                 };
-                self.say_entry(member, &entry, &text, now);
-                if let Some(plain) = self.plain(member) {
-                    plain.said();
+                self.send_entry(member, &entry, &text, now);
+                if let Some(draft) = self.draft(member) {
+                    draft.pop_waiting();
                 }
                 let timers = self.side.clock.timers();
-                self.relays.told(member, entry.position, timers);
+                self.relays.draft_entry_sent(member, entry.position, timers);
             }
         }
     }
@@ -376,12 +380,12 @@ impl Host {
                 continue;
             }
             let is_gone = self.side.state.expired.contains(key);
-            let plain = self.plain(member)?;
-            let wanted = plain.values.get(key);
+            let draft = self.draft(member)?;
+            let wanted = draft.values.get(key);
             let is_asked = wanted.is_some();
-            waits |= matches!(wanted, None | Some(Wanted::Asked)) && !is_gone;
+            waits |= matches!(wanted, None | Some(WantedValue::Asked)) && !is_gone;
             if !is_asked && !is_gone {
-                plain.values.insert(key.to_owned(), Wanted::Asked);
+                draft.values.insert(key.to_owned(), WantedValue::Asked);
                 let key = key.to_owned();
                 self.side.reads.push_back(Read::Cold { key });
             }
@@ -391,9 +395,9 @@ impl Host {
         }
         let limits = self.side.options.limits;
         let registry = Arc::clone(&self.side.options.registry);
-        let plain = self.plain(member)?;
-        let get = |key: &str| match plain.values.get(key) {
-            Some(Wanted::Here(bytes)) => std::str::from_utf8(bytes).ok(),
+        let draft = self.draft(member)?;
+        let get = |key: &str| match draft.values.get(key) {
+            Some(WantedValue::Here(bytes)) => std::str::from_utf8(bytes).ok(),
             _ => None,
         };
         let own = marks::referred(&entry.text, entry.position, &registry, limits);
@@ -401,7 +405,7 @@ impl Host {
     }
 
     /// Takes a value that the store read or a member has sent, for the frames that wait for it.
-    pub(crate) fn value_for_plain(&mut self, key: &str, cold: Option<&Cold>) {
+    pub(crate) fn draft_value(&mut self, key: &str, cold: Option<&Cold>) {
         let bytes = cold.and_then(|cold| cold.bytes.clone());
         // The bytes of such a value are on their way.
         if bytes.is_none() && self.gate.numbers.missing.contains_key(key) {
@@ -409,32 +413,32 @@ impl Host {
         }
         let limits = self.side.options.limits;
         let mut fits = None;
-        for member in self.relays.plain_members() {
+        for member in self.relays.draft_members() {
             let wanted = self
-                .plain(member)
-                .and_then(|plain| plain.values.get_mut(key));
+                .draft(member)
+                .and_then(|draft| draft.values.get_mut(key));
             if let Some(wanted) = wanted {
                 let bytes = bytes
                     .as_ref()
                     .filter(|bytes| *fits.get_or_insert_with(|| inline::fits(bytes, limits)));
-                *wanted = bytes.cloned().map_or(Wanted::Gone, Wanted::Here);
+                *wanted = bytes.cloned().map_or(WantedValue::Gone, WantedValue::Here);
             }
         }
     }
 
     /// Sends an entry as the draft has it.
-    fn say_entry(&mut self, member: MemberId, entry: &Relayed, text: &str, now: Time) {
+    fn send_entry(&mut self, member: MemberId, entry: &Relayed, text: &str, now: Time) {
         let Ok(frame) = Scanned::of_entry(text) else {
             return;
         };
-        let told = self.plain(member).map_or(0, |plain| plain.number);
+        let told = self.draft(member).map_or(0, |draft| draft.number);
         // What the host says of the session takes no number, nor does a copy of an answer.
         if Control::is_host_s(&frame) {
             return;
         }
         if entry.repeat && frame.intent != Intent::REQ {
             if entry.sender == member {
-                self.say_copy(member, &frame, told);
+                self.send_copy(member, &frame, told);
             }
             return;
         }
@@ -442,29 +446,29 @@ impl Host {
             return;
         };
         for number in told + 1..number {
-            self.say_number(member, number, now);
+            self.send_number(member, number, now);
         }
         if entry.sender == member {
-            if let Some(plain) = self.plain(member) {
-                plain.number = number;
+            if let Some(draft) = self.draft(member) {
+                draft.number = number;
             }
             let of = frame.mid().map(|mid| (mid, number, 0));
             let ack = self.stamp_for(member, now).ack(of);
             self.side.send(member, ack);
-        } else if entry.repeat || Control::is(&frame) || self.has_told_state(member, &frame) {
-            self.say_number(member, number, now);
+        } else if entry.repeat || Control::is(&frame) || self.has_sent_state(member, &frame) {
+            self.send_number(member, number, now);
         } else {
-            if let Some(plain) = self.plain(member) {
-                plain.number = number;
+            if let Some(draft) = self.draft(member) {
+                draft.number = number;
             }
             self.side.send(member, text.to_owned());
         }
     }
 
     /// Says that a number was used up.
-    fn say_number(&mut self, member: MemberId, number: u64, now: Time) {
-        if let Some(plain) = self.plain(member) {
-            plain.number = number;
+    fn send_number(&mut self, member: MemberId, number: u64, now: Time) {
+        if let Some(draft) = self.draft(member) {
+            draft.number = number;
         }
         let ack = self.stamp_for(member, now).ack(None);
         self.side.send(member, ack);
@@ -472,17 +476,17 @@ impl Host {
 
     /// Returns whether the frame changes the shared state to a version that the member was told as
     /// a whole.
-    fn has_told_state(&mut self, member: MemberId, frame: &Scanned<'_>) -> bool {
+    fn has_sent_state(&mut self, member: MemberId, frame: &Scanned<'_>) -> bool {
         if (frame.intent, frame.header.operation) != (Intent::SYNC, "state") {
             return false;
         }
-        let version = self.plain(member).map_or(0, |plain| plain.version);
+        let version = self.draft(member).map_or(0, |draft| draft.version);
         let update = StateUpdate::decode(frame.text);
         update.is_ok_and(|update| update.version() <= version)
     }
 
     /// Sends a copy of an answer, under the last number that the member was told of.
-    fn say_copy(&mut self, member: MemberId, frame: &Scanned<'_>, number: u64) {
+    fn send_copy(&mut self, member: MemberId, frame: &Scanned<'_>, number: u64) {
         let envelope = Envelope {
             sequence: Some(number),
             ..frame.envelope.clone()
@@ -490,7 +494,7 @@ impl Host {
         let mut text = frame.head().to_owned();
         match envelope.write(&mut text) {
             Ok(()) => self.side.send(member, text),
-            Err(error) => self.side.tell(Event::NotWritten(error.to_string())),
+            Err(error) => self.side.emit(Event::NotWritten(error.to_string())),
         }
     }
 }

@@ -5,10 +5,8 @@ use std::borrow::Cow;
 use accp_frame::DecodeError;
 use accp_registry::ErrorCode;
 
-use crate::MemberId;
-use crate::gate::seen::Place;
+use crate::log::mid::{MemberId, Mid};
 use crate::wire::link::PeerError;
-use crate::{Mid, StateError};
 
 /// A refusal, as the sender of the frame gets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,18 +20,6 @@ pub(crate) struct Refusal {
     pub holder: Option<MemberId>,
     /// The `seq` that the frame with this id took.
     pub sequence: Option<u64>,
-}
-
-/// A ruling on a frame.
-#[derive(Debug)]
-pub(crate) enum Ruling {
-    /// The frame takes its place, silently.
-    Drop,
-    /// Nothing changes, and the host says nothing. The sender may send the frame again.
-    Ignore,
-    /// Nothing changes, and the host says nothing: it has dropped the frame before.
-    Again,
-    Refuse(Refusal),
 }
 
 impl Refusal {
@@ -65,11 +51,11 @@ impl Refusal {
     }
 
     /// Refuses an id that the frame at this place has consumed.
-    pub(crate) fn duplicate(place: Place) -> Self {
+    pub(crate) fn duplicate(holder: MemberId, sequence: u64) -> Self {
         let expected = "a message id that was not used before";
         Self {
-            holder: Some(place.sender),
-            sequence: Some(place.sequence),
+            holder: Some(holder),
+            sequence: Some(sequence),
             ..Self::new(ErrorCode::DUPLICATE, expected)
         }
     }
@@ -115,23 +101,5 @@ impl From<DecodeError> for Refusal {
             at: Some(error.at() as u64),
             ..Self::new(error.code(), String::from(error.expected()))
         }
-    }
-}
-
-impl From<StateError> for Refusal {
-    fn from(error: StateError) -> Self {
-        Self {
-            version: match error {
-                StateError::Version { held, .. } => Some(held),
-                _ => None,
-            },
-            ..Self::new(error.code(), error.text())
-        }
-    }
-}
-
-impl From<Refusal> for Ruling {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refuse(refusal)
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use accp_registry::lexical::is_ref_char;
 
-use crate::MemberId;
+use crate::log::mid::MemberId;
 use accp_frame::__internal::read_bytes;
 use accp_frame::{DecodeError, DecodeOptions, Limits, Reader, Value};
 

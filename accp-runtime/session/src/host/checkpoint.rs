@@ -1,15 +1,18 @@
 //! Checkpoints of a host.
 
 use super::Host;
+use crate::interface::event::Event;
+use crate::interface::input::SummaryError;
+use crate::log::mid::MemberId;
 use crate::wire::control::Control;
-use crate::{Event, MemberId, SummaryError, Time};
+use accp_context::Time;
 use accp_context::view::invented;
 use accp_context::{Checkpoint, Checkpointer, Trigger, Verdict};
 use accp_frame::Value;
 
 /// The effects of one input that matter for checkpoints.
 #[derive(Debug, Default)]
-pub(crate) struct Turn {
+pub(crate) struct CheckpointCauses {
     pub current: Option<u64>,
     pub parent: Option<u64>,
     pub triggers: Vec<Trigger>,
@@ -18,20 +21,20 @@ pub(crate) struct Turn {
 impl Host {
     /// Takes the checkpoint that the input has triggered, if any. All triggers of one input lead to
     /// one checkpoint.
-    pub(crate) fn end_turn(&mut self, now: Time) -> Option<Checkpoint> {
-        let turn = std::mem::take(&mut self.turn);
+    pub(crate) fn take_due_checkpoint(&mut self, now: Time) -> Option<Checkpoint> {
+        let causes = std::mem::take(&mut self.causes);
         let counter = self.side.options.counter.clone()?;
-        let mut triggers = turn.triggers;
+        let mut triggers = causes.triggers;
         let (state, limits) = (&self.side.state, self.side.options.context);
         // A frame that is too large by itself stays until the next frame comes.
-        if turn.current.is_some() && state.hot.is_over_trigger(&limits) {
+        if causes.current.is_some() && state.hot.is_over_trigger(&limits) {
             triggers.push(Trigger::Hot);
         }
         if triggers.is_empty() || state.tokenizer.is_none() {
             return None;
         }
         if let Err(error) = self.side.check_ids() {
-            self.side.tell(Event::NotWritten(error.to_string()));
+            self.side.emit(Event::NotWritten(error.to_string()));
             return None;
         }
         let in_flight = state.chains.in_flight();
@@ -43,8 +46,8 @@ impl Host {
         };
         let wanted = self.gate.numbers.summary.as_deref();
         let why = accp_context::Turn {
-            current: turn.current,
-            parent: turn.parent,
+            current: causes.current,
+            parent: causes.parent,
             in_flight: &in_flight,
             triggers: &triggers,
             at: now,
@@ -56,7 +59,7 @@ impl Host {
             && !state.hot.is_full()
         {
             let event = Event::CheckpointDeferred(why.clone());
-            self.side.tell(event);
+            self.side.emit(event);
             self.control(Control::Veto { why }, now);
             return None;
         }
@@ -72,8 +75,8 @@ impl Host {
     /// Takes a checkpoint because a phase of the work is over (draft section 5.2, item 4). Returns
     /// `None` when the host takes none: it counts no tokens, or a hook objects.
     pub(crate) fn phase_boundary(&mut self, now: Time) -> Option<Checkpoint> {
-        self.turn.triggers.push(Trigger::Phase);
-        self.end_turn(now)
+        self.causes.triggers.push(Trigger::Phase);
+        self.take_due_checkpoint(now)
     }
 
     /// Asks the caller once for the summary that the last checkpoint wants.
@@ -81,7 +84,7 @@ impl Host {
         let wanted = self.gate.numbers.summary.as_mut();
         if let Some(wanted) = wanted.filter(|wanted| !wanted.asked && self.lost.is_none()) {
             wanted.asked = true;
-            self.side.tell(Event::SummaryWanted {
+            self.side.emit(Event::SummaryWanted {
                 checkpoint: wanted.checkpoint,
                 left: wanted.frames.iter().map(|(at, _)| *at).collect(),
             });

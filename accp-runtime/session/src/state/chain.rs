@@ -6,10 +6,10 @@ use std::hint::black_box;
 use serde::{Deserialize, Serialize};
 
 use crate::log::by_member::ByMember;
-use crate::log::names::Names;
+use crate::log::mid::{MemberId, Mid};
+use crate::state::names::Names;
 use crate::wire::control::Control;
 use crate::wire::scan::Scanned;
-use crate::{MemberId, Mid};
 use accp_frame::Intent;
 
 /// Open chains that a member may have started; its oldest chain beyond that counts as finished.

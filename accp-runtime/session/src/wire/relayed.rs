@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use accp_registry::Hash;
 
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::MemberId;
 use crate::wire::relay::Relay;
-use crate::{Entry, EntryKind, MemberId};
 
 /// An entry of the log as members have it.
 #[derive(Debug, Clone)]

@@ -2,10 +2,10 @@
 
 use accp_frame::Intent;
 
-use crate::EntryKind;
-use crate::gate::refusal::Refusal;
-use crate::log::shared::{Change, SharedState, StateError, StateUpdate};
+use crate::log::entry::EntryKind;
+use crate::state::shared::{Change, SharedState, StateError, StateUpdate};
 use crate::wire::control::Control;
+use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
 
 /// The checked effect of a frame on the session; folding it cannot fail.

@@ -11,16 +11,22 @@ mod state;
 use std::borrow::Cow;
 
 use super::Member;
-use crate::gate::refusal::Refusal;
-use crate::gate::seen::{Place, SeenSet};
-use crate::log::effect::Effect;
+use crate::gate::seen::{ConsumedId, SeenSet};
+use crate::interface::event::Event;
+use crate::interface::output::Stored;
+use crate::log::entry::EntryKind;
+use crate::log::mid::{MemberId, Mid};
+use crate::options::Scope;
+use crate::state::effect::Effect;
+use crate::state::shared::StateUpdate;
 use crate::wire::control::Control;
 use crate::wire::inline;
 use crate::wire::link::{Hello, Link, PeerError};
+use crate::wire::refusal::Refusal;
 use crate::wire::relay::Relay;
 use crate::wire::scan::Scanned;
-use crate::wire::stamp::{Of, Stamp};
-use crate::{EntryKind, Event, MemberId, Mid, Scope, StateUpdate, Stored, Time};
+use crate::wire::stamp::{About, Stamp};
+use accp_context::Time;
 use accp_frame::{AgentId, ErrorCode, Intent, Map};
 
 /// Hellos in a row with a number that this side has passed, before it believes that its host has gone
@@ -32,7 +38,7 @@ const NUMBERS: u64 = 1 << 47;
 
 /// What a member knows of a session whose host knows the draft alone.
 #[derive(Debug)]
-pub(crate) struct Plain {
+pub(crate) struct DraftHost {
     /// The last number that this side has taken.
     pub number: u64,
     /// The frames that it has taken (draft section 3.7, item 1).
@@ -64,7 +70,7 @@ pub(crate) struct Plain {
     doubts: u32,
 }
 
-impl Plain {
+impl DraftHost {
     /// Returns what a side knows that has this in its store.
     pub(crate) fn of(stored: &Stored) -> Self {
         Self {
@@ -84,13 +90,13 @@ impl Plain {
     }
 
     /// Notes that the host has said something of the first frame.
-    fn hears(&mut self) {
+    fn reset_silence(&mut self) {
         self.silent = 0;
     }
 
     /// Notes that a frame has left the outbox. Returns the next number.
     pub(crate) fn forgets(&mut self) -> u64 {
-        self.hears();
+        self.reset_silence();
         self.number + 1
     }
 
@@ -114,7 +120,7 @@ pub(crate) fn ids_of(agent: &AgentId<'_>, session: &str, epoch: u32, now: Time) 
 
 impl Member {
     /// Follows the draft alone from now on.
-    pub(crate) fn become_plain(&mut self, plain: Plain, now: Time) {
+    pub(crate) fn follow_draft_host(&mut self, draft: DraftHost, now: Time) {
         let options = &self.side.options;
         let ids = ids_of(
             &options.agent,
@@ -125,38 +131,38 @@ impl Member {
         self.side.mids.set_ids(ids);
         self.outbox.set_scope(Scope::Shared);
         self.parts = false;
-        self.plain = Some(Box::new(plain));
+        self.draft = Some(Box::new(draft));
     }
 
     /// Returns the head of a link frame.
     pub(crate) fn stamp(&mut self, now: Time) -> Stamp<'_> {
-        let number = self.plain.as_ref().map(|plain| plain.number);
-        self.side.stamp(now).plainly(number)
+        let number = self.draft.as_ref().map(|draft| draft.number);
+        self.side.stamp(now).for_draft(number)
     }
 
     /// Returns the hello of a side that knows the draft alone, and notes that it goes out.
-    pub(crate) fn plain_hello(&mut self) -> Option<Hello> {
-        let plain = self.plain.as_mut()?;
-        plain.hellos = plain.hellos.saturating_add(1);
+    pub(crate) fn draft_hello(&mut self) -> Option<Hello> {
+        let draft = self.draft.as_mut()?;
+        draft.hellos = draft.hellos.saturating_add(1);
         Some(Hello {
-            plain: true,
+            draft: true,
             ..self.side.hello()
         })
     }
 
     /// Takes a frame of a host that knows the draft alone.
-    pub(crate) fn receive_plainly(&mut self, frame: &Scanned<'_>, now: Time) {
+    pub(crate) fn receive_draft(&mut self, frame: &Scanned<'_>, now: Time) {
         if frame.envelope.sequence >= Some(NUMBERS) {
             return;
         }
         if Link::is(frame) {
             if let Ok(link) = Link::read(frame) {
-                self.plain_link(link, frame, now);
+                self.draft_link(link, frame, now);
             }
             return;
         }
         if let Some(error) = self.refusal(frame) {
-            return self.refused_plainly(error, now);
+            return self.draft_refusal(error, now);
         }
         // The host says its state under the last number of its session, which may be 0.
         let state = StateUpdate::decode(frame.text).ok();
@@ -166,19 +172,19 @@ impl Member {
             let expected = "a mid, and a seq from 1";
             return self.complain(frame, ErrorCode::PARSE_ERROR, expected, now);
         };
-        let Some(plain) = &self.plain else { return };
+        let Some(draft) = &self.draft else { return };
         // An answer to the first frame of the outbox says that the host has taken it, under the number
         // with which it went out.
         let of = [frame.cid().cloned(), frame.aid()];
-        if !plain.acknowledges
-            && number == plain.number + 2
+        if !draft.acknowledges
+            && number == draft.number + 2
             && self.outbox.sequence() + 1 == number
             && let Some(asked) = of.into_iter().flatten().find(|of| self.outbox.is_first(of))
         {
             self.consumed(&asked, Some(number - 1), now);
         }
-        let Some(plain) = &self.plain else { return };
-        let next = plain.number + 1;
+        let Some(draft) = &self.draft else { return };
+        let next = draft.number + 1;
         if number > next {
             return self.lacks(next, now);
         }
@@ -186,17 +192,17 @@ impl Member {
         // copies of answers, under the last number of it.
         let is_told = match &state {
             Some(StateUpdate::Full { .. }) => true,
-            Some(_) => number == plain.missed && plain.whole > 0,
-            None => number == plain.missed && plain.is_answer(frame, self.side.me()),
+            Some(_) => number == draft.missed && draft.whole > 0,
+            None => number == draft.missed && draft.is_answer(frame, self.side.me()),
         };
-        if number < next && number <= plain.missed && !is_told {
+        if number < next && number <= draft.missed && !is_told {
             return;
         }
-        let is_offered = plain.offered.as_ref().is_some_and(|(of, _)| of == mid);
-        if let Some(state) = state.filter(|_| is_offered || plain.seen.get(mid).is_none()) {
+        let is_offered = draft.offered.as_ref().is_some_and(|(of, _)| of == mid);
+        if let Some(state) = state.filter(|_| is_offered || draft.seen.get(mid).is_none()) {
             return self.take_state(frame, mid, number, &state, now);
         }
-        let is_new = plain.seen.get(mid).is_none();
+        let is_new = draft.seen.get(mid).is_none();
         if is_new && !self.take(frame, number, now) {
             // The host gives it again after the next hello.
             self.hello.arm(self.side.clock.timers());
@@ -205,15 +211,15 @@ impl Member {
         }
     }
 
-    fn plain_link(&mut self, link: Link, frame: &Scanned<'_>, now: Time) {
-        let next = self.plain.as_ref().map_or(1, |plain| plain.number + 1);
+    fn draft_link(&mut self, link: Link, frame: &Scanned<'_>, now: Time) {
+        let next = self.draft.as_ref().map_or(1, |draft| draft.number + 1);
         match link {
             // The host has started again, and does not know what this side understands. It speaks of
             // positions.
-            Link::Ack { up: Some(_), .. } => self.say.hello = true,
+            Link::Ack { up: Some(_), .. } => self.to_send.hello = true,
             Link::Ack { of, held, .. } => {
-                if let Some(plain) = &mut self.plain {
-                    plain.acknowledges = true;
+                if let Some(draft) = &mut self.draft {
+                    draft.acknowledges = true;
                 }
                 // A host that does not know this pair may count its own acknowledgements, too.
                 let named = of.filter(|mid| self.outbox.is_first(mid));
@@ -249,7 +255,7 @@ impl Member {
                 }
             }
             Link::Hello(hello) => self.greeted(&hello, now),
-            Link::Error { error, .. } => self.refused_plainly(error, now),
+            Link::Error { error, .. } => self.draft_refusal(error, now),
             Link::Want { .. } | Link::Bytes(_) => {}
         }
     }
@@ -261,7 +267,7 @@ impl Member {
         if frame.intent != Intent::FAIL || frame.header.operation != "error" {
             return None;
         }
-        let next = self.plain.as_ref()?.number + 1;
+        let next = self.draft.as_ref()?.number + 1;
         let asked = frame.cid().filter(|cid| self.outbox.is_first(cid));
         if let Some(mid) = asked.filter(|_| frame.envelope.sequence.is_none_or(|seq| seq <= next)) {
             return PeerError::read(frame.text, Some(mid.clone())).ok();
@@ -271,13 +277,13 @@ impl Member {
         error.is_about_turn().then_some(error)
     }
 
-    fn refused_plainly(&mut self, error: PeerError, now: Time) {
-        let next = self.plain.as_ref().map_or(1, |plain| plain.number + 1);
+    fn draft_refusal(&mut self, error: PeerError, now: Time) {
+        let next = self.draft.as_ref().map_or(1, |draft| draft.number + 1);
         let is_first = |of: &Mid| self.outbox.is_first(of);
-        if let Some(plain) = &mut self.plain
+        if let Some(draft) = &mut self.draft
             && error.of.as_ref().is_some_and(is_first)
         {
-            plain.hears();
+            draft.reset_silence();
         }
         match error.of.clone().filter(is_first) {
             // The host has it, and says so again.
@@ -349,14 +355,14 @@ impl Member {
             vouched: None,
         };
         self.relayed(&relay, now);
-        if let (Some(mid), Some(plain)) = (mid, &mut self.plain) {
-            let place = Place {
+        if let (Some(mid), Some(draft)) = (mid, &mut self.draft) {
+            let place = ConsumedId {
                 sender,
                 sequence,
                 dropped: false,
             };
-            if self.side.position == position && plain.seen.get(mid).is_none() {
-                plain.seen.insert(mid, place);
+            if self.side.position == position && draft.seen.get(mid).is_none() {
+                draft.seen.insert(mid, place);
             }
         }
         self.side.position == position
@@ -364,34 +370,34 @@ impl Member {
 
     /// Notes that this number is used up.
     fn passed(&mut self, number: u64) {
-        let Some(plain) = &mut self.plain else { return };
-        if number > plain.number {
-            plain.number = number;
-            plain.asked = None;
+        let Some(draft) = &mut self.draft else { return };
+        if number > draft.number {
+            draft.number = number;
+            draft.asked = None;
             self.outbox.passed(number);
             self.keep_number();
         }
         // What was missing is here.
-        if !self.say.hello && self.met {
+        if !self.to_send.hello && self.met {
             self.hello.rest();
         }
     }
 
     fn keep_number(&mut self) {
-        let number = self.plain.as_ref().map_or(0, |plain| plain.number);
+        let number = self.draft.as_ref().map_or(0, |draft| draft.number);
         self.side.batch.get().outbox_sequence = Some(number + 1);
     }
 
     /// Asks for the frames from this number on: once, and at the next retry by a hello.
     fn lacks(&mut self, number: u64, now: Time) {
         self.hello.arm(self.side.clock.timers());
-        let Some(plain) = &mut self.plain else { return };
-        if plain.asked.replace(number) == Some(number) {
+        let Some(draft) = &mut self.draft else { return };
+        if draft.asked.replace(number) == Some(number) {
             return;
         }
         let gap = Refusal::out_of_turn(number).about(None);
-        let text = self.stamp(now).frame(gap.frame(), Of::Nothing);
-        self.side.say(MemberId::HOST, text);
+        let text = self.stamp(now).frame(gap.frame(), About::Nothing);
+        self.side.send_link(MemberId::HOST, text);
     }
 
     /// Tells the host why this side does not take a frame.
@@ -407,49 +413,49 @@ impl Member {
         if code == ErrorCode::REF_NOT_FOUND {
             error.version = Some(self.side.state.shared.version());
         }
-        let of = Of::Frame(frame.mid());
+        let of = About::Frame(frame.mid());
         let text = self.stamp(now).frame(error.frame(), of);
-        self.side.say(MemberId::HOST, text);
+        self.side.send_link(MemberId::HOST, text);
     }
 
     /// Takes the hello of a host that knows the draft alone. Its `seq` is the number after which it
     /// goes on.
-    pub(crate) fn greeted_plainly(&mut self, hello: &Hello, now: Time) {
+    pub(crate) fn greeted_by_draft(&mut self, hello: &Hello, now: Time) {
         // A host with a log of positions has let this side in before.
         if self.side.state.members().next().is_some() {
             return;
         }
-        if self.plain.is_none() {
-            self.become_plain(Plain::of(&Stored::default()), now);
+        if self.draft.is_none() {
+            self.follow_draft_host(DraftHost::of(&Stored::default()), now);
         }
         if let Some(schemas) = &hello.schemas {
             self.learn_inline(schemas);
         }
-        let Some(plain) = &mut self.plain else { return };
+        let Some(draft) = &mut self.draft else { return };
         // Otherwise the host is back, and wants to know which registry this side has. An answer to an
         // answer would have no end.
-        let is_answer = plain.hellos > 0 || hello.schemas.is_some();
-        plain.hellos = plain.hellos.saturating_sub(1);
-        self.say.hello |= !is_answer && self.hello.at().is_none();
+        let is_answer = draft.hellos > 0 || hello.schemas.is_some();
+        draft.hellos = draft.hellos.saturating_sub(1);
+        self.to_send.hello |= !is_answer && self.hello.at().is_none();
         let number = hello.number.filter(|number| *number < NUMBERS);
-        let number = number.unwrap_or(plain.number);
-        let is_lower = number < plain.number;
-        plain.may_be_back |= is_lower;
-        plain.back = match plain.back {
+        let number = number.unwrap_or(draft.number);
+        let is_lower = number < draft.number;
+        draft.may_be_back |= is_lower;
+        draft.back = match draft.back {
             _ if !is_lower => (0, 0),
             (hellos, before) if number >= before => (hellos + 1, number),
             _ => (1, number),
         };
-        if self.met && (1..BACK).contains(&plain.back.0) {
+        if self.met && (1..BACK).contains(&draft.back.0) {
             return self.hello.soon(self.side.clock.timers());
         }
-        plain.back = (0, 0);
-        let missed = plain.number + 1..=number;
-        plain.number = number;
-        plain.asked = None;
+        draft.back = (0, 0);
+        let missed = draft.number + 1..=number;
+        draft.number = number;
+        draft.asked = None;
         if self.joined && !missed.is_empty() {
-            (plain.missed, plain.whole) = (number, 0);
-            self.side.tell(Event::Missed(missed));
+            (draft.missed, draft.whole) = (number, 0);
+            self.side.emit(Event::Missed(missed));
         }
         self.hello.rest();
         self.met = true;
@@ -457,7 +463,7 @@ impl Member {
         self.keep_number();
         if !self.joined {
             self.now_joined();
-            self.side.tell(Event::AtLeastOnce(MemberId::HOST));
+            self.side.emit(Event::AtLeastOnce(MemberId::HOST));
         }
     }
 
@@ -472,9 +478,9 @@ impl Member {
                 let (hash, json) = (all.hash(), all.to_json().to_string());
                 self.side.batch.get().registries.push((hash, json));
                 self.side.set_registry(all);
-                self.side.tell(Event::Schemas(hash));
+                self.side.emit(Event::Schemas(hash));
             }
-            Err(why) => self.side.tell(Event::SchemasUnavailable(why)),
+            Err(why) => self.side.emit(Event::SchemasUnavailable(why)),
         }
     }
 
@@ -482,6 +488,6 @@ impl Member {
     /// room in the outbox, what makes room has a place among the frames of others.
     pub(super) fn is_busy(&self) -> bool {
         let is_full = self.outbox.waiting() >= self.side.options.outbox;
-        self.side.is_busy() && !(self.plain.is_some() && is_full)
+        self.side.is_busy() && !(self.draft.is_some() && is_full)
     }
 }

@@ -1,17 +1,28 @@
 //! The state that the log of a session folds to.
 
+pub(crate) mod chain;
+pub(crate) mod effect;
+pub(crate) mod locate;
+pub(crate) mod names;
+pub(crate) mod puts;
+pub(crate) mod shared;
+
 use std::collections::BTreeSet;
 
 use accp_registry::Hash;
 use serde::{Deserialize, Serialize};
 
 use crate::log::by_member::ByMember;
-use crate::log::chain::Chains;
-use crate::log::effect::Effect;
-use crate::log::puts::Puts;
+use crate::log::entry::Entry;
+use crate::log::mid::MemberId;
+use crate::options::Scope;
+use crate::reference::ColdKey;
+use crate::state::chain::Chains;
+use crate::state::effect::Effect;
+use crate::state::puts::Puts;
+use crate::state::shared::SharedState;
 use crate::wire::control::{self, Control};
 use crate::wire::scan::Scanned;
-use crate::{ColdKey, Entry, MemberId, Scope, SharedState};
 use accp_context::{Hot, Shown, Warm};
 use accp_frame::Intent;
 

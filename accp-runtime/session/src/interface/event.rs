@@ -2,8 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use crate::log::mid::{MemberId, Mid};
 use crate::wire::link::PeerError;
-use crate::{MemberId, Mid};
 use accp_frame::{ErrorCode, TokenLimit};
 
 /// An event in a session, for the caller. Nothing depends on the caller reading it.

@@ -2,12 +2,14 @@
 use accp_registry::ErrorCode;
 
 use super::Member;
-use crate::delivery::outbox::{LATER, Taken};
-use crate::gate::refusal::Refusal;
-use crate::log::chain::Chains;
+use crate::delivery::outbox::{Consumed, LATER};
+use crate::interface::event::Event;
+use crate::interface::output::{OutboxChange, Outgoing};
+use crate::log::mid::{MemberId, Mid};
+use crate::state::chain::Chains;
 use crate::wire::link::{Hello, PeerError};
+use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use crate::{Event, MemberId, Mid, OutboxChange, Outgoing};
 use accp_frame::Intent;
 
 impl Member {
@@ -31,7 +33,7 @@ impl Member {
 
     /// Tells the caller about a frame that the host has consumed, and that is not in the log as far
     /// as this side has seen it. If this side may have missed its entry, it asks the host.
-    pub(crate) fn settled(&mut self, taken: Taken) {
+    pub(crate) fn settled(&mut self, taken: Consumed) {
         if taken.accepted {
             self.forget(taken.frame, Event::Acknowledged);
         } else if taken.gone {
@@ -39,13 +41,13 @@ impl Member {
         } else if let Some(frame) = self.outbox.ask(taken.frame) {
             self.dropped(frame);
         } else {
-            self.say.hello = true;
+            self.to_send.hello = true;
         }
     }
 
     /// Takes the answer of the host about frames whose entries this side may have missed: the log
     /// has some of them, and the host has dropped others. It has never taken the rest.
-    pub(crate) fn told(&mut self, hello: &Hello) {
+    pub(crate) fn take_answers(&mut self, hello: &Hello) {
         let asked = &hello.asks;
         let until = hello.up.unwrap_or(hello.position);
         let asks_again = self.outbox.log_ends_at(until);
@@ -59,7 +61,7 @@ impl Member {
                 self.outbox.never_taken(frame, hello.last.as_ref());
             }
         }
-        self.say.hello |= asks_again || !asked.is_empty() && self.outbox.is_unsure();
+        self.to_send.hello |= asks_again || !asked.is_empty() && self.outbox.is_unsure();
         self.conclude();
     }
 
@@ -78,15 +80,15 @@ impl Member {
     /// under the id of its first part: when its last part was taken, or when one part was not.
     pub(crate) fn forget(&mut self, frame: Outgoing, event: impl FnOnce(Mid) -> Event) {
         // At a host of the draft alone, it is the number that this side has taken that counts.
-        let next = match &mut self.plain {
-            Some(plain) => plain.forgets(),
+        let next = match &mut self.draft {
+            Some(draft) => draft.forgets(),
             None => self.outbox.known_sequence().unwrap_or(0),
         };
         let batch = self.side.batch.get();
         batch.outbox.push(OutboxChange::Remove(frame.mid.clone()));
         batch.outbox_sequence = Some(next);
         let Some(part) = frame.part() else {
-            return self.side.tell(event(frame.mid));
+            return self.side.emit(event(frame.mid));
         };
         if self.ended.as_ref() == Some(&part.of) {
             return;
@@ -94,13 +96,13 @@ impl Member {
         let event = event(part.of.clone());
         if part.index == part.total || !matches!(event, Event::Acknowledged(_)) {
             self.ended = Some(part.of);
-            self.side.tell(event);
+            self.side.emit(event);
         }
     }
 
     pub(crate) fn refused(&mut self, error: PeerError) {
         let Some(mid) = error.of.clone() else {
-            self.side.tell(Event::PeerError(MemberId::HOST, error));
+            self.side.emit(Event::PeerError(MemberId::HOST, error));
             return;
         };
         match error.code {
@@ -134,7 +136,7 @@ impl Member {
                 }
                 if self.outbox.refused_for_now(&mid, &self.side.clock) {
                     let (old, new) = (mid.clone(), mid);
-                    self.side.tell(Event::Retried { old, new, code });
+                    self.side.emit(Event::Retried { old, new, code });
                 }
             }
             _ => self.give_up(&mid, error),
@@ -145,7 +147,7 @@ impl Member {
     fn give_up(&mut self, mid: &Mid, error: PeerError) {
         let Some(frame) = self.outbox.refused(mid) else {
             let event = Event::PeerError(MemberId::HOST, error);
-            return self.side.tell(event);
+            return self.side.emit(event);
         };
         let mut gone = self.outbox.others_of(&frame.name());
         let values = self.outbox.take_readers(&frame);
@@ -179,7 +181,7 @@ impl Member {
             outbox.push(OutboxChange::Put(frame));
         }
         let (old, again) = (old.clone(), new.clone());
-        self.side.tell(Event::Retried { old, new, code });
+        self.side.emit(Event::Retried { old, new, code });
         Some(again)
     }
 
@@ -193,9 +195,9 @@ impl Member {
     /// Drops the frames of cancelled chains that never went out. At a host that knows the draft alone,
     /// this side may lack the frames that tell which chain is below which. It sends what is not certain.
     pub(crate) fn drop_cancelled(&mut self) {
-        let (chains, is_plain) = (&self.side.state.chains, self.plain.is_some());
+        let (chains, is_draft) = (&self.side.state.chains, self.draft.is_some());
         let is_gone = |frame: &Scanned<'_>| {
-            if is_plain {
+            if is_draft {
                 chains.is_named(frame)
             } else {
                 chains.is_cancelled(frame)
