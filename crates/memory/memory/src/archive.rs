@@ -22,7 +22,7 @@ use std::fmt;
 use time::OffsetDateTime;
 
 use crate::list::MessageList;
-use crate::said::{Said, said};
+use crate::parsed::{Parsed, said};
 use fence::Lines;
 
 /// A message as the archive has it.
@@ -49,7 +49,7 @@ impl Archived {
     }
 
     /// Returns a message as the archive has it.
-    pub(crate) fn said(said: &Said, time: Option<OffsetDateTime>) -> Self {
+    pub(crate) fn said(said: &Parsed, time: Option<OffsetDateTime>) -> Self {
         page::archived(said, time)
     }
 }

@@ -93,24 +93,24 @@ pub enum RepairKind {
 pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding> {
     let (list, mended) = details::mended(list)?;
     let list = &list;
-    let mut plan = Plan {
+    let mut changes = Changes {
         repairs: mended,
-        ..Plan::default()
+        ..Changes::default()
     };
-    plan.pairs(list)?;
+    changes.pairs(list)?;
     if list.form() == Form::Anthropic {
-        plan.server_tools(list);
-        plan.results_first(list.messages());
-        plan.keep_first(list.messages());
+        changes.server_tools(list);
+        changes.results_first(list.messages());
+        changes.keep_first(list.messages());
     }
     let mut raws = Vec::with_capacity(list.messages().len());
     // The message of the given list that each text comes from.
     let mut origins = Vec::with_capacity(list.messages().len());
     for (at, message) in list.messages().iter().enumerate() {
-        raws.append(&mut plan.before.remove(&at).unwrap_or_default());
-        if let Some(blocks) = plan.blocks.remove(&at) {
+        raws.append(&mut changes.before.remove(&at).unwrap_or_default());
+        if let Some(blocks) = changes.blocks.remove(&at) {
             raws.extend(blocks.applied(at, message)?);
-        } else if !plan.dropped.contains(&at) {
+        } else if !changes.dropped.contains(&at) {
             raws.push(message.raw().to_owned());
         }
         origins.resize(raws.len(), at);
@@ -119,9 +119,9 @@ pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding>
         for place in message
             .lone()
             .places()
-            .filter(|_| !plan.dropped.contains(&at))
+            .filter(|_| !changes.dropped.contains(&at))
         {
-            plan.repairs.push(Repair {
+            changes.repairs.push(Repair {
                 kind: RepairKind::Replaced,
                 message: at,
                 id: place.to_owned(),
@@ -139,14 +139,14 @@ pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding>
         message: origins.get(repair.message).copied().unwrap_or_default(),
         ..repair
     });
-    plan.repairs.extend(mended);
-    plan.repairs.sort_by_key(|repair| repair.message);
-    Ok((list, plan.repairs))
+    changes.repairs.extend(mended);
+    changes.repairs.sort_by_key(|repair| repair.message);
+    Ok((list, changes.repairs))
 }
 
 /// What changes where.
 #[derive(Default)]
-struct Plan {
+struct Changes {
     /// Messages that go.
     dropped: BTreeSet<usize>,
     /// Messages whose blocks change.
@@ -156,7 +156,7 @@ struct Plan {
     repairs: Vec<Repair>,
 }
 
-impl Plan {
+impl Changes {
     fn note(&mut self, kind: RepairKind, message: usize, id: &str) {
         self.repairs.push(Repair {
             kind,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::session::Session;
+use crate::session::ListSession;
 use crate::window::Window;
 
 /// How a session stands, as `status` says it (CTX-58).
@@ -36,19 +36,19 @@ pub struct Status {
     used: String,
 }
 
-impl Session {
+impl ListSession {
     /// Returns how the session stands in a window: its [own](Self::window), or another.
     ///
     /// ```
-    /// use accp_memory::{Form, Session, SessionId, Window};
+    /// use accp_memory::{Form, ListSession, SessionId, Window};
     ///
-    /// let session = Session::new(SessionId::new("trip")?, Form::OpenAi);
+    /// let session = ListSession::new(SessionId::new("trip")?, Form::OpenAi);
     /// let status = session.status(&Window::of(8_000)?);
     /// assert_eq!((status.tokens, status.state), (0, "GREEN"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn status(&self, window: &Window) -> Status {
-        let tokens = self.use_of.as_ref().map_or(0, |used| used.tokens);
+        let tokens = self.usage.as_ref().map_or(0, |used| used.tokens);
         Status {
             session: self.id.as_str().to_owned(),
             form: self.form.name(),
@@ -61,7 +61,7 @@ impl Session {
             checkpoints: self.checkpoints,
             marks: self.marks().collect(),
             counted_with: self
-                .use_of
+                .usage
                 .as_ref()
                 .map_or_else(String::new, |used| used.counted_with.clone()),
             used: window.used(tokens),
@@ -71,7 +71,7 @@ impl Session {
     /// Returns the window of the last list, with its reserve and the limits of the specification; `None` before the
     /// first.
     pub fn window(&self) -> Option<Window> {
-        let used = self.use_of.as_ref()?;
+        let used = self.usage.as_ref()?;
         let window = Window::of(used.window).ok()?;
         window
             .with_reserve(used.window.saturating_sub(used.room))

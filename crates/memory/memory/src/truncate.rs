@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::form::Form;
 use crate::grapheme;
 use crate::message::{Call, Message};
-use crate::raw::Place;
+use crate::raw::Pointer;
 use crate::window::Window;
 use crate::writes::{Write, is_replaced, sources};
 
@@ -30,13 +30,13 @@ pub(crate) fn truncate(
 ) -> Option<Message> {
     let recorded = call.arguments.value(message.json())?;
     let arguments = message.arguments(call)?;
-    let long = |place: &&Place| {
+    let long = |place: &&Pointer| {
         let text = place.value(&arguments).and_then(Json::as_str);
         text.is_some_and(|text| counter.count(text) as u64 >= SHORT)
     };
     let mut places: Vec<_> = write.texts.iter().filter(long).collect();
     // The longest text says what was written.
-    let length = |place: &Place| {
+    let length = |place: &Pointer| {
         place
             .value(&arguments)
             .and_then(Json::as_str)
@@ -118,7 +118,7 @@ pub(crate) fn persisted(
         return said.and_then(|said| said.then_some(Persisted::Reported));
     }
     let texts = |replaced: bool| {
-        let is_replaced = |place: &Place| place.key().is_some_and(is_replaced);
+        let is_replaced = |place: &Pointer| place.key().is_some_and(is_replaced);
         let places = write.texts.iter();
         let places = places.filter(move |place| is_replaced(place) == replaced);
         let texts = places.filter_map(|place| place.value(arguments)?.as_str());

@@ -5,13 +5,13 @@ use time::OffsetDateTime;
 
 use super::Archived;
 use crate::message::Role;
-use crate::said::{Said, SaidCall, SaidResult};
+use crate::parsed::{Parsed, ParsedCall, ParsedResult};
 
 /// A longer line of JSON is written in several.
 const LINE: usize = 120;
 
 /// Returns a message as the archive has it.
-pub(super) fn archived(said: &Said, time: Option<OffsetDateTime>) -> Archived {
+pub(super) fn archived(said: &Parsed, time: Option<OffsetDateTime>) -> Archived {
     let mut tools = Vec::new();
     let called = said.calls.iter().map(|call| Some(&call.tool));
     let answered = said.results.iter().map(|result| result.tool.as_ref());
@@ -39,7 +39,7 @@ fn role(role: Role) -> &'static str {
     }
 }
 
-fn text(said: &Said) -> String {
+fn text(said: &Parsed) -> String {
     // A result by itself needs no title: the heading has the name of the tool.
     if let (true, [], [result]) = (said.text.is_empty(), &said.calls[..], &said.results[..])
         && !result.failed
@@ -55,7 +55,7 @@ fn text(said: &Said) -> String {
     parts.join("\n\n")
 }
 
-fn call(call: &SaidCall) -> String {
+fn call(call: &ParsedCall) -> String {
     let mut out = format!("Call {} ({})", call.tool, call.id);
     match &call.arguments {
         Json::Object(map) => {
@@ -77,7 +77,7 @@ fn call(call: &SaidCall) -> String {
     out
 }
 
-fn result(result: &SaidResult) -> String {
+fn result(result: &ParsedResult) -> String {
     let tool = result.tool.as_deref().unwrap_or("an unknown tool");
     let failed = if result.failed { ", failed" } else { "" };
     let text = in_lines(&result.text);

@@ -7,7 +7,7 @@ use super::{as_text, media, parts};
 use crate::edit::Edit;
 use crate::finding::Code;
 use crate::message::{Message, Role};
-use crate::raw::Place;
+use crate::raw::Pointer;
 
 /// The parts of messages. From the types of the package openai 3.57.0, of November 2026.
 const GIVEN: &[&str] = &["input_text", "input_image", "input_file", "input_audio"];
@@ -35,21 +35,21 @@ pub(super) fn check(message: &Message, flaws: &mut Flaws) {
             } else {
                 "input"
             };
-            let at = Place::of([key.into()]);
+            let at = Pointer::of([key.into()]);
             let id = json["call_id"].as_str();
-            parts::arguments(message, &at, &Place::default(), id, flaws);
+            parts::arguments(message, &at, &Pointer::default(), id, flaws);
         }
         "function_call_output" | "custom_tool_call_output" => match json.get("output") {
             Some(Json::String(_)) => {}
             Some(Json::Array(parts)) => {
                 for (index, part) in parts.iter().enumerate() {
-                    let at = Place::of(["output".into(), index.into()]);
+                    let at = Pointer::of(["output".into(), index.into()]);
                     self::part(part, &at, GIVEN, "input_text", flaws);
                 }
             }
             None => flaws.add(Code::MemberMissing, missing("output")),
             Some(_) => {
-                let at = Place::of(["output".into()]);
+                let at = Pointer::of(["output".into()]);
                 let text =
                     "the output is neither a text nor an array of parts; write its JSON as a text";
                 let edit = as_text(message, &at).map(|text| Edit::Set(at, text));
@@ -58,8 +58,8 @@ pub(super) fn check(message: &Message, flaws: &mut Flaws) {
         },
         "reasoning" if !json["summary"].is_array() => {
             let edit = match json.get("summary") {
-                None => Edit::Put(Place::default(), "summary", "[]".to_owned()),
-                Some(_) => Edit::Set(Place::of(["summary".into()]), "[]".to_owned()),
+                None => Edit::Put(Pointer::default(), "summary", "[]".to_owned()),
+                Some(_) => Edit::Set(Pointer::of(["summary".into()]), "[]".to_owned()),
             };
             let empty = json["summary"].is_null();
             flaws.cured(
@@ -87,13 +87,13 @@ fn item_id(kind: &str, json: &Json, flaws: &mut Flaws) {
         "the `id` of an item of the type `{kind}` has to begin with `{start}`; leave it out if the provider did not give it"
     );
     // Reasoning without its id is refused where the provider keeps it.
-    let edit = (kind != "reasoning").then(|| Edit::Remove(Place::default(), "id"));
+    let edit = (kind != "reasoning").then(|| Edit::Remove(Pointer::default(), "id"));
     let cure = edit.map(|edit| (flaws.place(), edit)).into_iter().collect();
     flaws.push(Code::ItemId, text, json["call_id"].as_str(), cure);
 }
 
 fn said(message: &Message, flaws: &mut Flaws) {
-    let content = Place::of(["content".into()]);
+    let content = Pointer::of(["content".into()]);
     let is_model = message.role == Role::Assistant;
     let (kinds, plain) = if is_model {
         (SAID, "output_text")
@@ -122,7 +122,7 @@ fn said(message: &Message, flaws: &mut Flaws) {
     }
 }
 
-fn part(part: &Json, at: &Place, kinds: &[&str], plain: &str, flaws: &mut Flaws) {
+fn part(part: &Json, at: &Pointer, kinds: &[&str], plain: &str, flaws: &mut Flaws) {
     let kind = part["type"].as_str().unwrap_or_default();
     if kinds.contains(&kind) {
         let member = if kind == "refusal" { "refusal" } else { "text" };

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::{Message, Role};
-use crate::raw::Place;
+use crate::raw::Pointer;
 
 /// The calls and results of a list that do not pair.
 #[derive(Debug, Default)]
@@ -255,7 +255,7 @@ pub(crate) fn turns(messages: &[Message]) -> Vec<Range<usize>> {
 
 /// Returns the indices and keys of the calls that have an id.
 fn calls(message: &Message) -> impl Iterator<Item = (usize, Key<'_>)> {
-    let old = Place::of(["function_call".into(), "arguments".into()]);
+    let old = Pointer::of(["function_call".into(), "arguments".into()]);
     let calls = message.calls.iter().enumerate();
     let calls = calls.map(move |(index, call)| (index, (call.arguments == old, &*call.id)));
     calls.filter(|(_, (_, id))| !id.is_empty())

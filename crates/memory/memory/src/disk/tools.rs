@@ -365,7 +365,7 @@ impl Search<'_> {
         root: &Path,
         session: &SessionId,
     ) -> Result<(Vec<Hit>, Vec<Skipped>), ToolError> {
-        drop(Context::open_begun(root, session.clone())?);
+        drop(Context::open_existing(root, session.clone())?);
         let mut index = Index::open(root)?;
         let skipped = index.update()?;
         let hits = if self.exact {
@@ -378,7 +378,7 @@ impl Search<'_> {
 }
 
 fn status(root: &Path, session: &SessionId) -> Result<Answer, ToolError> {
-    let context = Context::open_begun(root, session.clone())?;
+    let context = Context::open_existing(root, session.clone())?;
     let session = context.begun()?;
     let window = session.window();
     let status = window.map(|window| session.status(&window));

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::case::{Case, Sign};
 use super::kind::Indicator;
-use super::thing::things;
+use super::noun_phrases::noun_phrases;
 use crate::message::Role;
+use crate::parsed::Parsed;
 use crate::prose::{Sentence, sentences, stem, topics};
-use crate::said::Said;
 
 /// Phrases that ask for something without a question mark.
 const WANTS: [&str; 28] = [
@@ -212,9 +212,9 @@ fn clipped(text: &str) -> String {
 
 /// Returns the words of what a sentence asks for: of the first thing that it names, or else all of its words.
 fn wanted(sentence: &Sentence) -> BTreeSet<String> {
-    let things = things(&sentence.text).into_iter();
-    let mut things = things.map(|thing| without_asking(topics(&thing)));
-    let first = things.find(|words| !words.is_empty());
+    let phrases = noun_phrases(&sentence.text).into_iter();
+    let mut phrases = phrases.map(|phrase| without_asking(topics(&phrase)));
+    let first = phrases.find(|words| !words.is_empty());
     first.unwrap_or_else(|| without_asking(topics(&sentence.text)))
 }
 
@@ -236,7 +236,7 @@ fn answer(
         return None;
     }
     let known = case
-        .brief
+        .content
         .facts
         .iter()
         .rev()
@@ -253,7 +253,7 @@ fn answer(
 }
 
 /// Returns an argument of this name that an earlier call had. Whoever called with it had its value.
-fn called(wanted: &BTreeSet<String>, archive: &[Said]) -> Option<(usize, String)> {
+fn called(wanted: &BTreeSet<String>, archive: &[Parsed]) -> Option<(usize, String)> {
     let calls = archive.iter().rev();
     let mut calls = calls.flat_map(|said| said.calls.iter().map(|call| (said.index, call)));
     calls.find_map(|(index, call)| {
@@ -270,7 +270,7 @@ fn called(wanted: &BTreeSet<String>, archive: &[Said]) -> Option<(usize, String)
 fn told(
     wanted: &BTreeSet<String>,
     question: &Sentence,
-    archive: &[Said],
+    archive: &[Parsed],
 ) -> Option<(usize, String)> {
     let speaks = archive.iter().rev().filter(|said| said.role == Role::User);
     for said in speaks {
@@ -303,7 +303,7 @@ fn specific(wanted: &BTreeSet<String>, says: &BTreeSet<String>) -> bool {
 }
 
 /// Returns the reply of a user to an earlier question for the same thing.
-fn replied(wanted: &BTreeSet<String>, archive: &[Said]) -> Option<(usize, String)> {
+fn replied(wanted: &BTreeSet<String>, archive: &[Parsed]) -> Option<(usize, String)> {
     let pairs = archive.iter().zip(archive.iter().skip(1)).rev();
     for (asked, reply) in pairs {
         let answers = asked.role == Role::Assistant && reply.role == Role::User;
@@ -351,8 +351,8 @@ fn decided(
     if !question.has(&["or", "which"]) {
         return None;
     }
-    let constraints = case.brief.constraints.iter().map(|one| &one.item);
-    let items = case.brief.decisions.iter().chain(constraints);
+    let constraints = case.content.constraints.iter().map(|one| &one.item);
+    let items = case.content.decisions.iter().chain(constraints);
     let mut items = items.filter(|item| {
         let says = topics(&item.text);
         let shared = says.intersection(wanted).count();

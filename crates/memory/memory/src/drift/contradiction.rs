@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::case::{Case, Sign};
 use super::kind::Indicator;
-use crate::brief::{Item, contradicts};
 use crate::message::Role;
 use crate::prose::{Sentence, plain, sentences, stem, topics};
+use crate::summary::{Item, contradicts};
 
 /// Phrases of a choice.
 const CHOOSES: [&str; 38] = [
@@ -157,7 +157,7 @@ fn chosen(text: &str) -> BTreeSet<String> {
 /// Returns a sign for each decision that a message contradicts.
 pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
     let all = sentences(&case.message.text);
-    let decisions: Vec<_> = case.brief.decisions.iter().map(Decided::of).collect();
+    let decisions: Vec<_> = case.content.decisions.iter().map(Decided::of).collect();
     let mut found = Vec::new();
     for (at, decision) in decisions.iter().enumerate() {
         // A later decision about the same thing counts.

@@ -7,10 +7,10 @@ use accp_registry::words;
 use super::case::{Case, Sign};
 use super::kind::Indicator;
 use super::untouched::{LOOKING, untouched};
-use crate::brief::Item;
 use crate::message::Role;
+use crate::parsed::{Parsed, ParsedCall, ParsedResult};
 use crate::prose::{Sentence, sentences, topics};
-use crate::said::{Said, SaidCall, SaidResult};
+use crate::summary::Item;
 use crate::writes::{Writes, reported};
 
 /// Words of an end.
@@ -141,7 +141,7 @@ fn ends(sentence: &Sentence) -> bool {
 /// Returns a file that the objectives ask for, and that nothing seems to have written.
 fn files(case: &Case<'_>) -> Option<(usize, String)> {
     let written = written(case);
-    let objectives = case.brief.intent.iter().chain(&case.brief.request);
+    let objectives = case.content.intent.iter().chain(&case.content.request);
     for Item { message, text } in objectives.filter(|item| item.text.len() <= DOCUMENT) {
         let asked = sentences(text)
             .into_iter()
@@ -164,7 +164,7 @@ fn files(case: &Case<'_>) -> Option<(usize, String)> {
 /// may have written the file.
 fn touched(case: &Case<'_>, file: &str) -> bool {
     let writes = Writes::default();
-    let runs = |call: &SaidCall| {
+    let runs = |call: &ParsedCall| {
         let looks = words(&call.tool).any(|word| LOOKING.contains(&&*word.to_ascii_lowercase()));
         !looks
             && writes.of(&call.tool, &call.arguments).is_none()
@@ -230,7 +230,7 @@ fn written(case: &Case<'_>) -> BTreeSet<String> {
     found
 }
 
-fn answer<'s>(said: &'s [Said], at: usize, id: &str) -> Option<&'s SaidResult> {
+fn answer<'s>(said: &'s [Parsed], at: usize, id: &str) -> Option<&'s ParsedResult> {
     let later = said.get(at + 1..)?;
     later
         .iter()
@@ -241,7 +241,7 @@ fn answer<'s>(said: &'s [Said], at: usize, id: &str) -> Option<&'s SaidResult> {
 /// Returns a file whose last write has not been reported as a success.
 fn partial(case: &Case<'_>) -> Option<(usize, String)> {
     let written = written(case);
-    let artifacts = case.brief.artifacts.iter();
+    let artifacts = case.content.artifacts.iter();
     let mut open = artifacts.filter(|one| !one.complete && !written.contains(&one.path));
     let one = open.next()?;
     Some((
@@ -255,8 +255,8 @@ fn partial(case: &Case<'_>) -> Option<(usize, String)> {
 
 /// Returns a call without a result, or a promise that nothing after it has kept.
 fn promised(case: &Case<'_>) -> Option<(usize, String)> {
-    let left = &case.brief.progress.remaining;
-    let steps = case.brief.progress.next.iter().chain(left);
+    let left = &case.content.progress.remaining;
+    let steps = case.content.progress.next.iter().chain(left);
     let mut open = steps.filter(|step| is_task(step) && !kept(step, case));
     let step = open.next()?;
     Some((step.message, format!("this is open: {}", step.text)))

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::case::{Case, Sign};
 use super::kind::Indicator;
-use crate::brief::Force;
+use crate::parsed::Parsed;
 use crate::prose::{Sentence, plain, sentences, topics};
-use crate::said::Said;
+use crate::summary::Force;
 
 /// Returns a sign for each constraint that neither stands in the list nor has been replaced.
 pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
@@ -15,7 +15,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
         let wanted = plain(constraint);
         stands.iter().any(|text| text.contains(wanted.trim()))
     };
-    let constraints = case.brief.constraints.iter();
+    let constraints = case.content.constraints.iter();
     let missing = constraints.filter(|one| {
         let binds = one.force == Force::Rule || one.force == Force::Wish;
         binds && one.replaced.is_none() && !stands_plain(&one.item.text)
@@ -26,7 +26,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
     }
     let said = case.list.iter().flat_map(|said| sentences(&text(said)));
     // A rule that stands in the list is not another rule in other words, however few of its words differ.
-    let rules = case.brief.constraints.iter();
+    let rules = case.content.constraints.iter();
     let rules: Vec<_> = rules.map(|one| plain(&one.item.text)).collect();
     let is_rule = |sentence: &Sentence| {
         rules
@@ -50,7 +50,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
 }
 
 /// Returns the words of a message without the marks of quotations.
-fn text(said: &Said) -> String {
+fn text(said: &Parsed) -> String {
     said.text.replace("\n> ", "\n").replace("\n  > ", "\n")
 }
 

@@ -49,7 +49,7 @@ fn score(indicator: Indicator, held_out: bool, cases: &[cases::Labelled]) -> Sco
     let mut score = Score::default();
     for case in cases.iter().filter(|case| case.held_out == held_out) {
         let given = Case {
-            brief: &case.brief,
+            content: &case.content,
             archive: &case.archive,
             list: &case.list,
             message: &case.message,

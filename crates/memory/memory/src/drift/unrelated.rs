@@ -65,7 +65,7 @@ const LEAST: usize = 2;
 /// Returns a sign if a message's actions share no identifier and hardly a word with the task.
 pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
     let (action, words) = action(case)?;
-    let task = case.brief.intent.iter().map(|item| &item.text);
+    let task = case.content.intent.iter().map(|item| &item.text);
     if !task.chain([&action]).all(|text| may_be_english(text)) {
         return None;
     }
@@ -73,8 +73,8 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
     if words.len() < LEAST || is_related(&words, &known) {
         return None;
     }
-    let intent = case.brief.intent.first().map(|item| item.message);
-    let request = case.brief.request.as_ref().map(|item| item.message);
+    let intent = case.content.intent.first().map(|item| item.message);
+    let request = case.content.request.as_ref().map(|item| item.message);
     let evidence =
         format!("shares hardly a word with the intent, the facts and the last request: {action}");
     Some(Sign::new(
@@ -150,27 +150,27 @@ fn words(text: &str) -> BTreeSet<String> {
 /// Returns the words of the task: its objectives, requests, constraints, decisions, artifacts and facts, and what
 /// users and results say in the list.
 fn known(case: &Case<'_>) -> BTreeSet<String> {
-    let brief = case.brief;
+    let content = case.content;
     let mut known = BTreeSet::new();
-    let items = brief
+    let items = content
         .intent
         .iter()
-        .chain(&brief.request)
-        .chain(&brief.decisions)
-        .chain(&brief.marked);
+        .chain(&content.request)
+        .chain(&content.decisions)
+        .chain(&content.marked);
     let items = items
-        .chain(&brief.progress.remaining)
-        .chain(&brief.progress.next);
+        .chain(&content.progress.remaining)
+        .chain(&content.progress.next);
     items.for_each(|item| known.extend(words(&item.text)));
-    brief
+    content
         .constraints
         .iter()
         .for_each(|one| known.extend(words(&one.item.text)));
-    brief
+    content
         .artifacts
         .iter()
         .for_each(|one| known.extend(words(&one.path)));
-    for fact in &brief.facts {
+    for fact in &content.facts {
         known.extend(words(&fact.value));
         known.extend(words(&fact.name));
         known.extend(words(&fact.about));

@@ -5,8 +5,8 @@ use serde_json::Value as Json;
 
 use super::case::Case;
 use crate::message::Role;
+use crate::parsed::{Parsed, ParsedCall};
 use crate::prose::sentences;
-use crate::said::{Said, SaidCall};
 
 /// Verbs of requests for a change.
 const CHANGES: [&str; 36] = [
@@ -91,13 +91,13 @@ pub(super) fn untouched(case: &Case<'_>) -> Option<(usize, String)> {
 }
 
 /// Returns whether a user asks for a change.
-fn asks(said: &Said) -> bool {
+fn asks(said: &Parsed) -> bool {
     let speaks = said.role == Role::User && said.results.is_empty();
     speaks && sentences(&said.text).iter().any(|one| one.has(&CHANGES))
 }
 
 /// Returns whether a call only looks: by its command, or by the name of its tool.
-pub(super) fn only_looks(call: &SaidCall) -> bool {
+pub(super) fn only_looks(call: &ParsedCall) -> bool {
     let by_name = || words(&call.tool).any(|word| LOOKING.contains(&&*word.to_ascii_lowercase()));
     let command = call.arguments.get("command").and_then(Json::as_str);
     command.map_or_else(by_name, looks)

@@ -6,12 +6,12 @@ use super::planner::Planner;
 use crate::event::Tier;
 use crate::hooks::Hooks;
 use crate::message::Message;
-use crate::raw::Place;
+use crate::raw::Pointer;
 
 /// A picture, a document or a sound in the list.
 struct Stands {
     slot: usize,
-    part: Place,
+    part: Pointer,
     tokens: u64,
     /// Whether the result of a tool has it: a screenshot, for example.
     is_result: bool,

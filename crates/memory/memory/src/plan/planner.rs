@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use time::format_description::well_known::Rfc3339;
 
-use super::{NewFile, Options, Plan, PlanError, World};
+use super::{FileLookup, ListPlan, NewFile, Options, PlanError};
 use crate::archive::{Archive, Archived};
-use crate::brief::quoted;
 use crate::check::broken;
 use crate::drift::DriftEvent;
 use crate::event::{Event, Intent, Tier};
@@ -15,8 +14,9 @@ use crate::hooks::{Hooks, Verdict};
 use crate::list::MessageList;
 use crate::message::{Message, Role};
 use crate::names;
-use crate::said::{Said, said};
-use crate::session::{Covers, Kind, Session, Slot, Taken, Use};
+use crate::parsed::{Parsed, said};
+use crate::session::{Covers, ListSession, ListUpdate, Slot, SlotKind, Usage};
+use crate::summary::quoted;
 use crate::unit::{Unit, last, units};
 use crate::window::State;
 
@@ -25,12 +25,12 @@ const STEP: u64 = 10;
 
 /// The list while tiers act on it, and what they have decided.
 pub(super) struct Planner<'p> {
-    pub(super) session: &'p Session,
+    pub(super) session: &'p ListSession,
     pub(super) options: &'p Options<'p>,
-    pub(super) world: &'p dyn World,
+    pub(super) world: &'p dyn FileLookup,
     given: &'p MessageList,
     /// The whole conversation.
-    pub(super) all: Vec<Said>,
+    pub(super) all: Vec<Parsed>,
     pub(super) draft: Draft,
     /// Tokens beside the list.
     beside: u64,
@@ -47,7 +47,7 @@ pub(super) struct Draft {
     pub(super) slots: Vec<Slot>,
     /// The tokens of each slot.
     pub(super) tokens: Vec<u64>,
-    made: Vec<(Message, Covers, Kind)>,
+    made: Vec<(Message, Covers, SlotKind)>,
     pub(super) files: Vec<NewFile>,
     taken: BTreeSet<String>,
     /// How many messages the archive has.
@@ -65,11 +65,11 @@ pub(super) struct Act {
 
 impl<'p> Planner<'p> {
     pub(super) fn new(
-        session: &'p Session,
+        session: &'p ListSession,
         options: &'p Options<'p>,
-        world: &'p dyn World,
+        world: &'p dyn FileLookup,
         given: &'p MessageList,
-        taken: &Taken,
+        taken: &ListUpdate,
     ) -> Self {
         let mut all = said(
             session.form,
@@ -254,8 +254,8 @@ impl<'p> Planner<'p> {
         let tokens = self.options.window.tokens(&message, self.options.counter);
         let place = &mut self.draft.slots[slot];
         place.message = message.clone();
-        if place.kind == Kind::Said {
-            place.kind = Kind::Cut;
+        if place.kind == SlotKind::Original {
+            place.kind = SlotKind::Cut;
         }
         self.draft.tokens[slot] = tokens;
         self.draft
@@ -362,9 +362,11 @@ impl<'p> Planner<'p> {
             return Intent::Verbatim;
         };
         let shows = |slot: &Slot| match slot.kind {
-            Kind::Said | Kind::Cut => slot.covers.iter().any(|range| range.contains(&first.index)),
-            Kind::Summary => shown(&slot.message, &first.text),
-            Kind::Recovered => false,
+            SlotKind::Original | SlotKind::Cut => {
+                slot.covers.iter().any(|range| range.contains(&first.index))
+            }
+            SlotKind::Summary => shown(&slot.message, &first.text),
+            SlotKind::Recovered => false,
         };
         if self.draft.slots.iter().any(shows) {
             Intent::Verbatim
@@ -398,12 +400,14 @@ impl<'p> Planner<'p> {
         for (at, slot) in self.draft.slots.iter().enumerate() {
             let part = match slot.message.role {
                 Role::System => "system message",
-                _ if slot.kind == Kind::Summary => "summary",
+                _ if slot.kind == SlotKind::Summary => "summary",
                 _ if at >= newest => "newest turn",
                 _ => continue,
             };
             let place = match (slot.covers.as_slice(), slot.kind) {
-                ([range], Kind::Said | Kind::Cut) => format!(" (message {})", range.start),
+                ([range], SlotKind::Original | SlotKind::Cut) => {
+                    format!(" (message {})", range.start)
+                }
                 _ => String::new(),
             };
             what.push(format!("{} of the {part}{place}", self.draft.tokens[at]));
@@ -416,7 +420,7 @@ impl<'p> Planner<'p> {
         Finding::of_list(Code::OverWindow, text)
     }
 
-    pub(super) fn finish(mut self, new: Vec<Message>) -> Plan {
+    pub(super) fn finish(mut self, new: Vec<Message>) -> ListPlan {
         let after = self.total();
         let window = self.options.window;
         let state = window.state(after);
@@ -433,7 +437,7 @@ impl<'p> Planner<'p> {
                 self.session.id.as_str()
             ));
         }
-        Plan {
+        ListPlan {
             form: self.session.form,
             slots: self.draft.slots,
             new,
@@ -444,7 +448,7 @@ impl<'p> Planner<'p> {
             files: self.draft.files,
             archived: self.draft.archived,
             checkpoints: self.draft.checkpoints,
-            window: Some(Use {
+            window: Some(Usage {
                 tokens: after,
                 room: window.room(),
                 window: window.size(),

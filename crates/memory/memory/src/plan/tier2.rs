@@ -73,7 +73,7 @@ impl Planner<'_> {
                 let Some(write) = write.filter(|_| tokens > least) else {
                     continue;
                 };
-                let is_cut = |place: &crate::raw::Place| {
+                let is_cut = |place: &crate::raw::Pointer| {
                     let text = place.value(&arguments).and_then(|text| text.as_str());
                     text.is_some_and(|text| text.starts_with(HEADING))
                 };
@@ -97,7 +97,7 @@ impl Planner<'_> {
     }
 
     /// Returns the result of a call, as it was said.
-    fn result(&self, slot: usize, id: &str) -> Option<&crate::said::SaidResult> {
+    fn result(&self, slot: usize, id: &str) -> Option<&crate::parsed::ParsedResult> {
         let said = self.draft.slots[slot].covers.first()?.start;
         let later = self
             .all

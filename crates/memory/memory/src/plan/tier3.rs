@@ -5,13 +5,13 @@ use accp_frame::TokenCounter as _;
 use super::PlanError;
 use super::planner::Planner;
 use crate::archive::{Archive, Archived};
-use crate::brief::{Brief, Head, Room};
 use crate::event::Tier;
 use crate::hooks::Hooks;
 use crate::message::Message;
 use crate::names::{CHECKPOINTS, OFFLOADED};
-use crate::session::{Covers, Kind, Slot};
-use crate::summary::{Sent, SummaryError, Wanted};
+use crate::session::{Covers, Slot, SlotKind};
+use crate::summarizer::{Sent, SummaryError, SummaryRequest};
+use crate::summary::{Content, Head, Room};
 use crate::unit::{Unit, last};
 
 /// The most of a window that a summary takes beside the requests of the user, in percent.
@@ -179,7 +179,7 @@ impl Planner<'_> {
         for (at, unit) in units.iter().enumerate().rev() {
             let is_summary = self.draft.slots[unit.messages.clone()]
                 .iter()
-                .any(|slot| slot.kind == Kind::Summary);
+                .any(|slot| slot.kind == SlotKind::Summary);
             if is_summary {
                 break;
             }
@@ -227,7 +227,7 @@ impl Planner<'_> {
         let made = Slot {
             message: Message::user(self.session.form, &text),
             covers,
-            kind: Kind::Summary,
+            kind: SlotKind::Summary,
         };
         slots.push(made.clone());
         let kept = units
@@ -241,7 +241,7 @@ impl Planner<'_> {
     fn summary(&self, leaves: &[bool], saved: u64, most: Most) -> Result<String, SummaryError> {
         let (options, window) = (self.options, self.options.window);
         let stays = leaves.iter().enumerate().filter(|(_, leaves)| !**leaves);
-        let brief = Brief::of(
+        let content = Content::of(
             &self.all,
             &stays.map(|(at, _)| at).collect(),
             options.writes,
@@ -269,15 +269,19 @@ impl Planner<'_> {
             most: tokens(most.left.saturating_sub(around)),
         };
         let counter = Sent(options.counter);
-        let asked = brief.asked(&head, room, &counter);
-        let first = brief.write(&head, room, &counter)?;
+        let asked = content.asked(&head, room, &counter);
+        let first = content.write(&head, room, &counter)?;
         // What the summary itself takes is not saved.
         let head = Head {
             saved: saved.saturating_sub(counter.count(&first) as u64),
             ..head
         };
-        let rules = brief.write(&head, room, &counter)?;
-        let marked: Vec<_> = brief.marked.iter().map(|item| item.text.clone()).collect();
+        let rules = content.write(&head, room, &counter)?;
+        let marked: Vec<_> = content
+            .marked
+            .iter()
+            .map(|item| item.text.clone())
+            .collect();
         let left = || {
             let left = self.all.iter().filter(|said| leaves[said.index]);
             let left: Vec<_> = left.map(|said| Archived::said(said, None)).collect();
@@ -291,14 +295,14 @@ impl Planner<'_> {
                 usual,
                 ..room
             };
-            brief.write(&head, room, &counter).ok()
+            content.write(&head, room, &counter).ok()
         };
         let conversation = || {
             let all = self.all.iter().zip(leaves);
             let shown = all.filter_map(|(said, leaves)| Some((said.shown()?, *leaves)));
             shown.collect()
         };
-        let wanted = Wanted {
+        let wanted = SummaryRequest {
             rules: &rules,
             room: ((room.total + asked).min(room.most) as u64).max(counter.count(&rules) as u64),
             within: &within,

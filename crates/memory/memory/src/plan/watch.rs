@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::planner::Planner;
-use crate::brief::Brief;
 use crate::drift::{Case, DriftEvent, Sign, judged};
 use crate::message::{Message, Role};
-use crate::said::said;
-use crate::session::{Covers, Kind, Slot};
+use crate::parsed::said;
+use crate::session::{Covers, Slot, SlotKind};
+use crate::summary::Content;
 
 /// How many messages of the assistant are watched after a summary.
 const WATCHED: usize = 6;
@@ -59,7 +59,7 @@ impl Planner<'_> {
     fn judged(&self, at: usize) -> Vec<Sign> {
         let before = |slot: &&Slot| slot.covers.iter().all(|range| range.start < at);
         let slots: Vec<_> = self.draft.slots.iter().filter(before).collect();
-        let is_shown = |slot: &&&Slot| matches!(slot.kind, Kind::Said | Kind::Cut);
+        let is_shown = |slot: &&&Slot| matches!(slot.kind, SlotKind::Original | SlotKind::Cut);
         let shown = slots.iter().filter(is_shown).flat_map(|slot| &slot.covers);
         let stays: BTreeSet<usize> = shown.cloned().flatten().collect();
         let list = said(
@@ -68,7 +68,7 @@ impl Planner<'_> {
             slots.iter().map(|slot| &slot.message),
         );
         let case = Case {
-            brief: &Brief::of(&self.all[..at], &stays, self.options.writes),
+            content: &Content::of(&self.all[..at], &stays, self.options.writes),
             archive: &self.all[..at],
             list: &list,
             message: &self.all[at],
@@ -100,7 +100,7 @@ impl Planner<'_> {
             Slot {
                 message,
                 covers: Covers::new(),
-                kind: Kind::Recovered,
+                kind: SlotKind::Recovered,
             },
         );
         recovered

@@ -15,10 +15,10 @@ use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::Role;
 use crate::names::SessionId;
-use crate::plan::{self, World};
-use crate::session::{Kind, Session, Slot};
-use crate::summary::Summarizer;
-use crate::views::Views;
+use crate::plan::{self, FileLookup};
+use crate::policies::Views;
+use crate::session::{ListSession, Slot, SlotKind};
+use crate::summarizer::Summarizer;
 use crate::window::Window;
 
 /// The form of names that [`plan`] takes, for people.
@@ -36,7 +36,7 @@ const WINDOW: u64 = 8_192;
 /// assert_eq!(accp_memory::policies::ctx::plan("ctx:4096,stress").unwrap().name, "ctx:4096,stress");
 /// assert!(accp_memory::policies::ctx::plan("ctx:0").is_none());
 /// ```
-pub fn plan(name: &str) -> Option<policy::Plan> {
+pub fn plan(name: &str) -> Option<policy::NamedPolicy> {
     let Options {
         size,
         stress,
@@ -52,7 +52,7 @@ pub fn plan(name: &str) -> Option<policy::Plan> {
             ""
         }
     );
-    Some(policy::Plan::new(name, doc, move |opening| Ctx {
+    Some(policy::NamedPolicy::new(name, doc, move |opening| Ctx {
         opening: opening.clone(),
         window: window.clone(),
         summarizer: if views {
@@ -150,12 +150,12 @@ struct Ctx {
     window: Window,
     summarizer: Box<dyn Summarizer>,
     said: Vec<policy::Message>,
-    agents: BTreeMap<Arc<str>, Held>,
+    agents: BTreeMap<Arc<str>, AgentList>,
 }
 
 /// The list of one agent.
-struct Held {
-    session: Session,
+struct AgentList {
+    session: ListSession,
     /// How many messages of the conversation the agent has read.
     read: usize,
     /// The messages of the conversation that are in the agent's.
@@ -169,7 +169,7 @@ struct Held {
 #[derive(Default)]
 struct Files(RefCell<BTreeSet<String>>);
 
-impl World for Files {
+impl FileLookup for Files {
     fn is_taken(&self, path: &str) -> bool {
         self.0.borrow().contains(path)
     }
@@ -188,7 +188,7 @@ impl Policy for Ctx {
         let held = self
             .agents
             .entry(Arc::clone(&agent.name))
-            .or_insert_with(Held::new);
+            .or_insert_with(AgentList::new);
         let mut given: Vec<String> = held
             .session
             .slots
@@ -235,7 +235,7 @@ impl Policy for Ctx {
 
     fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
         let message = self.said.get(index)?;
-        let holds = |held: &Held| {
+        let holds = |held: &AgentList| {
             let at = held.indices.iter().position(|known| *known == index);
             at.is_some_and(|at| at < held.session.originals.len())
         };
@@ -246,11 +246,11 @@ impl Policy for Ctx {
     }
 }
 
-impl Held {
+impl AgentList {
     fn new() -> Self {
         let id = SessionId::named("measured");
         Self {
-            session: Session::new(id, Form::OpenAi),
+            session: ListSession::new(id, Form::OpenAi),
             read: 0,
             indices: Vec::new(),
             foreign: BTreeSet::new(),
@@ -266,7 +266,7 @@ impl Held {
         let new = new.map(|list| list.messages().to_vec()).unwrap_or_default();
         for (at, message) in new.into_iter().enumerate() {
             self.session.originals.push(message.clone());
-            self.session.slots.push(Slot::said(first + at, message));
+            self.session.slots.push(Slot::original(first + at, message));
         }
         self.session.slots.clone()
     }
@@ -311,14 +311,14 @@ fn as_chat(message: &policy::Message, agent: &str, foreign: &mut BTreeSet<String
 /// Returns the part of a prompt that shows a message of the list.
 fn segment(slot: &Slot, indices: &[usize]) -> Segment {
     let kind = match (slot.kind, slot.message.role) {
-        (Kind::Summary | Kind::Recovered, _) => SegmentKind::Facts,
+        (SlotKind::Summary | SlotKind::Recovered, _) => SegmentKind::Facts,
         (_, Role::System) => SegmentKind::System,
         (_, Role::Tool) => SegmentKind::Result,
         (_, Role::User) => SegmentKind::User,
         _ if !slot.message.calls.is_empty() => SegmentKind::Call,
         _ => SegmentKind::Agent,
     };
-    let shows_one = matches!(slot.kind, Kind::Said | Kind::Cut);
+    let shows_one = matches!(slot.kind, SlotKind::Original | SlotKind::Cut);
     let said = slot.covers.first().filter(|_| shows_one);
     Segment {
         message: said.and_then(|range| indices.get(range.start)).copied(),

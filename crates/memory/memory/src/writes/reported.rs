@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use crate::said::SaidResult;
+use crate::parsed::ParsedResult;
 
 /// Members of a JSON result that are true when the call succeeded.
 const SUCCESS: [&str; 4] = ["ok", "success", "succeeded", "successful"];
@@ -151,7 +151,7 @@ const NONE: [&str; 4] = ["no", "without", "zero", "any"];
 /// Returns whether a result says that its call succeeded: `None` if it says neither.
 ///
 /// What says both is a failure: success is never assumed.
-pub(crate) fn reported(result: &SaidResult) -> Option<bool> {
+pub(crate) fn reported(result: &ParsedResult) -> Option<bool> {
     if result.failed {
         return Some(false);
     }

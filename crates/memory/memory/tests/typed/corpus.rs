@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use accp_memory::{Form, MessageList, Options, Session, SessionId, Window};
+use accp_memory::{Form, ListSession, MessageList, Options, SessionId, Window};
 use accp_tokens::{Bpe, TokenCounter};
 use serde_json::{Value as Json, json};
 use time::OffsetDateTime;
@@ -85,7 +85,7 @@ fn measure(path: &Path, percent: u64, step: usize, counter: &Bpe) -> Share {
             let full = Window::of(u64::MAX / 200).unwrap().count(&list, counter);
             let window = Window::of(full * percent / 100).unwrap();
             let options = Options::new(&window, counter, OffsetDateTime::UNIX_EPOCH);
-            let session = Session::new(SessionId::new("s").unwrap(), Form::OpenAi);
+            let session = ListSession::new(SessionId::new("s").unwrap(), Form::OpenAi);
             let words: usize = typed.iter().map(|text| counter.count(text)).sum();
             let fits = 2 * words as u64 <= window.room();
             let stays: usize = all[..end]

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::*;
-use crate::brief::Brief;
 use crate::message::Role;
-use crate::said::{Said, SaidCall, SaidResult};
+use crate::parsed::{Parsed, ParsedCall, ParsedResult};
+use crate::summary::Content;
 use crate::writes::Writes;
 
-fn said(index: usize, role: Role, text: &str) -> Said {
-    Said {
+fn said(index: usize, role: Role, text: &str) -> Parsed {
+    Parsed {
         index,
         role,
         name: None,
@@ -22,9 +22,9 @@ fn said(index: usize, role: Role, text: &str) -> Said {
     }
 }
 
-fn call(index: usize, tool: &str, arguments: serde_json::Value) -> Said {
+fn call(index: usize, tool: &str, arguments: serde_json::Value) -> Parsed {
     let mut said = said(index, Role::Assistant, "");
-    said.calls.push(SaidCall {
+    said.calls.push(ParsedCall {
         id: "c".to_owned(),
         tool: tool.to_owned(),
         arguments,
@@ -33,7 +33,7 @@ fn call(index: usize, tool: &str, arguments: serde_json::Value) -> Said {
 }
 
 /// Returns the archive of a conversation about a garden shed.
-fn archive() -> Vec<Said> {
+fn archive() -> Vec<Parsed> {
     vec![
         said(
             0,
@@ -56,10 +56,10 @@ fn archive() -> Vec<Said> {
 }
 
 /// Judges a message after the archive. The list has the words of the archive.
-fn signs(archive: &[Said], message: &Said) -> Vec<Sign> {
-    let brief = Brief::of(archive, &BTreeSet::new(), &Writes::default());
+fn signs(archive: &[Parsed], message: &Parsed) -> Vec<Sign> {
+    let content = Content::of(archive, &BTreeSet::new(), &Writes::default());
     let case = Case {
-        brief: &brief,
+        content: &content,
         archive,
         list: archive,
         message,
@@ -112,7 +112,7 @@ fn an_end_without_the_deliverable_is_a_sign() {
     for (result, expected) in [("File written", 0), ("Error: disk full", 1), ("", 1)] {
         let mut archive = written.clone();
         let mut answer = said(6, Role::Tool, "");
-        answer.results.push(SaidResult {
+        answer.results.push(ParsedResult {
             id: "c".to_owned(),
             tool: Some("write_file".to_owned()),
             text: result.to_owned(),
@@ -134,7 +134,7 @@ fn a_command_may_have_written_the_file() {
     ));
     by_call.push(said(6, Role::Tool, ""));
     if let Some(last) = by_call.last_mut() {
-        last.results.push(SaidResult {
+        last.results.push(ParsedResult {
             id: "c".to_owned(),
             tool: Some("bash".to_owned()),
             text: "exit code: 0".to_owned(),
@@ -188,12 +188,12 @@ fn another_choice_than_the_decided_one_is_a_sign() {
 #[test]
 fn a_constraint_that_does_not_stand_in_the_list_is_a_sign() {
     let archive = archive();
-    let brief = Brief::of(&archive, &BTreeSet::new(), &Writes::default());
+    let content = Content::of(&archive, &BTreeSet::new(), &Writes::default());
     let message = said(5, Role::Assistant, "I'll draw the shed.");
     let missing = |text: &str| {
         let list = [said(0, Role::User, text)];
         let signs = Lexical(Indicator::Constraint).judge(&Case {
-            brief: &brief,
+            content: &content,
             archive: &archive,
             list: &list,
             message: &message,
@@ -223,7 +223,7 @@ fn a_message_in_another_language_is_no_sign() {
         assert_eq!(says(text), [], "{text}");
     }
     let action =
-        |archive: &[Said], query: &str| signs(archive, &call(5, "search", json!({ "q": query })));
+        |archive: &[Parsed], query: &str| signs(archive, &call(5, "search", json!({ "q": query })));
     let german = "Was kostet ein Lied im Radio und auf der Platte";
     assert_eq!(action(&archive(), german), []);
     let japanese = "\u{6d41}\u{884c}\u{6b4c} \u{66f2}\u{540d} \u{4e00}\u{89a7}";

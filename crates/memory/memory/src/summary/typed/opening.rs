@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::message::Role;
-use crate::said::Said;
+use crate::parsed::Parsed;
 
 /// A label has at most this many characters,
 const LABEL: usize = 40;
@@ -96,8 +96,8 @@ pub(super) struct Actions {
 }
 
 impl Actions {
-    pub(super) fn of(said: &[Said]) -> Self {
-        let speaks = |said: &&Said| said.role == Role::Assistant && !said.text.trim().is_empty();
+    pub(super) fn of(said: &[Parsed]) -> Self {
+        let speaks = |said: &&Parsed| said.role == Role::Assistant && !said.text.trim().is_empty();
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         let mut all = 0;
         for message in said.iter().filter(speaks) {
@@ -117,7 +117,7 @@ impl Actions {
     }
 
     /// Returns whether a message of the assistant has an action in its text: it ends in a block, or has a usual label.
-    pub(super) fn has(&self, said: &Said) -> bool {
+    pub(super) fn has(&self, said: &Parsed) -> bool {
         said.role == Role::Assistant
             && said.calls.is_empty()
             && (ends_in_block(&said.text)

@@ -2,8 +2,8 @@
 
 use super::item::Item;
 use crate::message::Role;
+use crate::parsed::Parsed;
 use crate::prose::Sentence;
-use crate::said::Said;
 
 /// Beginnings that mark a message as a new objective.
 const NEW: [&str; 22] = [
@@ -49,7 +49,7 @@ const GREETING: [&str; 14] = [
 ];
 
 /// Returns the first message that a person typed, and each later one that is marked as a new objective.
-pub(super) fn intent(said: &[Said], typed: &[Item]) -> Vec<Item> {
+pub(super) fn intent(said: &[Parsed], typed: &[Item]) -> Vec<Item> {
     let mut found: Vec<Item> = Vec::new();
     let mut greeted = false;
     for (order, item) in typed.iter().enumerate() {
@@ -60,7 +60,7 @@ pub(super) fn intent(said: &[Said], typed: &[Item]) -> Vec<Item> {
     }
     if found.is_empty() {
         // Among agents only, the first that speaks gives the task.
-        let speaks = |said: &&Said| said.role != Role::System && !said.text.trim().is_empty();
+        let speaks = |said: &&Parsed| said.role != Role::System && !said.text.trim().is_empty();
         let first = said.iter().find(speaks);
         found.extend(first.map(|first| Item::new(first.index, &*first.text)));
     }

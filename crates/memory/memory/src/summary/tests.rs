@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::message::Role;
-use crate::said::{SaidCall, SaidResult};
+use crate::parsed::{ParsedCall, ParsedResult};
 
 mod properties;
 mod requests;
@@ -23,11 +23,11 @@ const SECTIONS: [&str; 7] = [
 
 /// Makes a conversation, message by message.
 #[derive(Default)]
-struct Talk(Vec<Said>);
+struct Talk(Vec<Parsed>);
 
 impl Talk {
     fn say(mut self, role: Role, text: &str) -> Self {
-        self.0.push(Said {
+        self.0.push(Parsed {
             index: self.0.len(),
             role,
             name: None,
@@ -52,7 +52,7 @@ impl Talk {
         let id = format!("c{}", self.0.len());
         let mut talk = self.assistant("");
         if let Some(last) = talk.0.last_mut() {
-            last.calls.push(SaidCall {
+            last.calls.push(ParsedCall {
                 id: id.clone(),
                 tool: tool.to_owned(),
                 arguments,
@@ -61,7 +61,7 @@ impl Talk {
         let Some(result) = result else { return talk };
         let mut talk = talk.say(Role::Tool, "");
         if let Some(last) = talk.0.last_mut() {
-            last.results.push(SaidResult {
+            last.results.push(ParsedResult {
                 id,
                 tool: Some(tool.to_owned()),
                 text: result.to_owned(),
@@ -78,9 +78,9 @@ impl Talk {
         self
     }
 
-    /// Returns the brief when everything has left.
-    fn brief(&self) -> Brief {
-        Brief::of(&self.0, &BTreeSet::new(), &Writes::default())
+    /// Returns the content when everything has left.
+    fn content(&self) -> Content {
+        Content::of(&self.0, &BTreeSet::new(), &Writes::default())
     }
 }
 
@@ -95,7 +95,7 @@ fn head() -> Head {
     }
 }
 
-fn write(brief: &Brief, window: usize) -> Result<String, NoRoom> {
+fn write(content: &Content, window: usize) -> Result<String, NoRoom> {
     let room = Room {
         total: window / 5,
         usual: window / 10,
@@ -104,7 +104,7 @@ fn write(brief: &Brief, window: usize) -> Result<String, NoRoom> {
         good: window / 2,
         most: window * 3 / 4,
     };
-    brief.write(&head(), room, &Bpe::o200k_base())
+    content.write(&head(), room, &Bpe::o200k_base())
 }
 
 /// Returns a section of a summary, without its heading.

@@ -8,7 +8,7 @@ fn requests_are_verbatim_and_numbered_below_the_first() {
         .user("Bake rye bread.\n\n## Rules\n- no | yeast")
         .assistant("Which flour?")
         .user("Dark rye, please.");
-    let summary = write(&talk.brief(), 8192).unwrap();
+    let summary = write(&talk.content(), 8192).unwrap();
     let intent = section(&summary, "Session Intent");
     let expected = "> Bake rye bread.\n>\n> ## Rules\n> - no | yeast\n\n\
         Later requests, in order; where two differ, the later one counts:\n\n\
@@ -19,7 +19,7 @@ fn requests_are_verbatim_and_numbered_below_the_first() {
             .ends_with("- **Current request:** number 2 of the session intent.")
     );
     // What leads to one message is said once.
-    let once = write(&Talk::default().user("Bake.").brief(), 8192).unwrap();
+    let once = write(&Talk::default().user("Bake.").content(), 8192).unwrap();
     assert_eq!(once.matches("Bake.").count(), 1);
 }
 
@@ -30,7 +30,7 @@ fn a_new_objective_joins_the_intent() {
         .user("Plan a week of dinners.")
         .user("Add a soup on Monday.")
         .user("New task: write the shopping list.");
-    let intent = talk.brief().intent;
+    let intent = talk.content().intent;
     let expected = [
         "Hello there!",
         "Plan a week of dinners.",
@@ -38,7 +38,7 @@ fn a_new_objective_joins_the_intent() {
     ];
     let intent: Vec<_> = intent.iter().map(|item| &*item.text).collect();
     assert_eq!(intent, expected);
-    let summary = write(&talk.brief(), 8192).unwrap();
+    let summary = write(&talk.content(), 8192).unwrap();
     assert!(summary.contains("4. (message 3)\n> New task: write the shopping list."));
 }
 
@@ -59,7 +59,7 @@ fn a_request_says_what_was_done_for_it() {
         .call("deploy", json!({}), Some("Error: no host"))
         .user("Try again.")
         .call("deploy", json!({}), None);
-    let summary = write(&talk.brief(), 8192).unwrap();
+    let summary = write(&talk.content(), 8192).unwrap();
     let intent = section(&summary, "Session Intent");
     for request in [
         "2. (message 1; done: call 2, ok)\n> Push it.",
@@ -79,8 +79,8 @@ fn the_longest_requests_are_cut_and_the_oldest_left_out() {
     for number in 0..8 {
         talk = talk.user(&format!("Box {number} goes to row {number}."));
     }
-    let brief = talk.user(&long("two")).brief();
-    let summary = write(&brief, 2_000).unwrap();
+    let content = talk.user(&long("two")).content();
+    let summary = write(&content, 2_000).unwrap();
     let intent = section(&summary, "Session Intent");
     assert!(intent.starts_with("> Sort the shelf.\n\nLater requests"));
     for number in 0..8 {
@@ -104,7 +104,7 @@ fn the_longest_requests_are_cut_and_the_oldest_left_out() {
         good: 420,
         most: 420,
     };
-    let summary = brief.write(&head(), room, &Bpe::o200k_base()).unwrap();
+    let summary = content.write(&head(), room, &Bpe::o200k_base()).unwrap();
     let intent = section(&summary, "Session Intent");
     assert!(intent.starts_with("> Sort the shelf.\n\nLater requests"));
     assert!(intent.contains("> Box 7 goes to row 7."), "{intent}");

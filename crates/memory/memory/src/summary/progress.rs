@@ -7,10 +7,10 @@ use serde_json::Value as Json;
 
 use super::artifact::result;
 use super::item::{Item, clipped};
-use super::spoken::Spoken;
+use super::prose::Prose;
 use crate::message::Role;
+use crate::parsed::{Parsed, ParsedCall};
 use crate::prose::Sentence;
-use crate::said::{Said, SaidCall};
 use crate::writes::reported;
 
 /// Words in the names of tools that only look.
@@ -193,12 +193,12 @@ pub(crate) struct Progress {
 
 /// Returns how far the work is after these messages.
 pub(super) fn progress(
-    said: &[Said],
-    spoken: &[Spoken<'_>],
+    said: &[Parsed],
+    prose: &[Prose<'_>],
     left: impl Fn(usize) -> bool,
 ) -> Progress {
     let mut completed = Vec::new();
-    for (at, message) in spoken.iter().enumerate() {
+    for (at, message) in prose.iter().enumerate() {
         if !left(message.said.index) {
             continue;
         }
@@ -211,15 +211,15 @@ pub(super) fn progress(
     let mut known = BTreeSet::new();
     completed.retain(|item| known.insert(item.text.clone()));
     Progress {
-        phase: phase(said, spoken),
+        phase: phase(said, prose),
         completed,
-        remaining: remaining(spoken),
-        next: next(said, spoken),
+        remaining: remaining(prose),
+        next: next(said, prose),
     }
 }
 
 fn statements<'s>(
-    message: &'s Spoken<'_>,
+    message: &'s Prose<'_>,
     is: fn(&Sentence) -> bool,
 ) -> impl Iterator<Item = Item> + 's {
     let index = message.said.index;
@@ -243,7 +243,7 @@ fn is_promise(sentence: &Sentence) -> bool {
 }
 
 /// Returns a call that changed something and did not fail.
-fn done(said: &[Said], at: usize, call: &SaidCall) -> Option<Item> {
+fn done(said: &[Parsed], at: usize, call: &ParsedCall) -> Option<Item> {
     if words(&call.tool).any(|word| LOOKING.contains(&&*word.to_ascii_lowercase())) {
         return None;
     }
@@ -264,7 +264,7 @@ fn done(said: &[Said], at: usize, call: &SaidCall) -> Option<Item> {
 }
 
 /// Returns a call as a summary shows it: its tool and its short arguments.
-pub(super) fn shown(call: &SaidCall) -> String {
+pub(super) fn shown(call: &ParsedCall) -> String {
     let arguments = match &call.arguments {
         Json::Object(map) => {
             let short = map.iter().filter_map(|(key, value)| match value {
@@ -281,7 +281,7 @@ pub(super) fn shown(call: &SaidCall) -> String {
 }
 
 /// Returns the calls without results, each with the index of its message.
-fn open(said: &[Said]) -> Vec<(usize, &SaidCall)> {
+fn open(said: &[Parsed]) -> Vec<(usize, &ParsedCall)> {
     let mut found = Vec::new();
     for (at, message) in said.iter().enumerate() {
         let calls = message.calls.iter();
@@ -291,19 +291,19 @@ fn open(said: &[Said]) -> Vec<(usize, &SaidCall)> {
     found
 }
 
-fn phase(said: &[Said], spoken: &[Spoken<'_>]) -> String {
+fn phase(said: &[Parsed], prose: &[Prose<'_>]) -> String {
     let open = open(said);
     if let Some((_, call)) = open.last() {
         return format!("waiting for the result of {}", call.tool);
     }
-    let speaks = |message: &&Spoken<'_>| {
-        let Said { text, results, .. } = message.said;
+    let speaks = |message: &&Prose<'_>| {
+        let Parsed { text, results, .. } = message.said;
         !text.trim().is_empty() || !results.is_empty()
     };
-    let Some(Spoken {
+    let Some(Prose {
         said: last,
         sentences,
-    }) = spoken.iter().rfind(speaks)
+    }) = prose.iter().rfind(speaks)
     else {
         return "not begun".to_owned();
     };
@@ -319,15 +319,15 @@ fn phase(said: &[Said], spoken: &[Spoken<'_>]) -> String {
 }
 
 /// Returns what the last messages say is left to do.
-fn remaining(spoken: &[Spoken<'_>]) -> Vec<Item> {
-    let speaks = spoken.iter().rev().filter(|message| {
-        let Said { role, text, .. } = message.said;
+fn remaining(prose: &[Prose<'_>]) -> Vec<Item> {
+    let speaks = prose.iter().rev().filter(|message| {
+        let Parsed { role, text, .. } = message.said;
         matches!(role, Role::Assistant | Role::User) && !text.trim().is_empty()
     });
     let last: Vec<_> = speaks.take(4).collect();
     let mut found = Vec::new();
     for message in last.into_iter().rev() {
-        let Said {
+        let Parsed {
             index, role, text, ..
         } = message.said;
         let lines = text
@@ -343,7 +343,7 @@ fn remaining(spoken: &[Spoken<'_>]) -> Vec<Item> {
 
 /// Returns the next steps: calls without results, what the assistant has promised last, and questions that
 /// nobody has answered.
-fn next(said: &[Said], spoken: &[Spoken<'_>]) -> Vec<Item> {
+fn next(said: &[Parsed], prose: &[Prose<'_>]) -> Vec<Item> {
     let open = open(said);
     let mut found: Vec<_> = open
         .into_iter()
@@ -352,13 +352,13 @@ fn next(said: &[Said], spoken: &[Spoken<'_>]) -> Vec<Item> {
         })
         .collect();
     let last = |role: Role| {
-        let speaks = |message: &&Spoken<'_>| {
+        let speaks = |message: &&Prose<'_>| {
             message.said.role == role && !message.said.text.trim().is_empty()
         };
-        spoken.iter().rfind(speaks)
+        prose.iter().rfind(speaks)
     };
     let (assistant, user) = (last(Role::Assistant), last(Role::User));
-    let is_newer = |one: Option<&Spoken<'_>>, other: Option<&Spoken<'_>>| {
+    let is_newer = |one: Option<&Prose<'_>>, other: Option<&Prose<'_>>| {
         one.map(|one| one.said.index) > other.map(|other| other.said.index)
     };
     if let Some(user) = user.filter(|user| is_newer(Some(user), assistant)) {

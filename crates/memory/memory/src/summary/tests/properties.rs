@@ -79,9 +79,9 @@ proptest! {
         messages in prop::collection::vec(message(), 0..20),
         total in 60..900_usize,
     ) {
-        let brief = talk(&messages).brief();
+        let content = talk(&messages).content();
         let room = Room { total, usual: total / 2, intent: total * 5 / 8, words: total, good: total, most: total };
-        match brief.write(&head(), room, &Words) {
+        match content.write(&head(), room, &Words) {
             Ok(summary) => {
                 prop_assert!(Words.count(&summary) <= total);
                 let mut rest = &*summary;
@@ -94,17 +94,17 @@ proptest! {
                     text.chars().filter(|c| !c.is_whitespace() && *c != '>').collect()
                 };
                 let shown = bare(&summary);
-                for item in &brief.marked {
+                for item in &content.marked {
                     prop_assert!(shown.contains(&bare(&item.text)), "{item:?} in {summary}");
                 }
-                let first = brief.intent.first().map(|item| &item.text);
+                let first = content.intent.first().map(|item| &item.text);
                 if let Some(first) = first.filter(|_| !summary.contains("VERIFICATION_NEEDED")) {
                     prop_assert!(shown.contains(&bare(first)));
                 }
-                prop_assert_eq!(brief.write(&head(), room, &Words), Ok(summary));
+                prop_assert_eq!(content.write(&head(), room, &Words), Ok(summary));
             }
             Err(refused) => {
-                prop_assert_eq!(refused.marked, brief.marked);
+                prop_assert_eq!(refused.marked, content.marked);
                 prop_assert!(refused.needed > total);
             }
         }
@@ -119,9 +119,9 @@ proptest! {
         messages.insert(0, (0, "Begin.".to_owned(), false));
         let all = talk(&messages);
         let end = at.index(all.0.len()) + 1;
-        let before = Brief::of(&all.0[..end], &BTreeSet::new(), &Writes::default());
-        let after = all.brief();
-        let texts = |brief: &Brief| -> Vec<Item> { brief.constraints.iter().map(|one| one.item.clone()).collect() };
+        let before = Content::of(&all.0[..end], &BTreeSet::new(), &Writes::default());
+        let after = all.content();
+        let texts = |content: &Content| -> Vec<Item> { content.constraints.iter().map(|one| one.item.clone()).collect() };
         prop_assert_eq!(&texts(&after)[..before.constraints.len()], texts(&before));
         prop_assert_eq!(&after.decisions[..before.decisions.len()], before.decisions);
         prop_assert_eq!(&after.marked[..before.marked.len()], before.marked);
@@ -131,7 +131,7 @@ proptest! {
     #[test]
     fn any_text_is_read_without_a_panic(text in "\\PC*", code in "[\\s\\S]{0,200}") {
         let talk = Talk::default().user(&text).assistant(&code).user(&code);
-        let _ = talk.brief();
+        let _ = talk.content();
     }
 }
 
@@ -174,7 +174,7 @@ fn fifty_summaries_lose_nothing_that_matters() {
             most: 2_900,
         };
         let summary = talk(&messages)
-            .brief()
+            .content()
             .write(&head(), room, &Words)
             .unwrap();
         assert!(Words.count(&summary) <= 2_500);

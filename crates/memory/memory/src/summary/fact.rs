@@ -6,9 +6,9 @@ use accp_context::{Class, facts_of};
 use accp_frame::Value;
 use serde_json::Value as Json;
 
-use super::spoken::Spoken;
+use super::prose::Prose;
 use crate::message::Role;
-use crate::said::Said;
+use crate::parsed::Parsed;
 
 /// Longer values are not facts.
 const LONGEST: usize = 80;
@@ -29,10 +29,10 @@ pub(crate) struct Known {
 
 /// Returns the facts of messages that have left, in the order of their messages. A later value replaces an
 /// earlier one.
-pub(super) fn facts(spoken: &[Spoken<'_>], left: impl Fn(usize) -> bool) -> Vec<Known> {
-    let needed = needed(spoken);
+pub(super) fn facts(prose: &[Prose<'_>], left: impl Fn(usize) -> bool) -> Vec<Known> {
+    let needed = needed(prose);
     let mut found = BTreeMap::new();
-    for message in spoken.iter().filter(|message| left(message.said.index)) {
+    for message in prose.iter().filter(|message| left(message.said.index)) {
         let said = message.said;
         let all = told(message).into_iter().chain(returned(said));
         for known in all.chain(asked(said)) {
@@ -60,9 +60,9 @@ fn key_value(known: &Known) -> String {
 }
 
 /// Returns the values of arguments, each with the last message that needed it.
-fn needed(spoken: &[Spoken<'_>]) -> BTreeMap<String, usize> {
+fn needed(prose: &[Prose<'_>]) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
-    for said in spoken.iter().map(|message| message.said) {
+    for said in prose.iter().map(|message| message.said) {
         for call in &said.calls {
             let mut leaves = Vec::new();
             scalars("", &call.arguments, &mut leaves);
@@ -88,7 +88,7 @@ fn is_short(text: &str) -> bool {
 }
 
 /// Returns the sentences of a user that have a name or a number.
-fn told(message: &Spoken<'_>) -> Vec<Known> {
+fn told(message: &Prose<'_>) -> Vec<Known> {
     let said = message.said;
     if said.role != Role::User || said.text.len() > DOCUMENT {
         return Vec::new();
@@ -114,7 +114,7 @@ fn is_name(word: &str) -> bool {
 }
 
 /// Returns the facts in the results of a message, if they are JSON.
-fn returned(message: &Said) -> Vec<Known> {
+fn returned(message: &Parsed) -> Vec<Known> {
     let mut found = Vec::new();
     for result in message.results.iter().filter(|result| !result.failed) {
         let Ok(json) = serde_json::from_str::<Json>(&result.text) else {
@@ -141,7 +141,7 @@ fn returned(message: &Said) -> Vec<Known> {
 }
 
 /// Returns the identifiers among the arguments of calls: what an agent asked with, it may ask with again.
-fn asked(message: &Said) -> Vec<Known> {
+fn asked(message: &Parsed) -> Vec<Known> {
     let mut found = Vec::new();
     let mut names = BTreeSet::new();
     for call in &message.calls {

@@ -3,7 +3,7 @@
 use super::artifact::result;
 use super::item::Item;
 use crate::message::Role;
-use crate::said::Said;
+use crate::parsed::Parsed;
 use crate::writes::reported;
 
 /// A message that a person typed.
@@ -18,7 +18,7 @@ pub(crate) struct Request {
 
 /// Returns the first request, and each later one that has left.
 pub(super) fn requests(
-    said: &[Said],
+    said: &[Parsed],
     typed: &[Item],
     left: impl Fn(usize) -> bool,
 ) -> Vec<Request> {
@@ -36,7 +36,7 @@ pub(super) fn requests(
 }
 
 /// Returns what was done between a request and the next one: calls and how they ended, or words.
-fn done(said: &[Said], from: usize, next: Option<usize>) -> String {
+fn done(said: &[Parsed], from: usize, next: Option<usize>) -> String {
     let start = said.partition_point(|one| one.index <= from);
     let end = next.map_or(said.len(), |next| {
         said.partition_point(|one| one.index < next)
@@ -74,7 +74,7 @@ fn done(said: &[Said], from: usize, next: Option<usize>) -> String {
         };
         return format!("{verb}: {place}, {end}");
     }
-    let answers = |one: &&Said| one.role == Role::Assistant && !one.text.trim().is_empty();
+    let answers = |one: &&Parsed| one.role == Role::Assistant && !one.text.trim().is_empty();
     let is_answered = work.iter().any(|one| answers(&one));
     if is_answered { "answered" } else { "" }.to_owned()
 }

@@ -2,9 +2,9 @@
 
 use accp_frame::TokenCounter;
 
-use crate::brief::form::quoted;
 use crate::event::Thousands;
 use crate::grapheme;
+use crate::summary::form::quoted;
 
 /// A longer run without white space is not a word, and may be cut anywhere.
 const WORD: usize = 40;

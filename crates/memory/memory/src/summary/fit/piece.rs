@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use accp_context::Class;
 
-use crate::brief::constraint::{Constraint, Force};
-use crate::brief::fact::Known;
-use crate::brief::form::{Part, cell, quoted};
-use crate::brief::item::Item;
-use crate::brief::{Artifact, Brief};
 use crate::prose::plain;
+use crate::summary::constraint::{Constraint, Force};
+use crate::summary::fact::Known;
+use crate::summary::form::{Part, cell, quoted};
+use crate::summary::item::Item;
+use crate::summary::{Artifact, Content};
 
 /// A line has at most this many facts.
 const FACTS: usize = 12;
@@ -64,8 +64,8 @@ impl Rank {
 }
 
 /// Returns the pieces that may not be dropped. A marked message that is the first request stands verbatim as it.
-pub(super) fn critical(brief: &Brief) -> Vec<Piece> {
-    let first = brief.requests.first().map(|first| &first.item);
+pub(super) fn critical(content: &Content) -> Vec<Piece> {
+    let first = content.requests.first().map(|first| &first.item);
     let piece = |item: &Item| {
         let quotation = quoted(&item.text).replace('\n', "\n  ");
         Piece {
@@ -81,26 +81,26 @@ pub(super) fn critical(brief: &Brief) -> Vec<Piece> {
             class: Class::Other,
         }
     };
-    let marked = brief.marked.iter().filter(|item| Some(*item) != first);
+    let marked = content.marked.iter().filter(|item| Some(*item) != first);
     marked.map(piece).collect()
 }
 
 /// Returns all other pieces, the most important first. Nothing is picked from what persons typed, which stands as
 /// requests, nor repeated of what is marked.
-pub(super) fn pieces(brief: &Brief) -> Vec<Piece> {
+pub(super) fn pieces(content: &Content) -> Vec<Piece> {
     let mut out = Vec::new();
-    let marked: BTreeSet<usize> = brief.marked.iter().map(|item| item.message).collect();
-    let is_new = |message: usize| !marked.contains(&message) && !brief.typed.contains(&message);
+    let marked: BTreeSet<usize> = content.marked.iter().map(|item| item.message).collect();
+    let is_new = |message: usize| !marked.contains(&message) && !content.typed.contains(&message);
     let mut said = BTreeSet::new();
-    for one in &brief.constraints {
-        let is_typed = brief.typed.contains(&one.item.message);
+    for one in &content.constraints {
+        let is_typed = content.typed.contains(&one.item.message);
         let is_plain = one.replaced.is_none() && one.replaces.is_none();
         if !is_typed && (is_new(one.item.message) || !is_plain) {
             said.insert(plain(&one.item.text));
             out.push(of_constraint(one));
         }
     }
-    let decisions = brief.decisions.iter().filter(|item| is_new(item.message));
+    let decisions = content.decisions.iter().filter(|item| is_new(item.message));
     out.extend(
         decisions
             .filter(|item| said.insert(plain(&item.text)))
@@ -109,24 +109,24 @@ pub(super) fn pieces(brief: &Brief) -> Vec<Piece> {
                 line(Part::Decisions, Rank::Decision, item.message, text)
             }),
     );
-    out.extend(brief.artifacts.iter().map(of_artifact));
-    let progress = &brief.progress;
+    out.extend(content.artifacts.iter().map(of_artifact));
+    let progress = &content.progress;
     for (part, rank, items) in [
         (Part::Next, Rank::Next, &progress.next),
         (Part::Remaining, Rank::Remaining, &progress.remaining),
         (Part::Completed, Rank::Completed, &progress.completed),
     ] {
         let items = items.iter().filter(|item| {
-            let is_picked = part == Part::Remaining && brief.typed.contains(&item.message);
+            let is_picked = part == Part::Remaining && content.typed.contains(&item.message);
             !is_picked && said.insert(plain(&item.text))
         });
         out.extend(items.map(|item| line(part, rank, item.message, item.text.clone())));
     }
-    let facts: Vec<_> = brief
+    let facts: Vec<_> = content
         .facts
         .iter()
         .filter(|one| !marked.contains(&one.message))
-        .filter(|one| !(brief.typed.contains(&one.message) && is_told(one)))
+        .filter(|one| !(content.typed.contains(&one.message) && is_told(one)))
         .collect();
     out.extend(of_facts(&facts, &mut said));
     for (order, piece) in out.iter_mut().enumerate() {

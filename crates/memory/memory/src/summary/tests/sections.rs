@@ -8,7 +8,7 @@ fn texts(items: &[Item]) -> Vec<&str> {
 
 #[test]
 fn an_empty_summary_has_its_form() {
-    let summary = write(&Talk::default().brief(), 8192).unwrap();
+    let summary = write(&Talk::default().content(), 8192).unwrap();
     assert_eq!(
         summary,
         "## Session Summary\n\
@@ -38,7 +38,7 @@ fn a_long_intent_has_its_head_and_tail() {
         "Begin here. {} End here.",
         "More words of a long text follow. ".repeat(400)
     );
-    let summary = write(&Talk::default().user(&long).brief(), 4096).unwrap();
+    let summary = write(&Talk::default().user(&long).content(), 4096).unwrap();
     let intent = section(&summary, "Session Intent");
     assert!(intent.starts_with(
         "VERIFICATION_NEEDED: shortened; the whole is message 0 of cache/conversations/s1_full.md"
@@ -46,8 +46,8 @@ fn a_long_intent_has_its_head_and_tail() {
     assert!(intent.contains("> Begin here.") && intent.ends_with("End here."));
 }
 
-fn constraints(brief: &Brief) -> Vec<(&str, Force)> {
-    let all = brief.constraints.iter();
+fn constraints(content: &Content) -> Vec<(&str, Force)> {
+    let all = content.constraints.iter();
     all.map(|one| (&*one.item.text, one.force)).collect()
 }
 
@@ -59,15 +59,15 @@ fn constraints_are_what_users_oblige_and_forbid() {
         .user("I'd prefer a room to the yard. Do I need to pay now? Please book nothing before Friday. I can't find my card.")
         .assistant("You must pay now.")
         .user("```\nif x must never { }\n```\nreturn always(only);");
-    let brief = talk.brief();
+    let content = talk.content();
     let expected = [
         ("It must have a lift.", Force::Rule),
         ("The budget is $120 a night at most.", Force::Rule),
         ("I'd prefer a room to the yard.", Force::Wish),
         ("Please book nothing before Friday.", Force::Rule),
     ];
-    assert_eq!(constraints(&brief), expected);
-    let summary = write(&brief, 8192).unwrap();
+    assert_eq!(constraints(&content), expected);
+    let summary = write(&content, 8192).unwrap();
     // They stand once, with the whole message.
     assert_eq!(summary.matches("It must have a lift.").count(), 1);
     assert_eq!(section(&summary, "Critical Facts"), "None.");
@@ -80,13 +80,13 @@ fn what_a_speaker_labels_is_kept() {
         .user("Goal state: next up is the audit log. Note: is it late?")
         .assistant("Rule: the model obliges nobody.")
         .user("The audit log: it grows.");
-    let brief = talk.brief();
+    let content = talk.content();
     let expected = [
         ("Safety rule: the counter stays free of latex.", Force::Rule),
         ("FACT: Priya owns the night shift.", Force::Wish),
         ("Goal state: next up is the audit log.", Force::Wish),
     ];
-    assert_eq!(constraints(&brief), expected);
+    assert_eq!(constraints(&content), expected);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn the_newest_of_contradicting_constraints_is_marked() {
         .user("Always book window seats.")
         .user("Actually the budget is 700 euros.")
         .user("Never book window seats.");
-    let marks: Vec<_> = talk.brief().constraints;
+    let marks: Vec<_> = talk.content().constraints;
     let marks: Vec<_> = marks
         .iter()
         .map(|one| (one.replaces, one.replaced))
@@ -110,7 +110,7 @@ fn the_newest_of_contradicting_constraints_is_marked() {
     ];
     assert_eq!(marks, expected);
     // A summary shows them in their order.
-    let summary = write(&talk.brief(), 8192).unwrap();
+    let summary = write(&talk.content(), 8192).unwrap();
     let intent = section(&summary, "Session Intent");
     let at = |text: &str| intent.find(text).unwrap();
     assert!(at("at most 500") < at("700 euros") && at("Always book") < at("Never book"));
@@ -124,7 +124,7 @@ fn a_constraint_that_is_said_again_replaces_its_contradiction() {
         .user("The budget is at most 500 euros.")
         .user("The budget is at most 700 euros.")
         .user("The budget is at most 500 euros.");
-    let found = talk.brief().constraints;
+    let found = talk.content().constraints;
     let found: Vec<_> = found
         .iter()
         .map(|one| (one.item.message, one.replaced))
@@ -140,10 +140,10 @@ fn constraints_of_system_messages_count_once_they_have_left() {
             "You are kind. Never give refunds over 50 euros.",
         )
         .user("Refund me.");
-    assert_eq!(talk.brief().constraints.len(), 1);
+    assert_eq!(talk.content().constraints.len(), 1);
     let stays = BTreeSet::from([0]);
     assert_eq!(
-        Brief::of(&talk.0, &stays, &Writes::default()).constraints,
+        Content::of(&talk.0, &stays, &Writes::default()).constraints,
         []
     );
 }
@@ -160,8 +160,8 @@ fn decisions_have_their_because() {
         "Let's go with port 8080. This is because 80 is taken.",
         "I'll take the second one.",
     ];
-    assert_eq!(texts(&talk.brief().decisions), expected);
-    let summary = write(&talk.brief(), 8192).unwrap();
+    assert_eq!(texts(&talk.content().decisions), expected);
+    let summary = write(&talk.content(), 8192).unwrap();
     assert!(
         section(&summary, "Key Decisions")
             .starts_with("1. I'll use SQLite because one file is enough. (message 1)\n2. ")
@@ -178,7 +178,7 @@ fn artifacts_have_the_state_that_results_report() {
         .call("write_file", file("d.md"), Some("7"))
         .call("read_file", json!({ "path": "e.md" }), Some("File written"))
         .call("write_file", file("f.md"), None);
-    let summary = write(&talk.brief(), 8192).unwrap();
+    let summary = write(&talk.content(), 8192).unwrap();
     assert_eq!(
         section(&summary, "Artifacts Created"),
         "| Artifact | Path | Status |\n|----------|------|--------|\n\
@@ -205,15 +205,15 @@ fn facts_that_later_calls_needed_come_first() {
             json!({ "store_id": "S4-very-long-store" }),
             Some("[]"),
         );
-    let brief = talk.brief();
-    let summary = write(&brief, 8192).unwrap();
+    let content = talk.content();
+    let summary = write(&content, 8192).unwrap();
     let facts = section(&summary, "Critical Facts");
     assert!(!facts.contains("ann_lee"), "{facts}");
     assert!(
         facts.contains("- W77 (message 4): total 31.5; note gift"),
         "{facts}"
     );
-    let small = write(&brief, 3600).unwrap();
+    let small = write(&content, 3600).unwrap();
     assert!(section(&small, "Session Intent").contains("> My mail is ann_lee@example.com."));
 }
 
@@ -225,7 +225,7 @@ fn progress_and_next_steps_follow_the_last_messages() {
         .assistant("I've fixed the parser. The docs still need to be written. Let me know if you have questions.")
         .call("deploy", json!({ "target": "stage" }), None)
         .assistant("Next I will run the tests. Which target do you use?");
-    let summary = write(&talk.brief(), 8192).unwrap();
+    let summary = write(&talk.content(), 8192).unwrap();
     let progress = section(&summary, "Current Progress");
     assert!(
         progress.starts_with("- **Phase:** waiting for the result of deploy\n"),
@@ -255,7 +255,7 @@ fn what_is_marked_is_there_or_named() {
             Some("{\"order_id\":\"B9\"}"),
         )
         .mark();
-    let summary = write(&talk.brief(), 8192).unwrap();
+    let summary = write(&talk.content(), 8192).unwrap();
     let facts = section(&summary, "Critical Facts");
     assert!(facts.contains(
         "- Marked as critical (message 1):\n  > The door code is 4711.\n  > Ring twice."
@@ -266,7 +266,7 @@ fn what_is_marked_is_there_or_named() {
         .user(&"word ".repeat(500))
         .mark()
         .user("Go on.");
-    let refused = write(&long.brief(), 1600).unwrap_err();
+    let refused = write(&long.content(), 1600).unwrap_err();
     assert_eq!(refused.marked.len(), 1);
     let text = refused.to_string();
     assert!(
@@ -281,7 +281,7 @@ fn what_is_marked_is_there_or_named() {
 fn a_marked_intent_stands_verbatim_and_once() {
     let long = "Bake rye bread for all. ".repeat(30);
     let talk = Talk::default().user(long.trim()).mark().user("Go on.");
-    let summary = write(&talk.brief(), 2300).unwrap();
+    let summary = write(&talk.content(), 2300).unwrap();
     assert_eq!(summary.matches(long.trim()).count(), 1);
     assert!(!summary.contains("VERIFICATION_NEEDED"));
 }
@@ -295,7 +295,7 @@ fn what_has_no_room_is_counted() {
             number * 7 % 10
         ));
     }
-    let summary = write(&talk.brief(), 2048).unwrap();
+    let summary = write(&talk.content(), 2048).unwrap();
     let decisions = section(&summary, "Key Decisions");
     assert!(
         decisions.starts_with("1. I'll use shelf 0 for box 0 "),
@@ -318,7 +318,7 @@ fn a_summary_without_room_for_counts_points_to_the_archive() {
             .assistant("Let's go with oak because it is hard, and dry, and lasts for years in all the rooms of the house, \
                  upstairs and downstairs. I will oil box {number}.");
     }
-    let brief = talk.brief();
+    let content = talk.content();
     let room = Room {
         total: 200,
         usual: 100,
@@ -327,7 +327,7 @@ fn a_summary_without_room_for_counts_points_to_the_archive() {
         good: 400,
         most: 400,
     };
-    let summary = brief.write(&head(), room, &Bpe::o200k_base()).unwrap();
+    let summary = content.write(&head(), room, &Bpe::o200k_base()).unwrap();
     let intent = section(&summary, "Session Intent");
     assert!(
         intent.starts_with("> Sort the shelf.\n")
@@ -351,7 +351,7 @@ fn a_summary_without_room_for_counts_points_to_the_archive() {
 #[test]
 fn an_intent_within_its_eighth_stands_verbatim_where_the_form_takes_most_of_a_fifth() {
     let intent = "Bake rye bread for all of us. ".repeat(28);
-    let brief = Talk::default().user(intent.trim()).user("Go on.").brief();
+    let content = Talk::default().user(intent.trim()).user("Go on.").content();
     let counter = Bpe::o200k_base();
     let words = counter.count(intent.trim());
     assert!((200..=250).contains(&words), "{words}");
@@ -363,18 +363,18 @@ fn an_intent_within_its_eighth_stands_verbatim_where_the_form_takes_most_of_a_fi
         good: 500,
         most: 600,
     };
-    let summary = brief.write(&head(), room, &counter).unwrap();
+    let summary = content.write(&head(), room, &counter).unwrap();
     assert!(summary.contains(intent.trim()), "{summary}");
     assert!(counter.count(&summary) > 300);
     // If the window has no room for that, there is no summary.
-    let summary = brief.write(&head(), Room { most: 300, ..room }, &counter);
+    let summary = content.write(&head(), Room { most: 300, ..room }, &counter);
     assert!(summary.is_err(), "{summary:?}");
 }
 
 #[test]
 fn a_shortened_intent_has_whole_words() {
     let words: Vec<_> = (100_000..101_000).map(|word| word.to_string()).collect();
-    let summary = write(&Talk::default().user(&words.join(" ")).brief(), 4_000).unwrap();
+    let summary = write(&Talk::default().user(&words.join(" ")).content(), 4_000).unwrap();
     let intent = section(&summary, "Session Intent");
     let shown = intent.lines().filter(|line| line.starts_with("> 1"));
     let mut count = 0;
@@ -402,10 +402,10 @@ fn what_was_decided_may_take_a_fifth_and_the_rest_a_tenth() {
                 Some(&json!({ "weight": 100 + at }).to_string()),
             );
     }
-    let brief = talk.user("Go on.").brief();
+    let content = talk.user("Go on.").content();
     let counter = Bpe::o200k_base();
     // The decisions alone are over a tenth here: no fact stands beside them.
-    let summary = write(&brief, 8_192).unwrap();
+    let summary = write(&content, 8_192).unwrap();
     let tokens = counter.count(&summary);
     assert!(tokens > 8_192 / 10 && tokens <= 8_192 / 4, "{tokens}");
     assert!(
@@ -414,7 +414,7 @@ fn what_was_decided_may_take_a_fifth_and_the_rest_a_tenth() {
     );
     assert!(!summary.contains("weight 1"), "{summary}");
     // In a larger window, facts fill a tenth, and what has no room is counted.
-    let summary = write(&brief, 32_768).unwrap();
+    let summary = write(&content, 32_768).unwrap();
     assert!(counter.count(&summary) <= 32_768 / 10 + 80);
     assert!(
         summary.contains("weight 159") && summary.contains("for box 59 because"),

@@ -3,10 +3,10 @@
 use accp_frame::TokenCounter;
 
 use super::shorten::{Cut, shortened};
-use crate::brief::Brief;
-use crate::brief::form::quoted;
-use crate::brief::item::Item;
-use crate::brief::request::Request;
+use crate::summary::Content;
+use crate::summary::form::quoted;
+use crate::summary::item::Item;
+use crate::summary::request::Request;
 
 /// A cut text has at least so many tokens, with the words around it.
 const LEAST: usize = 40;
@@ -36,9 +36,9 @@ pub(super) struct Limits {
     pub(super) first: usize,
 }
 
-/// Writes the requests of a brief.
+/// Writes the requests of a content.
 pub(super) struct Asking<'b> {
-    brief: &'b Brief,
+    content: &'b Content,
     archive: &'b str,
     counter: &'b dyn TokenCounter,
     later: Vec<Later<'b>>,
@@ -56,9 +56,13 @@ struct Later<'b> {
 }
 
 impl<'b> Asking<'b> {
-    pub(super) fn of(brief: &'b Brief, archive: &'b str, counter: &'b dyn TokenCounter) -> Self {
-        let later = brief.requests.iter().skip(1).map(|request| {
-            let mut marked = brief.marked.iter();
+    pub(super) fn of(
+        content: &'b Content,
+        archive: &'b str,
+        counter: &'b dyn TokenCounter,
+    ) -> Self {
+        let later = content.requests.iter().skip(1).map(|request| {
+            let mut marked = content.marked.iter();
             let is_marked = marked.any(|one| one.message == request.item.message);
             let whole = if is_marked {
                 heading(request, "", "stands under Critical Facts.")
@@ -72,11 +76,11 @@ impl<'b> Asking<'b> {
                 is_marked,
             }
         });
-        let first = brief.requests.first();
+        let first = content.requests.first();
         Self {
             later: later.collect(),
             first: first.map_or(0, |first| counter.count(&quoted(&first.item.text)) + 3),
-            brief,
+            content,
             archive,
             counter,
         }
@@ -89,13 +93,13 @@ impl<'b> Asking<'b> {
 
     /// Returns the tokens of the words of all requests: what counts against half of the window.
     pub(super) fn words(&self) -> usize {
-        let all = self.brief.requests.iter();
+        let all = self.content.requests.iter();
         all.map(|one| self.counter.count(&one.item.text)).sum()
     }
 
     /// Returns the least tokens of the first request.
     pub(super) fn least(&self, limits: Limits) -> usize {
-        let first = match self.brief.requests.first() {
+        let first = match self.content.requests.first() {
             None => return 0,
             Some(first) if self.has_to_stand(&first.item, limits) => self.first,
             Some(_) => self.first.min(REFERENCE),
@@ -105,7 +109,7 @@ impl<'b> Asking<'b> {
 
     /// Returns whether the first request stands whole, or there is no summary.
     fn has_to_stand(&self, first: &Item, limits: Limits) -> bool {
-        self.brief.marked.contains(first) || self.counter.count(&first.text) <= limits.first
+        self.content.marked.contains(first) || self.counter.count(&first.text) <= limits.first
     }
 
     fn intro(&self) -> usize {
@@ -119,7 +123,7 @@ impl<'b> Asking<'b> {
     /// Writes the requests in so many tokens, if their least fits. The longest are cut first, then the first one, and
     /// at last the oldest of the later ones are left out.
     pub(super) fn write(&self, limits: Limits) -> Asked {
-        let Some(first) = self.brief.requests.first() else {
+        let Some(first) = self.content.requests.first() else {
             return Asked::default();
         };
         if self.whole() <= limits.all {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::item::Item;
-use super::spoken::Spoken;
+use super::prose::Prose;
 use crate::message::Role;
 use crate::prose::Sentence;
 
@@ -169,10 +169,10 @@ const OF_USERS: [&str; 12] = [
 ];
 
 /// Returns the decisions in messages, each once, oldest first.
-pub(super) fn decisions(spoken: &[Spoken<'_>]) -> Vec<Item> {
+pub(super) fn decisions(prose: &[Prose<'_>]) -> Vec<Item> {
     let mut known = BTreeSet::new();
     let mut found = Vec::new();
-    for Spoken { said, sentences } in spoken {
+    for Prose { said, sentences } in prose {
         let is_user = said.role == Role::User;
         let is_document = is_user && said.text.len() > DOCUMENT;
         if is_document || !matches!(said.role, Role::User | Role::Assistant) {

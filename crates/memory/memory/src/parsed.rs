@@ -13,7 +13,7 @@ use crate::names::SessionId;
 
 /// A message as rules read it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct Parsed {
     /// The index in the conversation, from 0.
     pub(crate) index: usize,
     pub(crate) role: Role,
@@ -21,15 +21,15 @@ pub(crate) struct Said {
     pub(crate) name: Option<String>,
     /// The words of the speaker, without calls and results.
     pub(crate) text: String,
-    pub(crate) calls: Vec<SaidCall>,
-    pub(crate) results: Vec<SaidResult>,
+    pub(crate) calls: Vec<ParsedCall>,
+    pub(crate) results: Vec<ParsedResult>,
     /// Whether the caller has marked the message as critical.
     pub(crate) marked: bool,
 }
 
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SaidCall {
+pub(crate) struct ParsedCall {
     pub(crate) id: String,
     pub(crate) tool: String,
     /// The arguments: an object, or a text that is not JSON.
@@ -38,7 +38,7 @@ pub(crate) struct SaidCall {
 
 /// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SaidResult {
+pub(crate) struct ParsedResult {
     pub(crate) id: String,
     /// The tool that gave the result, if its call was said before.
     pub(crate) tool: Option<String>,
@@ -47,7 +47,7 @@ pub(crate) struct SaidResult {
     pub(crate) failed: bool,
 }
 
-impl Said {
+impl Parsed {
     /// Returns the message as policies of accp-context get it.
     pub(crate) fn shown(&self) -> Option<policy::Message> {
         let results = self.results.iter();
@@ -80,7 +80,7 @@ pub(crate) fn said<'m>(
     form: Form,
     session: Option<&SessionId>,
     messages: impl IntoIterator<Item = &'m Message>,
-) -> Vec<Said> {
+) -> Vec<Parsed> {
     let mut tools = BTreeMap::new();
     let messages = messages.into_iter().enumerate();
     messages
@@ -88,7 +88,7 @@ pub(crate) fn said<'m>(
             let calls: Vec<_> = message
                 .calls
                 .iter()
-                .map(|call| SaidCall {
+                .map(|call| ParsedCall {
                     id: call.id.clone(),
                     tool: call.tool.clone(),
                     arguments: message.arguments(call).unwrap_or_default(),
@@ -107,13 +107,13 @@ pub(crate) fn said<'m>(
                     text.replacen(&found.line(), &found.line_of(session, index), 1)
                 })
             };
-            let results = message.answers.iter().map(|answer| SaidResult {
+            let results = message.answers.iter().map(|answer| ParsedResult {
                 id: answer.id.clone(),
                 tool: tools.get(&answer.id).cloned(),
                 text: numbered(message.text_of(answer)),
                 failed: answer.failed,
             });
-            Said {
+            Parsed {
                 index,
                 role: message.role,
                 name: message.name().map(str::to_owned),

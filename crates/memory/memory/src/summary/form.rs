@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::event::Thousands;
 
-/// What stands in a summary beside the brief. The paths exist before the summary is written.
+/// What stands in a summary beside the content. The paths exist before the summary is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) session: String,

@@ -10,7 +10,7 @@ use accp_context::view::View;
 use accp_frame::TokenCounter;
 use accp_registry::Registry;
 
-use crate::summary::{Sent, Summarizer, Wanted};
+use crate::summarizer::{Sent, Summarizer, SummaryRequest};
 
 /// Stands before the views. All seven sections come before it.
 const HEADING: &str = "### Messages That Left\n\
@@ -53,7 +53,7 @@ impl fmt::Debug for Views {
 }
 
 impl Summarizer for Views {
-    fn summarize(&self, wanted: &Wanted<'_>) -> Option<String> {
+    fn summarize(&self, wanted: &SummaryRequest<'_>) -> Option<String> {
         // What refers to another message could refer to one that is not shown.
         let referring = [Part::Shapes, Part::Wrappers, Part::Repeats];
         let mut memory = Memory::new(&self.0, Layout::Own);

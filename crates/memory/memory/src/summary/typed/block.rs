@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::opening::tag;
-use crate::said::Said;
+use crate::parsed::Parsed;
 
 /// So many messages have the block of a program.
 const MESSAGES: usize = 3;
@@ -35,7 +35,7 @@ pub(super) struct Added {
 
 impl Added {
     /// Reads the blocks of the messages of a user.
-    pub(super) fn of<'s>(users: impl Iterator<Item = &'s Said>) -> Self {
+    pub(super) fn of<'s>(users: impl Iterator<Item = &'s Parsed>) -> Self {
         let mut found: BTreeMap<String, BTreeMap<String, BTreeSet<usize>>> = BTreeMap::new();
         for said in users {
             for block in blocks(&said.text) {
@@ -49,7 +49,7 @@ impl Added {
     }
 
     /// Returns the text of a message without the blocks of a program; nothing if the program wrote all of it.
-    pub(super) fn without(&self, said: &Said) -> String {
+    pub(super) fn without(&self, said: &Parsed) -> String {
         let mut out = String::new();
         let mut at = 0;
         let mut is_sure = true;

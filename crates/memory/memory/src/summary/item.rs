@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::said::Said;
+use crate::parsed::Parsed;
 
 /// A text, and the index of its message.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +20,7 @@ impl Item {
     }
 
     /// Makes an item of all that a message says: its words, its calls and its results.
-    pub(crate) fn whole(said: &Said) -> Self {
+    pub(crate) fn whole(said: &Parsed) -> Self {
         let words = Some(said.text.clone()).filter(|text| !text.trim().is_empty());
         let calls = said.calls.iter();
         let calls = calls.map(|call| format!("{}({})", call.tool, arguments(&call.arguments)));

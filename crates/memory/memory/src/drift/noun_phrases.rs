@@ -14,7 +14,7 @@ const BEHIND: [&str; 46] = [
 
 /// Returns the things that a sentence names, in order: what stands behind an article or a question word, up to the
 /// next verb, preposition or mark. `of` leads on: `the phone number of the miller`.
-pub(super) fn things(sentence: &str) -> Vec<String> {
+pub(super) fn noun_phrases(sentence: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut thing: Option<Vec<&str>> = None;
     for word in sentence.split_whitespace() {
@@ -46,7 +46,7 @@ pub(super) fn things(sentence: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::things;
+    use super::noun_phrases;
 
     #[test]
     fn things_stand_behind_articles() {
@@ -66,7 +66,7 @@ mod tests {
             ),
             ("Shall we go?", vec![]),
         ] {
-            assert_eq!(things(sentence), expected, "{sentence}");
+            assert_eq!(noun_phrases(sentence), expected, "{sentence}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::said::{Said, SaidResult};
+use crate::parsed::{Parsed, ParsedResult};
 use crate::writes::{Writes, reported};
 
 /// A file that a call has written.
@@ -25,7 +25,7 @@ impl Artifact {
 
 /// Returns the files that calls have written, in the order of their first calls.
 pub(super) fn artifacts(
-    said: &[Said],
+    said: &[Parsed],
     left: impl Fn(usize) -> bool,
     writes: &Writes,
 ) -> Vec<Artifact> {
@@ -55,7 +55,7 @@ pub(super) fn artifacts(
 }
 
 /// Returns the result of the call with this id in the message at this place.
-pub(super) fn result<'s>(said: &'s [Said], at: usize, id: &str) -> Option<&'s SaidResult> {
+pub(super) fn result<'s>(said: &'s [Parsed], at: usize, id: &str) -> Option<&'s ParsedResult> {
     let later = said.get(at + 1..).unwrap_or_default();
     for message in later {
         if let Some(result) = message.results.iter().find(|result| result.id == id) {

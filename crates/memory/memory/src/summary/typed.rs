@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::item::Item;
 use crate::message::Role;
-use crate::said::Said;
+use crate::parsed::Parsed;
 use block::Added;
 use opening::{Actions, closing, ends_in_block, opening};
 
@@ -20,15 +20,15 @@ const RESULTS: usize = 3;
 
 /// Returns what persons typed, in order: each message without the blocks that a program has added to it. The first
 /// message of the user is whole.
-pub(super) fn typed(said: &[Said]) -> Vec<Item> {
-    let speaks = |said: &&Said| said.role == Role::User && !said.text.trim().is_empty();
-    let users: Vec<&Said> = said.iter().filter(speaks).collect();
+pub(super) fn typed(said: &[Parsed]) -> Vec<Item> {
+    let speaks = |said: &&Parsed| said.role == Role::User && !said.text.trim().is_empty();
+    let users: Vec<&Parsed> = said.iter().filter(speaks).collect();
     let Some((first, later)) = users.split_first() else {
         return Vec::new();
     };
     let persons = Persons::of(said, first, later);
     let results = results(said, later);
-    let is_typed = |said: &&Said| persons.has(said) && !results.contains(&said.index);
+    let is_typed = |said: &&Parsed| persons.has(said) && !results.contains(&said.index);
     let later: Vec<_> = later.iter().copied().filter(is_typed).collect();
     let added = Added::of(std::iter::once(*first).chain(later.iter().copied()));
     let later = later.iter().filter_map(|said| {
@@ -49,8 +49,8 @@ struct Persons<'s> {
 }
 
 impl<'s> Persons<'s> {
-    fn of(said: &'s [Said], first: &'s Said, later: &[&'s Said]) -> Self {
-        let acts = |said: &&Said| said.role != Role::User || ends_in_block(&said.text);
+    fn of(said: &'s [Parsed], first: &'s Parsed, later: &[&'s Parsed]) -> Self {
+        let acts = |said: &&Parsed| said.role != Role::User || ends_in_block(&said.text);
         let agents = said.iter().filter(acts);
         let agents = agents.filter_map(|said| said.name.as_deref());
         Self {
@@ -62,7 +62,7 @@ impl<'s> Persons<'s> {
 
     /// Returns whether a person speaks. Where some messages have names, those without are the person's; where all
     /// have, each speaker is a person who does not act as an agent.
-    fn has(&self, said: &Said) -> bool {
+    fn has(&self, said: &Parsed) -> bool {
         match said.name.as_deref() {
             None => true,
             Some(name) if Some(name) == self.first => true,
@@ -73,15 +73,15 @@ impl<'s> Persons<'s> {
 
 /// Returns the named speakers who write as a program does: messages that open alike, or each message right behind words that
 /// call the speaker by this name.
-fn programs<'s>(said: &'s [Said], later: &[&'s Said]) -> Vec<&'s str> {
-    let mut speakers: BTreeMap<&str, Vec<&Said>> = BTreeMap::new();
+fn programs<'s>(said: &'s [Parsed], later: &[&'s Parsed]) -> Vec<&'s str> {
+    let mut speakers: BTreeMap<&str, Vec<&Parsed>> = BTreeMap::new();
     for message in later {
         if let Some(name) = message.name.as_deref() {
             speakers.entry(name).or_default().push(message);
         }
     }
     // The words of one other speaker just before a message.
-    let is_called = |name: &str, message: &Said| {
+    let is_called = |name: &str, message: &Parsed| {
         let at = said.partition_point(|one| one.index < message.index);
         let before = said.get(..at).unwrap_or_default();
         let Some(last) = before
@@ -90,11 +90,11 @@ fn programs<'s>(said: &'s [Said], later: &[&'s Said]) -> Vec<&'s str> {
         else {
             return false;
         };
-        let is_same = |one: &&Said| one.role == last.role && one.name == last.name;
+        let is_same = |one: &&Parsed| one.role == last.role && one.name == last.name;
         let mut run = before.iter().rev().take_while(is_same);
         run.any(|one| calls(&one.text, name))
     };
-    let open_alike = |messages: &[&Said]| {
+    let open_alike = |messages: &[&Parsed]| {
         let mut openings: BTreeMap<String, usize> = BTreeMap::new();
         for opening in messages.iter().filter_map(|said| opening(&said.text)) {
             *openings.entry(opening).or_default() += 1;
@@ -122,7 +122,7 @@ fn calls(text: &str, name: &str) -> bool {
 
 /// Returns the messages that are results of actions: they open or close alike, and each stands right behind an action that the
 /// assistant wrote as text.
-fn results(said: &[Said], later: &[&Said]) -> BTreeSet<usize> {
+fn results(said: &[Parsed], later: &[&Parsed]) -> BTreeSet<usize> {
     let actions = Actions::of(said);
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for message in later {

@@ -1,18 +1,18 @@
-//! What of a brief a summary shows: as much as its room holds, the most important first.
+//! What of a content a summary shows: as much as its room holds, the most important first.
 
-mod asked;
 mod piece;
+mod requests;
 mod shorten;
 
 use std::fmt;
 
 use accp_frame::TokenCounter;
 
-use super::Brief;
+use super::Content;
 use super::form::{Head, More, Part, Shown, render};
 use super::item::{Item, clipped};
-use asked::{Asked, Asking, Limits};
 use piece::{Piece, pieces};
+use requests::{Asked, Asking, Limits};
 
 /// How often a summary is made smaller until it fits. Tokens of pieces do not add up exactly.
 const TRIES: usize = 12;
@@ -73,20 +73,20 @@ impl fmt::Display for NoRoom {
 
 impl std::error::Error for NoRoom {}
 
-/// Writes the summary of a brief.
+/// Writes the summary of a content.
 pub(super) fn write(
-    brief: &Brief,
+    content: &Content,
     head: &Head,
     room: Room,
     counter: &dyn TokenCounter,
 ) -> Result<String, NoRoom> {
-    let fit = Fit::of(brief, head, room, counter);
+    let fit = Fit::of(content, head, room, counter);
     let total = fit.total();
     let mut limit = total;
     let mut needed = total;
     for _ in 0..TRIES {
         let shown = fit.shown(limit, total)?;
-        let text = render(head, &brief.progress.phase, &shown);
+        let text = render(head, &content.progress.phase, &shown);
         needed = counter.count(&text);
         if needed <= total {
             return Ok(text);
@@ -98,17 +98,17 @@ pub(super) fn write(
 
 /// Returns the tokens of the requests in a summary.
 pub(super) fn requests(
-    brief: &Brief,
+    content: &Content,
     head: &Head,
     room: Room,
     counter: &dyn TokenCounter,
 ) -> usize {
-    let fit = Fit::of(brief, head, room, counter);
+    let fit = Fit::of(content, head, room, counter);
     fit.asking.whole().min(fit.requests())
 }
 
 struct Fit<'b> {
-    brief: &'b Brief,
+    content: &'b Content,
     head: &'b Head,
     room: Room,
     counter: &'b dyn TokenCounter,
@@ -122,14 +122,14 @@ struct Fit<'b> {
 }
 
 impl<'b> Fit<'b> {
-    fn of(brief: &'b Brief, head: &'b Head, room: Room, counter: &'b dyn TokenCounter) -> Self {
-        let critical = piece::critical(brief);
+    fn of(content: &'b Content, head: &'b Head, room: Room, counter: &'b dyn TokenCounter) -> Self {
+        let critical = piece::critical(content);
         // The mark of the line, and the line feed.
         let cost = critical.iter().map(|piece| counter.count(&piece.text) + 3);
         let mut fit = Self {
-            asking: Asking::of(brief, &head.archive, counter),
+            asking: Asking::of(content, &head.archive, counter),
             critical: (critical.clone(), cost.sum()),
-            brief,
+            content,
             head,
             room,
             counter,
@@ -147,7 +147,7 @@ impl<'b> Fit<'b> {
             is_terse,
             ..Shown::default()
         };
-        for piece in pieces(self.brief) {
+        for piece in pieces(self.content) {
             let more = More {
                 count: 99,
                 first: 100,
@@ -156,7 +156,7 @@ impl<'b> Fit<'b> {
             shown.more.insert(piece.part, more);
         }
         self.counter
-            .count(&render(self.head, &self.brief.progress.phase, &shown))
+            .count(&render(self.head, &self.content.progress.phase, &shown))
     }
 
     /// Returns the tokens of what stands beside the requests in any case.
@@ -204,7 +204,7 @@ impl<'b> Fit<'b> {
         NoRoom {
             needed,
             room,
-            marked: self.brief.marked.clone(),
+            marked: self.content.marked.clone(),
         }
     }
 
@@ -254,16 +254,16 @@ impl<'b> Fit<'b> {
 
     /// Says where the last request stands.
     fn request(&self, is_terse: bool) -> String {
-        let Some(item) = &self.brief.request else {
+        let Some(item) = &self.content.request else {
             return "None.".to_owned();
         };
-        let mut all = self.brief.requests.iter();
+        let mut all = self.content.requests.iter();
         let found = all.find(|one| one.item.message == item.message);
         match found {
-            _ if self.brief.request_stays && is_terse => {
+            _ if self.content.request_stays && is_terse => {
                 format!("message {}, below.", item.message)
             }
-            _ if self.brief.request_stays => {
+            _ if self.content.request_stays => {
                 format!("message {}, in full after this summary.", item.message)
             }
             Some(one) if one.number > 1 => {
@@ -282,7 +282,7 @@ impl<'b> Fit<'b> {
         chosen: &mut Vec<Piece>,
     ) {
         let mut misses = 0;
-        for piece in pieces(self.brief) {
+        for piece in pieces(self.content) {
             let cost = if misses < MISSES {
                 self.cost(&piece.text)
             } else {

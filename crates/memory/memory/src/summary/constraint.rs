@@ -6,10 +6,10 @@ mod phrases;
 use std::collections::BTreeMap;
 
 use super::item::Item;
-use super::spoken::Spoken;
+use super::prose::Prose;
 use crate::message::Role;
+use crate::parsed::Parsed;
 use crate::prose::Sentence;
-use crate::said::Said;
 pub(crate) use conflict::contradicts;
 use phrases::{
     BEFORE_ORDERS, DAYS, IDLE, KEPT, KINDLY, LABELS, LIMITS, ORDERS, STRONG, WEAK, WISH,
@@ -49,10 +49,10 @@ pub(crate) struct Constraint {
 
 /// Returns the constraints in messages, oldest first. One that is said again counts again only if another has
 /// contradicted it in between.
-pub(super) fn constraints<'s>(spoken: impl Iterator<Item = &'s Spoken<'s>>) -> Vec<Constraint> {
+pub(super) fn constraints<'s>(prose: impl Iterator<Item = &'s Prose<'s>>) -> Vec<Constraint> {
     let mut found = Vec::new();
     let mut texts = Vec::new();
-    for message in spoken {
+    for message in prose {
         for (sentence, force) in of_message(message) {
             texts.push(&sentence.plain);
             found.push(Constraint {
@@ -81,8 +81,8 @@ pub(super) fn constraints<'s>(spoken: impl Iterator<Item = &'s Spoken<'s>>) -> V
 }
 
 /// Returns the sentences of a message that oblige.
-fn of_message<'s>(message: &'s Spoken<'_>) -> impl Iterator<Item = (&'s Sentence, Force)> {
-    let Said { role, text, .. } = message.said;
+fn of_message<'s>(message: &'s Prose<'_>) -> impl Iterator<Item = (&'s Sentence, Force)> {
+    let Parsed { role, text, .. } = message.said;
     let start: String = text.trim_start().chars().take(16).collect();
     let start = start.to_lowercase();
     let speaks = matches!(role, Role::User | Role::System);
