@@ -34,8 +34,13 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[macro_use]
+mod words;
+
 mod archive;
 mod check;
+#[cfg(test)]
+mod counters;
 #[cfg(feature = "disk")]
 pub mod disk;
 mod drift;

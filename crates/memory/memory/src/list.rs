@@ -275,7 +275,7 @@ fn mixed(json: &Json) -> Option<usize> {
         let part = Json::Array(list.iter().take(end).cloned().collect());
         matches!(Conversation::new(part), Err(NotConversation::Several(_)))
     };
-    // More messages have no fewer marks, so that the first place can be found by halves.
+    // A longer part of the list has all marks of a shorter one, so bisection finds the first message.
     let (mut clear, mut known) = (0, list.len());
     if !is_mixed(known) {
         return None;

@@ -99,7 +99,7 @@ pub(crate) const fn prices(form: Form) -> MediaPrices {
 pub(crate) fn found(form: Form, message: &Map<String, Json>) -> Vec<Found> {
     let mut out = Vec::new();
     let whole = Pointer::default();
-    // A sound that the model has spoken, and a picture that it has painted, are no parts of a content.
+    // Sounds and pictures of the model itself stand beside the content.
     if form == Form::OpenAi && message.get("role").is_some_and(|role| role == "assistant") {
         out.extend(own(
             message.get("audio"),
@@ -149,7 +149,7 @@ pub(crate) fn bare(raw: &str, message: &Json, found: &[Found]) -> Option<String>
     let mut out = String::new();
     for one in found {
         let text = one.at.value(message)?.to_string();
-        // A text that was spelt in another way stands where its place says.
+        // If the text is escaped in another way, it is replaced by its pointer.
         let Some((before, behind)) = rest.split_once(&text) else {
             let empty = |one: &Found| (one.at.clone(), "\"\"".to_owned());
             return crate::raw::replaced(raw, &found.iter().map(empty).collect::<Vec<_>>());
@@ -243,13 +243,13 @@ fn read(part: &Map<String, Json>, at: &Pointer, can_leave: bool) -> Option<Found
         .into_iter()
         .find(|key| holder.get(*key).is_some_and(Json::is_string))?;
     let text = holder.get(key)?.as_str()?;
-    let said = |keys: &[&str]| {
+    let member = |keys: &[&str]| {
         let mut found = keys
             .iter()
             .filter_map(|key| holder.get(*key).or_else(|| part.get(*key))?.as_str());
         found.next().map(str::to_owned)
     };
-    let detail = said(&["detail"]).map_or(Detail::Auto, |name| Detail::named(&name));
+    let detail = member(&["detail"]).map_or(Detail::Auto, |name| Detail::named(&name));
     let bytes = if ID.contains(&key) {
         Bytes::File(text)
     } else {
@@ -258,8 +258,8 @@ fn read(part: &Map<String, Json>, at: &Pointer, can_leave: bool) -> Option<Found
     let found = Seen {
         kind,
         detail,
-        mime: bytes.mime().map(str::to_owned).or_else(|| said(&MIME)),
-        name: said(&NAME),
+        mime: bytes.mime().map(str::to_owned).or_else(|| member(&MIME)),
+        name: member(&NAME),
         bytes,
     };
     Some(found.at(at.clone(), inside.inside(key), can_leave))
@@ -330,9 +330,9 @@ impl Seen<'_> {
             Bytes::Url(url) => short(url),
             Bytes::File(id) => Cow::Owned(format!("file {}", short(id))),
         };
-        for said in amount.into_iter().chain([place.into_owned()]) {
+        for part in amount.into_iter().chain([place.into_owned()]) {
             what.push_str(", ");
-            what.push_str(&said);
+            what.push_str(&part);
         }
         Found {
             part,

@@ -232,9 +232,9 @@ impl Message {
     /// Returns the words of the speaker, without results.
     pub(crate) fn words(&self, form: Form) -> String {
         let model = self.model(form);
-        let said = model.iter().map(Recorded::of);
-        let texts: Vec<_> = said
-            .filter(|said| !said.is_result())
+        let recorded = model.iter().map(Recorded::of);
+        let texts: Vec<_> = recorded
+            .filter(|one| !one.is_result())
             .flat_map(Recorded::texts)
             .collect();
         texts.join("\n")

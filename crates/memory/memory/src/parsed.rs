@@ -1,4 +1,4 @@
-//! What messages say, as rules read it: words, calls and results, whatever the form of the list is.
+//! Messages as rules read them: words, calls and results, whatever the form of the list is.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(crate) struct ParsedCall {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ParsedResult {
     pub(crate) id: String,
-    /// The tool that gave the result, if its call was said before.
+    /// The tool that gave the result, if its call stands before.
     pub(crate) tool: Option<String>,
     pub(crate) text: String,
     /// Whether the list says that the call failed.
@@ -48,8 +48,8 @@ pub(crate) struct ParsedResult {
 }
 
 impl Parsed {
-    /// Returns the message as policies of accp-context get it.
-    pub(crate) fn shown(&self) -> Option<policy::Message> {
+    /// Returns the message as policies get it.
+    pub(crate) fn for_policy(&self) -> Option<policy::Message> {
         let results = self.results.iter();
         let texts = results.map(|result| &*result.text).chain([&*self.text]);
         let texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
@@ -76,7 +76,7 @@ impl Parsed {
 }
 
 /// Reads the messages of a conversation, from its first on. `session` is the one that keeps them, if one does.
-pub(crate) fn said<'m>(
+pub(crate) fn parse<'m>(
     form: Form,
     session: Option<&SessionId>,
     messages: impl IntoIterator<Item = &'m Message>,
@@ -100,7 +100,7 @@ pub(crate) fn said<'m>(
                     .iter()
                     .map(|call| (call.id.clone(), call.tool.clone())),
             );
-            // A line that stands for a picture says which message has it.
+            // The line in the place of a picture names the message that has the picture.
             let numbered = |text: String| {
                 let media = message.media.iter();
                 media.fold(text, |text, found| {

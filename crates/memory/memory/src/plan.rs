@@ -36,7 +36,7 @@ pub struct NewFile {
     pub grows: bool,
 }
 
-/// What is known of the world around a list. `()` is a world without files.
+/// Looks up the files beside a list. `()` has no files.
 pub trait FileLookup {
     /// Returns whether there is a file at this path below the root.
     fn is_taken(&self, path: &str) -> bool;
@@ -75,7 +75,7 @@ pub struct Options<'o> {
     pub writes: &'o Writes,
     /// Sums up what leaves.
     pub summarizer: &'o dyn Summarizer,
-    /// Look for drift after a summary: [`LEXICAL`], or others. Nobody looks if there are none.
+    /// Look for drift after a summary: [`LEXICAL`], or others. Without one, no message is judged.
     pub judges: &'o [&'o dyn Judge],
     /// Whether tiers 1 and 2 act under their limit too.
     pub force: bool,
@@ -203,7 +203,7 @@ impl ListPlan {
 }
 
 impl ListSession {
-    /// Plans what happens to a list among the files of a world. Nothing has changed then.
+    /// Plans what happens to a list beside files. The session does not change.
     ///
     /// # Errors
     /// When the list breaks the rules of its form, does not belong to the session, or does not fit.
@@ -211,15 +211,15 @@ impl ListSession {
         &self,
         list: &MessageList,
         options: &Options<'_>,
-        world: &dyn FileLookup,
+        lookup: &dyn FileLookup,
         hooks: &mut dyn Hooks,
     ) -> Result<ListPlan, PlanError> {
         let faults = broken(list);
         if !faults.is_empty() {
             return Err(PlanError::Invalid(faults));
         }
-        let taken = self.take(list)?;
-        let retold = (list.form() != self.form).then(|| Self {
+        let update = self.update(list)?;
+        let in_form = (list.form() != self.form).then(|| Self {
             form: list.form(),
             ..self.clone()
         });
@@ -232,14 +232,14 @@ impl ListSession {
             ..*options
         };
         let mut planner = Planner::new(
-            retold.as_ref().unwrap_or(self),
+            in_form.as_ref().unwrap_or(self),
             &options,
-            world,
+            lookup,
             list,
-            &taken,
+            &update,
         );
         planner.run(hooks)?;
-        Ok(planner.finish(taken.new))
+        Ok(planner.finish(update.new))
     }
 
     /// Plans a checkpoint of the list as it stands, or the shortest list to go on with: system messages, a summary,
@@ -250,17 +250,17 @@ impl ListSession {
     pub fn plan_on_demand(
         &self,
         options: &Options<'_>,
-        world: &dyn FileLookup,
-        apart: OnDemand,
+        lookup: &dyn FileLookup,
+        what: OnDemand,
     ) -> Result<ListPlan, PlanError> {
         let list = MessageList::of(self.form, self.slots.iter().map(|slot| slot.message.raw()));
         let list = list.map_err(|fault| PlanError::Invalid(vec![fault]))?;
-        let taken = ListUpdate {
+        let update = ListUpdate {
             slots: self.slots.clone(),
             new: Vec::new(),
         };
-        let mut planner = Planner::new(self, options, world, &list, &taken);
-        match apart {
+        let mut planner = Planner::new(self, options, lookup, &list, &update);
+        match what {
             OnDemand::Checkpoint => planner.checkpoint(),
             OnDemand::Fresh => planner.begin_anew()?,
         }

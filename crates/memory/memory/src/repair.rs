@@ -133,7 +133,7 @@ pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding>
     let messages =
         raws.map(|(index, raw)| Message::read(list.form(), index, &replace_lone_surrogates(raw)));
     let list = list.with(messages.collect::<Result<_, _>>()?);
-    // Another message may be the last one now, and other rules hold for it.
+    // Another message may be the last one now, and the last message has rules of its own.
     let (list, mended) = details::mended(&list)?;
     let mended = mended.into_iter().map(|repair| Repair {
         message: origins.get(repair.message).copied().unwrap_or_default(),
@@ -236,7 +236,7 @@ impl Changes {
                 new.entry(place).or_default().push(result);
             }
         }
-        // Neighbours of one role are one turn, so the message that stands there stays as it is.
+        // Neighbouring messages of one role are one turn, so a new message before this one joins its turn.
         for (place, results) in new {
             let message = answer::turn(&results);
             self.before.entry(place).or_default().push(message);
@@ -269,9 +269,9 @@ impl Changes {
         for turn in turns(messages).into_iter().filter(user) {
             let mut other = false;
             let mut late = Vec::new();
-            let said = |at: &usize| messages[*at].role != Role::System;
-            for at in turn.clone().filter(said) {
-                // A content that is a text is a block that is not a result.
+            let counts = |at: &usize| messages[*at].role != Role::System;
+            for at in turn.clone().filter(counts) {
+                // A content that is a plain text has no blocks, and is not a result.
                 other |= messages[at].blocks().is_empty();
                 for (index, block) in messages[at].blocks().iter().enumerate() {
                     let is_result = block["type"] == "tool_result";
@@ -287,7 +287,7 @@ impl Changes {
             }
             let first = turn.start;
             let leading = blocks::leading(&messages[first]);
-            // A message that has to stay as it is gets the results before it: neighbours of one role are one turn.
+            // A message that cannot change gets the results in a new message before it, which joins its turn.
             let apart = leading == 0 && !late.iter().any(|(at, _)| *at == first);
             let mut results = Vec::with_capacity(late.len());
             for (at, index) in late {

@@ -12,7 +12,7 @@ use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::Message;
 use crate::names::SessionId;
-use crate::parsed::said;
+use crate::parsed::parse;
 use crate::summary::Content;
 use crate::writes::Writes;
 
@@ -51,7 +51,7 @@ pub(crate) enum SlotKind {
     Recovered,
 }
 
-/// What a list says, to one who knows the session.
+/// What is new in a list, compared with its session.
 pub(crate) struct ListUpdate {
     /// The list as it stands.
     pub(crate) slots: Vec<Slot>,
@@ -74,7 +74,7 @@ pub struct ListSession {
     pub(crate) originals: Vec<Message>,
     /// The list.
     pub(crate) slots: Vec<Slot>,
-    /// What each message stands for that a list ever had and nobody said.
+    /// The messages that were made for lists of this session, and what each stands for.
     pub(crate) made: BTreeMap<Hash, Covers>,
     /// The messages that the caller has marked as critical.
     pub(crate) marks: BTreeSet<usize>,
@@ -232,7 +232,7 @@ impl ListSession {
 
     /// Returns the first message of the user, and each later one that is marked as a new objective, verbatim.
     pub fn intent(&self) -> Vec<String> {
-        let all = said(self.form, Some(&self.id), &self.originals);
+        let all = parse(self.form, Some(&self.id), &self.originals);
         let content = Content::of(&all, &BTreeSet::new(), &Writes::default());
         content.intent.into_iter().map(|item| item.text).collect()
     }
@@ -241,7 +241,7 @@ impl ListSession {
     ///
     /// # Errors
     /// When the list is neither the conversation nor a list of this session, grown.
-    pub(crate) fn take(&self, list: &MessageList) -> Result<ListUpdate, ListMismatch> {
+    pub(crate) fn update(&self, list: &MessageList) -> Result<ListUpdate, ListMismatch> {
         if list.form() != self.form && !is_plain(&self.originals) {
             return Err(ListMismatch::Form {
                 session: self.id.as_str().to_owned(),
@@ -263,7 +263,7 @@ impl ListSession {
         }
         let mut slots = self.slots.clone();
         for slot in &mut slots {
-            // The caller's spelling stays, where the caller has the message.
+            // The caller's spelling of a message is kept.
             if let Some(message) = given
                 .get_mut(&slot.message.digest())
                 .and_then(VecDeque::pop_front)
@@ -323,7 +323,7 @@ impl ListSession {
     }
 }
 
-/// Returns what a list has behind messages that it begins with, or `None` if it begins with others.
+/// Returns the messages of a list behind the known ones, or `None` if it begins with others.
 fn behind(list: &[Message], known: impl Iterator<Item = Hash>) -> Option<&[Message]> {
     let mut rest = list.iter();
     for digest in known {

@@ -23,7 +23,8 @@ pub struct Status {
     /// How full the window is.
     pub state: &'static str,
     /// The messages of the conversation.
-    pub said: usize,
+    #[serde(rename = "said")]
+    pub messages: usize,
     /// How often a tier acted.
     pub events: usize,
     /// The checkpoints.
@@ -56,7 +57,7 @@ impl ListSession {
             tokens,
             share: window.share(tokens),
             state: window.state(tokens).as_str(),
-            said: self.originals.len(),
+            messages: self.originals.len(),
             events: self.events.len(),
             checkpoints: self.checkpoints,
             marks: self.marks().collect(),
@@ -84,7 +85,7 @@ impl fmt::Display for Status {
         write!(
             f,
             "session {}: {}\nsaid: {} messages\ncompressions: {}\ncheckpoints: {}",
-            self.session, self.used, self.said, self.events, self.checkpoints
+            self.session, self.used, self.messages, self.events, self.checkpoints
         )?;
         if self.counted_with.is_empty() {
             return Ok(());

@@ -20,7 +20,7 @@ const SECTIONS: [&str; 7] = [
     "### Recovery References",
 ];
 
-/// What a summary is asked for.
+/// What a [`Summarizer`] gets.
 pub struct SummaryRequest<'w> {
     /// The summary by rules: the head, and all seven sections in order.
     pub rules: &'w str,
@@ -30,7 +30,7 @@ pub struct SummaryRequest<'w> {
     pub within: &'w dyn Fn(u64) -> Option<String>,
     /// The messages that leave, as the archive has them.
     pub left: &'w dyn Fn() -> String,
-    /// The whole conversation in the form of OpenAI's chat, each message with whether it leaves.
+    /// The whole conversation in the form of OpenAI's chat, each message with a flag that says whether it leaves.
     pub conversation: &'w dyn Fn() -> Vec<(policy::Message, bool)>,
     /// Texts that have to stand in the summary: what the caller has marked as critical.
     pub marked: &'w [String],
@@ -40,9 +40,9 @@ pub struct SummaryRequest<'w> {
 ///
 /// `()` leaves the summary to the rules.
 pub trait Summarizer {
-    /// Returns a summary in the form of `wanted.rules`. With `None`, or a text that lacks a section, the intent or a
+    /// Returns a summary in the form of `request.rules`. With `None`, or a text that lacks a section, the intent or a
     /// marked text, or has no room, the summary by rules stands.
-    fn summarize(&self, wanted: &SummaryRequest<'_>) -> Option<String>;
+    fn summarize(&self, request: &SummaryRequest<'_>) -> Option<String>;
 }
 
 impl Summarizer for () {

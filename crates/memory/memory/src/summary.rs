@@ -20,7 +20,7 @@ use accp_frame::TokenCounter;
 use crate::parsed::Parsed;
 use crate::writes::Writes;
 pub(crate) use artifact::Artifact;
-pub(crate) use constraint::{Constraint, Force, contradicts};
+pub(crate) use constraint::{Constraint, contradicts};
 pub(crate) use fact::Known;
 pub(crate) use fit::{NoRoom, Room};
 pub(crate) use form::{Head, quoted};
@@ -30,11 +30,11 @@ pub(crate) use request::Request;
 
 /// What a summary says of the messages that have left a list. Each item keeps the index of its message.
 ///
-/// A content is made of the original messages, from the first on, and never of a summary before it. So it loses
+/// The content is made of the original messages, from the first on, and never of a summary before it. So it loses
 /// nothing however often a conversation is summed up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Content {
-    /// The first message of the user, and each later one that is marked as a new objective: what judges of drift go by.
+    /// The first message of the user, and each later one that is marked as a new objective: drift is judged by these.
     pub(crate) intent: Vec<Item>,
     /// The first message of the user, and each later one that a person typed and that has left.
     pub(crate) requests: Vec<Request>,
@@ -58,22 +58,22 @@ pub(crate) struct Content {
 impl Content {
     /// Reads a conversation from its first message on. `stays` has the indices of the messages that stay in the
     /// list.
-    pub(crate) fn of(said: &[Parsed], stays: &BTreeSet<usize>, writes: &Writes) -> Self {
+    pub(crate) fn of(messages: &[Parsed], stays: &BTreeSet<usize>, writes: &Writes) -> Self {
         let left = |index: usize| !stays.contains(&index);
-        let gone = || said.iter().filter(|message| left(message.index));
-        let typed = typed::typed(said);
+        let gone = || messages.iter().filter(|message| left(message.index));
+        let typed = typed::typed(messages);
         let request = typed.last().cloned();
-        let intent = intent::intent(said, &typed);
+        let intent = intent::intent(messages, &typed);
         // Among agents only, the first that speaks gives the task.
         let typed = if typed.is_empty() {
             intent.clone()
         } else {
             typed
         };
-        let prose = prose::prose(said);
-        let mut progress = progress::progress(said, &prose, left);
+        let prose = prose::prose(messages);
+        let mut progress = progress::progress(messages, &prose, left);
         let mut decisions = decision::decisions(&prose);
-        // What is decided is done, and is not a step.
+        // A decision is not an open step.
         let is_step = |item: &Item| {
             decisions
                 .iter()
@@ -83,7 +83,7 @@ impl Content {
         decisions.retain(|item| left(item.message));
         Self {
             intent,
-            requests: request::requests(said, &typed, left),
+            requests: request::requests(messages, &typed, left),
             request_stays: request.as_ref().is_some_and(|item| !left(item.message)),
             request,
             marked: gone()
@@ -91,10 +91,10 @@ impl Content {
                 .map(Item::whole)
                 .collect(),
             constraints: constraint::constraints(
-                prose.iter().filter(|message| left(message.said.index)),
+                prose.iter().filter(|one| left(one.message.index)),
             ),
             decisions,
-            artifacts: artifact::artifacts(said, left, writes),
+            artifacts: artifact::artifacts(messages, left, writes),
             facts: fact::facts(&prose, left),
             typed: typed.iter().map(|item| item.message).collect(),
             progress,

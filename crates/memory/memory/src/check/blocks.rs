@@ -103,10 +103,10 @@ pub(super) fn check(message: &Message, is_last: bool, flaws: &mut Flaws) {
         let at = Pointer::of(["content".into(), index.into()]);
         let Some(kind) = block["type"].as_str() else {
             let text = "a block has no type; give it the type that says what it is, such as `text`";
-            let said = block
+            let part = block
                 .as_str()
-                .map(|said| json!({ "type": "text", "text": said }));
-            flaws.cured(Code::PartKind, text, said.map(|said| Edit::set(at, &said)));
+                .map(|text| json!({ "type": "text", "text": text }));
+            flaws.cured(Code::PartKind, text, part.map(|part| Edit::set(at, &part)));
             continue;
         };
         if FOREIGN.contains(&kind) {
@@ -151,7 +151,7 @@ fn texts(message: &Message, may_be_empty: bool, flaws: &mut Flaws) {
             let all = array(&message.json()["content"]).filter(|(_, block)| is_blank(block));
             edits.extend(all.map(|(index, _)| Edit::Drop(content.clone(), index)));
             let is_blank = !edits.is_empty();
-            // Without the blank texts the message would have nothing, or end with a thought.
+            // If the blank texts went, the message would be empty or end with a thought.
             let last = blocks.iter().rfind(|block| !self::is_blank(block));
             if last.is_none_or(|block| {
                 matches!(
@@ -175,8 +175,8 @@ fn texts(message: &Message, may_be_empty: bool, flaws: &mut Flaws) {
         Json::Array(_) => content.inside(blocks.saturating_sub(1)).inside("text"),
         _ => content,
     };
-    let said = last.value(message.json()).and_then(Json::as_str);
-    if let Some(text) = said.filter(|text| may_be_empty && text.ends_with(char::is_whitespace)) {
+    let end = last.value(message.json()).and_then(Json::as_str);
+    if let Some(text) = end.filter(|text| may_be_empty && text.ends_with(char::is_whitespace)) {
         let edit = Edit::set(last, &text.trim_end().into());
         let text = "the last text of the assistant ends in white space; cut the white space";
         flaws.cured(Code::TextBlank, text, [edit]);

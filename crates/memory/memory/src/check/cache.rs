@@ -66,7 +66,7 @@ pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
     let most = list.form().most().marks;
     if let Some(first) = marks.get(most) {
         let over = marks.len() - most;
-        // The marks of the messages move as a list grows, and the oldest has served its time.
+        // The marks of messages move as a list grows, so the oldest mark is needed least.
         let (inside, outside): (Vec<&&Mark<'_>>, Vec<_>) =
             marks.iter().partition(|mark| mark.at.is_some());
         let oldest = inside.into_iter().chain(outside).take(over);
@@ -102,7 +102,7 @@ fn marks(list: &MessageList) -> Vec<Mark<'_>> {
             &mut marks,
         );
     }
-    // The provider puts this one on the last block by itself.
+    // The provider moves a mark of the request to the last block.
     mark(None, &Pointer::default(), request, true, &mut marks);
     marks
 }

@@ -11,7 +11,7 @@ use crate::raw::Pointer;
 
 /// The parts of messages. From the types of the package openai 3.57.0, of November 2026.
 const GIVEN: &[&str] = &["input_text", "input_image", "input_file", "input_audio"];
-const SAID: &[&str] = &["output_text", "refusal"];
+const ANSWERED: &[&str] = &["output_text", "refusal"];
 /// How the ids of items begin.
 const IDS: [(&str, &str); 4] = [
     ("message", "msg"),
@@ -28,7 +28,7 @@ pub(super) fn check(message: &Message, flaws: &mut Flaws) {
     };
     item_id(kind, json, flaws);
     match kind {
-        "message" if message.role != Role::Other => said(message, flaws),
+        "message" if message.role != Role::Other => content(message, flaws),
         "function_call" | "custom_tool_call" => {
             let key = if kind == "function_call" {
                 "arguments"
@@ -86,17 +86,17 @@ fn item_id(kind: &str, json: &Json, flaws: &mut Flaws) {
     let text = format!(
         "the `id` of an item of the type `{kind}` has to begin with `{start}`; leave it out if the provider did not give it"
     );
-    // Reasoning without its id is refused where the provider keeps it.
+    // A provider that keeps reasoning refuses it without its id.
     let edit = (kind != "reasoning").then(|| Edit::Remove(Pointer::default(), "id"));
     let cure = edit.map(|edit| (flaws.place(), edit)).into_iter().collect();
     flaws.push(Code::ItemId, text, json["call_id"].as_str(), cure);
 }
 
-fn said(message: &Message, flaws: &mut Flaws) {
+fn content(message: &Message, flaws: &mut Flaws) {
     let content = Pointer::of(["content".into()]);
     let is_model = message.role == Role::Assistant;
     let (kinds, plain) = if is_model {
-        (SAID, "output_text")
+        (ANSWERED, "output_text")
     } else {
         (GIVEN, "input_text")
     };
@@ -141,10 +141,10 @@ fn part(part: &Json, at: &Pointer, kinds: &[&str], plain: &str, flaws: &mut Flaw
         kinds.join(", ")
     );
     let mut edits = Vec::new();
-    if let Some(said) = part.as_str() {
+    if let Some(words) = part.as_str() {
         edits.push(Edit::set(
             at.clone(),
-            &json!({ "type": plain, "text": said }),
+            &json!({ "type": plain, "text": words }),
         ));
     } else if matches!(kind, "text" | "input_text" | "output_text") && part["text"].is_string() {
         edits.push(Edit::set(at.inside("type"), &plain.into()));

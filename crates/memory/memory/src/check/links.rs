@@ -69,7 +69,7 @@ fn ids(list: &MessageList, flaws: &mut Flaws) {
 
 /// Checks that each approval answers a request of the list.
 fn approvals(list: &MessageList, flaws: &mut Flaws) {
-    // The provider may have the request.
+    // The provider may keep the approval request.
     if list.goes_on() {
         return;
     }
@@ -104,7 +104,7 @@ fn outputs(list: &MessageList, flaws: &mut Flaws) {
             calls.entry(id).or_default().insert(kind);
             continue;
         }
-        // Calls that share an id are another fault, and nobody knows which of them is meant.
+        // If calls share an id, another rule reports that, and the kind of this output cannot be checked.
         let kinds = calls.get(id).filter(|kinds| kinds.len() == 1);
         let call = kinds.and_then(|kinds| kinds.first().copied());
         let (call, fitting) = match call {

@@ -18,7 +18,7 @@ pub(super) const NAME_CURE: &str =
 /// The digits of the hash that keeps shortened names apart.
 const DIGITS: usize = 8;
 
-/// Checks the ids and names of all messages. An id that does not fit is told once, at its first place, and gets one new
+/// Checks the ids and names of all messages. An id that does not fit is reported once, at its first place, and gets one new
 /// id everywhere. The new id depends on the old one alone, so a list that grows keeps its ids.
 pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
     let form = list.form();
@@ -39,7 +39,7 @@ pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
             map.entry(text).or_default().push((at, place));
         }
     }
-    // The provider has the call of a result that stands alone in such a request.
+    // The provider may keep the call of a result, so the id has to stay.
     let kept = list.goes_on();
     let broken = ids
         .iter()

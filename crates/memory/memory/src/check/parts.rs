@@ -82,9 +82,9 @@ fn part(part: &Json, at: &Pointer, kinds: &[&str], flaws: &mut Flaws) {
             kinds.join(", ")
         );
         let edit = match part {
-            Json::String(said) => Some(Edit::set(
+            Json::String(words) => Some(Edit::set(
                 at.clone(),
-                &json!({ "type": "text", "text": said }),
+                &json!({ "type": "text", "text": words }),
             )),
             _ if matches!(kind, "input_text" | "output_text") && part["text"].is_string() => {
                 Some(Edit::set(at.inside("type"), &"text".into()))
@@ -116,7 +116,7 @@ fn call(message: &Message, call: &Json, at: &Pointer, flaws: &mut Flaws) {
         (kind, found) => {
             let text = "a call has no type, or not the member of its type; write `\"type\": \"function\"` with `function`, \
                         or `\"type\": \"custom\"` with `custom`";
-            // A call of another type is left to its writer.
+            // The author of a call of another type has to mend it.
             let edit = match found {
                 [inner] if call.get("type").is_none() => {
                     Some(Edit::Put(at.clone(), "type", json!(inner).to_string()))

@@ -117,7 +117,7 @@ fn written(list: &MessageList, at: &Pointer, tool: &Json) -> Option<String> {
     if schema.is_none() && (function["strict"] == true || tool["type"] == "custom") {
         return None;
     }
-    // Without a sign of another form the schema may be forgotten.
+    // Nothing shows that the tool is of another form: its schema may be missing.
     if schema.is_none() && tool["type"].is_null() && inner(tool).is_none() {
         return None;
     }
@@ -139,7 +139,7 @@ fn written(list: &MessageList, at: &Pointer, tool: &Json) -> Option<String> {
     };
     members.push(format!("\"{key}\":{schema}"));
     match (&function["strict"], list.form()) {
-        // Responses alone would try to be strict where nothing is said.
+        // Only Responses makes a function strict if `strict` is left out.
         (Json::Null, Form::Responses) => members.push("\"strict\":false".to_owned()),
         (Json::Null, _) => {}
         (strict, _) => members.push(format!("\"strict\":{strict}")),

@@ -54,8 +54,9 @@ pub enum ColdError {
 pub(crate) struct StoredStep {
     form: String,
     at: String,
-    /// How many messages were said by then.
-    said: usize,
+    /// How many messages the conversation had by then.
+    #[serde(rename = "said")]
+    messages: usize,
     archived: usize,
     checkpoints: u64,
     /// The list, unless only what was said since stands behind it.
@@ -158,15 +159,15 @@ impl Cold {
         let (messages, steps) = (count(MESSAGE), count(STEP));
         let mut kept = None;
         let mut made = BTreeMap::new();
-        let mut said: Vec<Message> = Vec::new();
+        let mut originals: Vec<Message> = Vec::new();
         for number in 0..steps {
             let step = self.step(number)?;
             let form = Form::named(&step.form)
                 .ok_or_else(|| self.damaged(&key(STEP, number), "has a form that is not known"))?;
-            for index in said.len()..step.said {
+            for index in originals.len()..step.messages {
                 let raw = self.text(&key(MESSAGE, index))?;
                 let read = Message::read(form, index, &raw);
-                said.push(read.map_err(|fault| self.not_a_message(index, &fault))?);
+                originals.push(read.map_err(|fault| self.not_a_message(index, &fault))?);
             }
             let kept = kept.get_or_insert_with(|| StoredSession {
                 session: ListSession::new(self.id.clone(), form),
@@ -184,15 +185,18 @@ impl Cold {
                 made.insert(message.digest(), (message, one.kind, one.covers));
             }
             let from = kept.session.originals.len();
-            kept.session.originals.extend(said[from..].iter().cloned());
+            kept.session
+                .originals
+                .extend(originals[from..].iter().cloned());
             if let Some(list) = step.list {
-                let slots = list.iter().map(|place| slot(*place, &said, &made));
+                let slots = list.iter().map(|place| slot(*place, &originals, &made));
                 let slots: Option<Vec<_>> = slots.collect();
                 kept.session.slots = slots.ok_or_else(|| {
                     self.damaged(&key(STEP, number), "names a message that is not there")
                 })?;
             } else {
-                let slots = (from..said.len()).map(|at| Slot::original(at, said[at].clone()));
+                let slots =
+                    (from..originals.len()).map(|at| Slot::original(at, originals[at].clone()));
                 kept.session.slots.extend(slots);
             }
             kept.session.archived = step.archived;
@@ -208,8 +212,8 @@ impl Cold {
             kept.steps += 1;
         }
         match kept {
-            Some(_) if said.len() != messages => {
-                Err(self.damaged(&key(MESSAGE, said.len()), "belongs to no step"))
+            Some(_) if originals.len() != messages => {
+                Err(self.damaged(&key(MESSAGE, originals.len()), "belongs to no step"))
             }
             kept => Ok(kept),
         }
@@ -225,14 +229,14 @@ impl Cold {
         at: String,
     ) -> Result<Vec<StoredFile>, ColdError> {
         let number = kept.map_or(0, |kept| kept.steps);
-        let said = kept.map_or(0, |kept| kept.session.originals.len());
+        let first = kept.map_or(0, |kept| kept.session.originals.len());
         let mut batch = Batch {
             host: true,
             ..Batch::default()
         };
         for (index, message) in plan.new.iter().enumerate() {
             let bytes = message.raw().as_bytes();
-            batch.cold.push(value(key(MESSAGE, said + index), bytes));
+            batch.cold.push(value(key(MESSAGE, first + index), bytes));
         }
         let mut files: Vec<StoredFile> = Vec::new();
         for (index, file) in plan.files.iter().enumerate() {
@@ -265,7 +269,7 @@ impl Cold {
         let step = StoredStep {
             form: form.name().to_owned(),
             at,
-            said: said + plan.new.len(),
+            messages: first + plan.new.len(),
             archived: plan.archived,
             checkpoints: plan.checkpoints,
             list: (!plan.made.is_empty()).then(|| plan.slots.iter().map(place).collect()),
@@ -336,11 +340,11 @@ fn value(key: String, bytes: &[u8]) -> Value {
 
 fn slot(
     place: StoredSlot,
-    said: &[Message],
+    originals: &[Message],
     made: &BTreeMap<Hash, (Message, SlotKind, Covers)>,
 ) -> Option<Slot> {
     Some(match place {
-        StoredSlot::Original(at) => Slot::original(at, said.get(at)?.clone()),
+        StoredSlot::Original(at) => Slot::original(at, originals.get(at)?.clone()),
         StoredSlot::Made(digest) => {
             let (message, kind, covers) = made.get(&digest)?.clone();
             Slot {

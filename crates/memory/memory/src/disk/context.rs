@@ -50,7 +50,7 @@ pub struct Context<F = Private> {
     work: PathBuf,
     id: SessionId,
     files: F,
-    /// Nothing, as long as nothing was kept below the root.
+    /// `None` until something was kept below the root.
     held: Option<LockedRoot>,
     kept: Option<StoredSession>,
     /// Whether `kept` is what cold state has, and all its files are on the disk.
@@ -198,12 +198,12 @@ impl<F: Files> Context<F> {
         self.settle()?;
         let fresh = ListSession::new(self.id.clone(), list.form());
         let session = self.session().unwrap_or(&fresh);
-        let plan = session.plan(list, options, &self.here(), hooks)?;
-        // A list that was refused has made no folder. Now the list is one that leaves.
+        let plan = session.plan(list, options, &self.lookup(), hooks)?;
+        // Folders are made only now, so that a refused list leaves none behind.
         if self.held.is_none() && !plan.is_empty() {
             let is_new = self.hold()?;
             if !is_new {
-                // Another process was quicker.
+                // Another process began the root meanwhile, so the list is planned again.
                 return self.compress(list, options, hooks);
             }
         }
@@ -245,7 +245,7 @@ impl<F: Files> Context<F> {
     /// # Errors
     /// When the session has not begun, or a file cannot be written.
     pub fn checkpoint(&mut self, options: &Options<'_>) -> Result<u64, ContextError> {
-        self.apart(options, OnDemand::Checkpoint)?;
+        self.on_demand(options, OnDemand::Checkpoint)?;
         Ok(self.begun()?.checkpoints)
     }
 
@@ -255,7 +255,7 @@ impl<F: Files> Context<F> {
     /// # Errors
     /// When the session has not begun, what is marked as critical does not fit, or a file cannot be written.
     pub fn resume(&mut self, options: &Options<'_>) -> Result<MessageList, ContextError> {
-        self.apart(options, OnDemand::Fresh)?;
+        self.on_demand(options, OnDemand::Fresh)?;
         let session = self.begun()?;
         let list = MessageList::of(
             session.form,
@@ -279,10 +279,10 @@ impl<F: Files> Context<F> {
         Ok(held.cold.file(&file)?)
     }
 
-    fn apart(&mut self, options: &Options<'_>, apart: OnDemand) -> Result<(), ContextError> {
+    fn on_demand(&mut self, options: &Options<'_>, what: OnDemand) -> Result<(), ContextError> {
         self.settle()?;
         let session = self.begun()?;
-        let plan = session.plan_on_demand(options, &self.here(), apart)?;
+        let plan = session.plan_on_demand(options, &self.lookup(), what)?;
         let form = session.form;
         self.keep(form, &plan, Vec::new(), options.now)
     }
@@ -296,7 +296,7 @@ impl<F: Files> Context<F> {
         self.session().ok_or_else(missing)
     }
 
-    fn here(&self) -> DiskLookup<'_, F> {
+    fn lookup(&self) -> DiskLookup<'_, F> {
         DiskLookup {
             root: &self.root,
             work: &self.work,
@@ -304,7 +304,7 @@ impl<F: Files> Context<F> {
         }
     }
 
-    /// Finishes what an earlier call or another process began, and did not end. What cold state has, holds.
+    /// Finishes what an earlier call or another process began and did not end. Cold state says what has to be there.
     fn settle(&mut self) -> Result<(), ContextError> {
         if self.is_settled {
             return Ok(());
@@ -323,7 +323,7 @@ impl<F: Files> Context<F> {
             let is_unfinished = unfinished.as_ref() == Some(id);
             is_unfinished.then_some(kept.steps.saturating_sub(1))
         };
-        // The files of another session first: their names are taken, though they are not there yet.
+        // The files of another session come first: their names are taken before they exist.
         if let Some(id) = unfinished.as_ref().filter(|id| **id != self.id) {
             let mut cold = Cold::open(&self.root.join(COLD), id.clone())?;
             if let Some(kept) = cold.load()? {
@@ -379,7 +379,7 @@ impl<F: Files> Context<F> {
         let last = kept.steps;
         kept.steps += 1;
         kept.files.extend(files.iter().cloned());
-        // A file that grew before has to be there up to where it grows from.
+        // A file that grows has to be whole up to its new part.
         let grows = |known: &&StoredFile| files.iter().any(|file| file.path == known.path);
         let parts: Vec<_> = kept.files.iter().filter(grows).cloned().collect();
         writer.complete(cold, &parts, Some(last))?;

@@ -160,8 +160,8 @@ impl Tool {
     /// ```
     pub fn definition(self, form: Form) -> Json {
         let (name, description, parameters) = (self.name(), self.description(), self.parameters());
-        // Strict functions cannot have arguments that are left out, and Responses takes a function for strict if
-        // nothing is said.
+        // Strict functions cannot have optional arguments, and Responses makes a function strict if `strict` is left
+        // out.
         match form {
             Form::OpenAi => json!({
                 "type": "function",
@@ -243,7 +243,7 @@ struct RecoverArgs {
 
 /// Reads the arguments of a tool.
 fn checked<T: DeserializeOwned>(tool: Tool, arguments: &Json) -> Result<T, ToolError> {
-    // A model that has nothing to say may give nothing at all.
+    // A model may leave the arguments out where none are required.
     let none = json!({});
     let given = if arguments.is_null() {
         &none

@@ -46,7 +46,7 @@ impl<'w, F: Files> Writer<'w, F> {
     pub(super) fn unfinished(&self) -> Result<Option<SessionId>, ContextError> {
         let path = self.root.join(UNFINISHED);
         match self.files.read(&path) {
-            // A note that was cut is one of a session that had not begun to write.
+            // If the note itself was cut off, its session had not begun to write files.
             Ok(bytes) => Ok(std::str::from_utf8(&bytes)
                 .ok()
                 .and_then(|id| SessionId::new(id).ok())),

@@ -24,12 +24,12 @@ pub struct Case<'c> {
 impl Case<'_> {
     /// Returns the message of the assistant.
     pub fn message(&self) -> Archived {
-        Archived::said(self.message, None)
+        Archived::of_parsed(self.message, None)
     }
 
-    /// Returns all that was said before the message, whether it stands in the list or not. The number of a message
+    /// Returns the conversation before the message, whether it stands in the list or not. The number of a message
     /// is its index in the conversation.
-    pub fn said(&self) -> Vec<Archived> {
+    pub fn conversation(&self) -> Vec<Archived> {
         shown(self.archive)
     }
 
@@ -59,7 +59,9 @@ impl Case<'_> {
 }
 
 fn shown(all: &[Parsed]) -> Vec<Archived> {
-    all.iter().map(|said| Archived::said(said, None)).collect()
+    let all = all.iter();
+    all.map(|message| Archived::of_parsed(message, None))
+        .collect()
 }
 
 fn pair(item: &Item) -> (usize, &str) {

@@ -1,24 +1,9 @@
-use accp_frame::TokenCounter;
-
 use super::*;
 
 mod indicators;
 
 #[path = "../../tests/drift/cases.rs"]
 mod cases;
-
-/// Counts words, which is quick.
-pub(super) struct Words;
-
-impl TokenCounter for Words {
-    fn name(&self) -> &'static str {
-        "words"
-    }
-
-    fn count(&self, text: &str) -> usize {
-        text.split_whitespace().count()
-    }
-}
 
 /// How often a judge is right about an indicator.
 #[derive(Debug, Default, Clone, Copy)]

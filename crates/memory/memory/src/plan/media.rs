@@ -87,11 +87,14 @@ impl Planner<'_> {
         let place = &self.draft.slots[one.slot];
         let (form, message) = (self.session.form, place.message.clone());
         let found = message.media.iter().find(|found| found.part == one.part);
-        let said = place.covers.first().map(|range| range.start);
-        let new = found.zip(said).and_then(|(found, said)| {
+        let index = place.covers.first().map(|range| range.start);
+        let new = found.zip(index).and_then(|(found, index)| {
             message.with(
                 form,
-                &[(found.part.clone(), found.left(form, &self.session.id, said))],
+                &[(
+                    found.part.clone(),
+                    found.left(form, &self.session.id, index),
+                )],
             )
         });
         let tokens = |message: &Message| {

@@ -14,7 +14,7 @@ use crate::hooks::{Hooks, Verdict};
 use crate::list::MessageList;
 use crate::message::{Message, Role};
 use crate::names;
-use crate::parsed::{Parsed, said};
+use crate::parsed::{Parsed, parse};
 use crate::session::{Covers, ListSession, ListUpdate, Slot, SlotKind, Usage};
 use crate::summary::quoted;
 use crate::unit::{Unit, last, units};
@@ -27,7 +27,7 @@ const STEP: u64 = 10;
 pub(super) struct Planner<'p> {
     pub(super) session: &'p ListSession,
     pub(super) options: &'p Options<'p>,
-    pub(super) world: &'p dyn FileLookup,
+    pub(super) lookup: &'p dyn FileLookup,
     given: &'p MessageList,
     /// The whole conversation.
     pub(super) all: Vec<Parsed>,
@@ -67,27 +67,27 @@ impl<'p> Planner<'p> {
     pub(super) fn new(
         session: &'p ListSession,
         options: &'p Options<'p>,
-        world: &'p dyn FileLookup,
+        lookup: &'p dyn FileLookup,
         given: &'p MessageList,
-        taken: &ListUpdate,
+        update: &ListUpdate,
     ) -> Self {
-        let mut all = said(
+        let mut all = parse(
             session.form,
             Some(&session.id),
-            session.originals.iter().chain(&taken.new),
+            session.originals.iter().chain(&update.new),
         );
-        for said in &mut all {
-            said.marked = session.marks.contains(&said.index);
+        for message in &mut all {
+            message.marked = session.marks.contains(&message.index);
         }
         let mut planner = Self {
             session,
             options,
-            world,
+            lookup,
             given,
             all,
             beside: given.beside(options.counter),
             before: 0,
-            has_news: !taken.new.is_empty(),
+            has_news: !update.new.is_empty(),
             events: Vec::new(),
             drift: Vec::new(),
             draft: Draft {
@@ -96,7 +96,7 @@ impl<'p> Planner<'p> {
                 ..Draft::default()
             },
         };
-        for slot in &taken.slots {
+        for slot in &update.slots {
             planner.push(slot.clone());
         }
         planner.before = options.window.count(given, options.counter);
@@ -301,7 +301,7 @@ impl<'p> Planner<'p> {
             now.second()
         );
         let taken = &self.draft.taken;
-        let is_taken = |path: &str| taken.contains(path) || self.world.is_taken(path);
+        let is_taken = |path: &str| taken.contains(path) || self.lookup.is_taken(path);
         let path = names::offloaded(&stamp, tool, is_taken);
         self.draft.taken.insert(path.clone());
         path
@@ -311,7 +311,7 @@ impl<'p> Planner<'p> {
     pub(super) fn archive(&mut self) {
         let new: Vec<_> = self.all[self.draft.archived..]
             .iter()
-            .map(|said| Archived::said(said, Some(self.options.now)))
+            .map(|message| Archived::of_parsed(message, Some(self.options.now)))
             .collect();
         if !new.is_empty() {
             self.draft.files.push(NewFile {
@@ -357,7 +357,7 @@ impl<'p> Planner<'p> {
         let first = self
             .all
             .iter()
-            .find(|said| said.role == Role::User && !said.text.trim().is_empty());
+            .find(|message| message.role == Role::User && !message.text.trim().is_empty());
         let Some(first) = first else {
             return Intent::Verbatim;
         };

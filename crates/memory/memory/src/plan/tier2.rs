@@ -80,9 +80,9 @@ impl Planner<'_> {
                 if write.texts.iter().any(is_cut) {
                     continue;
                 }
-                let said = self.result(slot, &call.id).and_then(reported);
-                let read = |path: &str| self.world.written(path);
-                if let Some(persisted) = persisted(&write, &arguments, said, &read) {
+                let success = self.result(slot, &call.id).and_then(reported);
+                let read = |path: &str| self.lookup.written(path);
+                if let Some(persisted) = persisted(&write, &arguments, success, &read) {
                     all.push(Found {
                         slot,
                         call: index,
@@ -96,14 +96,14 @@ impl Planner<'_> {
         all
     }
 
-    /// Returns the result of a call, as it was said.
+    /// Returns the result of a call in the conversation.
     fn result(&self, slot: usize, id: &str) -> Option<&crate::parsed::ParsedResult> {
-        let said = self.draft.slots[slot].covers.first()?.start;
+        let index = self.draft.slots[slot].covers.first()?.start;
         let later = self
             .all
-            .get(said + 1..)?
+            .get(index + 1..)?
             .iter()
-            .flat_map(|said| &said.results);
+            .flat_map(|message| &message.results);
         later.into_iter().find(|result| result.id == id)
     }
 }

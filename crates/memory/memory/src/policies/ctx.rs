@@ -60,7 +60,7 @@ pub fn plan(name: &str) -> Option<policy::NamedPolicy> {
         } else {
             Box::new(())
         },
-        said: Vec::new(),
+        messages: Vec::new(),
         agents: BTreeMap::new(),
     }))
 }
@@ -123,14 +123,14 @@ fn options(name: &str) -> Option<Options> {
 /// ```
 pub fn refuses<'t>(agent: &str, texts: impl IntoIterator<Item = &'t str>) -> Option<bool> {
     let mut foreign = BTreeSet::new();
-    let said = texts
+    let chat = texts
         .into_iter()
         .map(|text| in_chat(text, agent, &mut foreign));
-    let said: Vec<_> = said.collect::<Option<_>>()?;
-    if said.is_empty() {
+    let chat: Vec<_> = chat.collect::<Option<_>>()?;
+    if chat.is_empty() {
         return None;
     }
-    let list = MessageList::of(Form::OpenAi, said.iter().map(|text| &**text)).ok()?;
+    let list = MessageList::of(Form::OpenAi, chat.iter().map(|text| &**text)).ok()?;
     Some(!broken(&list).is_empty())
 }
 
@@ -149,7 +149,7 @@ struct Ctx {
     opening: Opening,
     window: Window,
     summarizer: Box<dyn Summarizer>,
-    said: Vec<policy::Message>,
+    messages: Vec<policy::Message>,
     agents: BTreeMap<Arc<str>, AgentList>,
 }
 
@@ -181,7 +181,7 @@ impl FileLookup for Files {
 
 impl Policy for Ctx {
     fn push(&mut self, message: &policy::Message) {
-        self.said.push(message.clone());
+        self.messages.push(message.clone());
     }
 
     fn prompt(&mut self, agent: &Agent) -> Vec<Segment> {
@@ -195,13 +195,13 @@ impl Policy for Ctx {
             .iter()
             .map(|slot| slot.message.raw().to_owned())
             .collect();
-        for message in &self.said[held.read..] {
+        for message in &self.messages[held.read..] {
             if message.is_for(&agent.name) {
                 held.indices.push(message.index);
                 given.push(as_chat(message, &agent.name, &mut held.foreign).to_string());
             }
         }
-        held.read = self.said.len();
+        held.read = self.messages.len();
         let list = MessageList::of(Form::OpenAi, given.iter().map(String::as_str));
         let list = list.map(|list| match &self.opening.tools {
             Some(tools) => list.with_beside(tools.to_string()),
@@ -225,7 +225,7 @@ impl Policy for Ctx {
                 held.session.apply(&plan);
                 held.session.slots.clone()
             }
-            // There is no list inside the window. What would have been sent shows that it is over.
+            // No list fits the window. The segments show the list that would have been sent.
             None => held.refused(&given),
         };
         let tools = Segment::tools(&self.opening);
@@ -234,13 +234,13 @@ impl Policy for Ctx {
     }
 
     fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
-        let message = self.said.get(index)?;
+        let message = self.messages.get(index)?;
         let holds = |held: &AgentList| {
             let at = held.indices.iter().position(|known| *known == index);
             at.is_some_and(|at| at < held.session.originals.len())
         };
         let is_read = self.agents.values().any(holds);
-        // A message that nobody has read yet stands in the next list as it is.
+        // A message that no agent has read yet is whole in the next list.
         let is_next = self.agents.values().all(|held| index >= held.read);
         (is_read || is_next).then(|| Cow::Borrowed(message.original()))
     }
@@ -319,9 +319,9 @@ fn segment(slot: &Slot, indices: &[usize]) -> Segment {
         _ => SegmentKind::Agent,
     };
     let shows_one = matches!(slot.kind, SlotKind::Original | SlotKind::Cut);
-    let said = slot.covers.first().filter(|_| shows_one);
+    let index = slot.covers.first().filter(|_| shows_one);
     Segment {
-        message: said.and_then(|range| indices.get(range.start)).copied(),
+        message: index.and_then(|range| indices.get(range.start)).copied(),
         ..Segment::new(kind, slot.message.line())
     }
 }
@@ -350,7 +350,7 @@ mod tests {
     fn a_list_that_forgets_half_of_a_pair_is_refused() {
         assert_eq!(refuses("desk", [TASK, RESULT]), Some(true));
         assert_eq!(refuses("desk", [TASK, CALL, TASK]), Some(true));
-        // A call in flight is none of these.
+        // A call in flight is allowed.
         assert_eq!(refuses("desk", [TASK, CALL]), Some(false));
         assert_eq!(refuses("desk", []), None);
         assert_eq!(refuses("desk", ["4 bags", TASK]), None);

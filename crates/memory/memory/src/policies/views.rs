@@ -22,7 +22,7 @@ const AGENT: &str = "assistant";
 /// Writes behind the summary by rules as many of the newest messages that left as its room allows, without the
 /// middles of long results.
 ///
-/// Rules keep what was asked, decided and made. Views keep the course of the talk, too, for as long as there is room.
+/// Rules keep what was asked, decided and made. Views also show how the conversation went, as far as there is room.
 pub struct Views(Opening);
 
 impl Views {
@@ -53,15 +53,15 @@ impl fmt::Debug for Views {
 }
 
 impl Summarizer for Views {
-    fn summarize(&self, wanted: &SummaryRequest<'_>) -> Option<String> {
-        // What refers to another message could refer to one that is not shown.
+    fn summarize(&self, request: &SummaryRequest<'_>) -> Option<String> {
+        // The message that a reference names may not be shown.
         let referring = [Part::Shapes, Part::Wrappers, Part::Repeats];
         let mut memory = Memory::new(&self.0, Layout::Own);
         for part in referring {
             memory = memory.without(part);
         }
         let mut leaves = Vec::new();
-        for (message, left) in (wanted.conversation)() {
+        for (message, left) in (request.conversation)() {
             memory.push(&message);
             leaves.push(left);
         }
@@ -73,15 +73,15 @@ impl Summarizer for Views {
         drop(memory.prompt(&agent));
         let shown = memory.prompt(&agent);
         let counter = Sent(&*self.0.counter);
-        let mut room = wanted.room;
+        let mut room = request.room;
         let mut fits = |text: &str| {
             let left = room.checked_sub(counter.count(text) as u64);
             room = left.unwrap_or(room);
             left.is_some()
         };
-        // Facts leave half of the room; what has to stand may take more.
-        let half = (wanted.within)(wanted.room / 2);
-        let rules = half.as_deref().unwrap_or(wanted.rules);
+        // The summary by rules gets half of the room, or more if its required parts need it.
+        let half = (request.within)(request.room / 2);
+        let rules = half.as_deref().unwrap_or(request.rules);
         let begin = format!("{}\n\n{HEADING}", rules.trim_end());
         if !fits(&begin) {
             return None;

@@ -25,18 +25,18 @@ impl Artifact {
 
 /// Returns the files that calls have written, in the order of their first calls.
 pub(super) fn artifacts(
-    said: &[Parsed],
+    messages: &[Parsed],
     left: impl Fn(usize) -> bool,
     writes: &Writes,
 ) -> Vec<Artifact> {
     let mut found: Vec<Artifact> = Vec::new();
     let mut places = BTreeMap::new();
-    for (at, message) in said.iter().enumerate() {
+    for (at, message) in messages.iter().enumerate() {
         for call in message.calls.iter().filter(|_| left(message.index)) {
             let Some(write) = writes.of(&call.tool, &call.arguments) else {
                 continue;
             };
-            let complete = result(said, at, &call.id).and_then(reported) == Some(true);
+            let complete = result(messages, at, &call.id).and_then(reported) == Some(true);
             for path in write.paths {
                 let at = *places.entry(path.clone()).or_insert(found.len());
                 let artifact = Artifact {
@@ -55,8 +55,8 @@ pub(super) fn artifacts(
 }
 
 /// Returns the result of the call with this id in the message at this place.
-pub(super) fn result<'s>(said: &'s [Parsed], at: usize, id: &str) -> Option<&'s ParsedResult> {
-    let later = said.get(at + 1..).unwrap_or_default();
+pub(super) fn result<'s>(messages: &'s [Parsed], at: usize, id: &str) -> Option<&'s ParsedResult> {
+    let later = messages.get(at + 1..).unwrap_or_default();
     for message in later {
         if let Some(result) = message.results.iter().find(|result| result.id == id) {
             return Some(result);

@@ -1,4 +1,4 @@
-//! Facts: what users and results have told, with what later calls needed first.
+//! Facts: what users and results say, with what later calls needed first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::parsed::Parsed;
 
 /// Longer values are not facts.
 const LONGEST: usize = 80;
-/// A longer message of a user is a document; it does not tell facts sentence by sentence.
+/// A longer message of a user is a document; its sentences are not facts.
 const DOCUMENT: usize = 1500;
 
 /// A fact: the field `name` of `about` is `value`. A sentence has no name, and is the value.
@@ -32,17 +32,16 @@ pub(crate) struct Known {
 pub(super) fn facts(prose: &[Prose<'_>], left: impl Fn(usize) -> bool) -> Vec<Known> {
     let needed = needed(prose);
     let mut found = BTreeMap::new();
-    for message in prose.iter().filter(|message| left(message.said.index)) {
-        let said = message.said;
-        let all = told(message).into_iter().chain(returned(said));
-        for known in all.chain(asked(said)) {
+    for one in prose.iter().filter(|one| left(one.message.index)) {
+        let all = stated(one).into_iter().chain(returned(one.message));
+        for known in all.chain(requested(one.message)) {
             let key = (known.about.clone(), known.name.clone(), key_value(&known));
             found.insert(key, known);
         }
     }
     let mut found: Vec<_> = found.into_values().collect();
     for known in &mut found {
-        // A short value is the same as another by chance.
+        // Short values are often equal by chance.
         let last = needed.get(&*known.value).filter(|_| known.value.len() > 2);
         known.needed |= last.is_some_and(|last| *last > known.message);
     }
@@ -62,11 +61,11 @@ fn key_value(known: &Known) -> String {
 /// Returns the values of arguments, each with the last message that needed it.
 fn needed(prose: &[Prose<'_>]) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
-    for said in prose.iter().map(|message| message.said) {
-        for call in &said.calls {
+    for message in prose.iter().map(|one| one.message) {
+        for call in &message.calls {
             let mut leaves = Vec::new();
             scalars("", &call.arguments, &mut leaves);
-            found.extend(leaves.into_iter().map(|(_, value)| (value, said.index)));
+            found.extend(leaves.into_iter().map(|(_, value)| (value, message.index)));
         }
     }
     found
@@ -88,16 +87,16 @@ fn is_short(text: &str) -> bool {
 }
 
 /// Returns the sentences of a user that have a name or a number.
-fn told(message: &Prose<'_>) -> Vec<Known> {
-    let said = message.said;
-    if said.role != Role::User || said.text.len() > DOCUMENT {
+fn stated(prose: &Prose<'_>) -> Vec<Known> {
+    let message = prose.message;
+    if message.role != Role::User || message.text.len() > DOCUMENT {
         return Vec::new();
     }
     let tells = |text: &str| text.split_whitespace().any(is_name);
-    let all = message.sentences.iter();
+    let all = prose.sentences.iter();
     let all = all.filter(|one| tells(&one.text) && (!one.asks || one.text.len() < 200));
     all.map(|sentence| Known {
-        message: said.index,
+        message: message.index,
         about: "user".to_owned(),
         name: String::new(),
         value: sentence.text.clone(),
@@ -141,7 +140,7 @@ fn returned(message: &Parsed) -> Vec<Known> {
 }
 
 /// Returns the identifiers among the arguments of calls: what an agent asked with, it may ask with again.
-fn asked(message: &Parsed) -> Vec<Known> {
+fn requested(message: &Parsed) -> Vec<Known> {
     let mut found = Vec::new();
     let mut names = BTreeSet::new();
     for call in &message.calls {

@@ -124,7 +124,7 @@ struct Fit<'b> {
 impl<'b> Fit<'b> {
     fn of(content: &'b Content, head: &'b Head, room: Room, counter: &'b dyn TokenCounter) -> Self {
         let critical = piece::critical(content);
-        // The mark of the line, and the line feed.
+        // Three more tokens: the mark of the line, and the line feed.
         let cost = critical.iter().map(|piece| counter.count(&piece.text) + 3);
         let mut fit = Self {
             asking: Asking::of(content, &head.archive, counter),
@@ -212,7 +212,7 @@ impl<'b> Fit<'b> {
     fn shown(&self, limit: usize, total: usize) -> Result<Shown, NoRoom> {
         let mut shown = Shown::default();
         let (critical, cost) = &self.critical;
-        // What is marked has the room of the other sections, and does not press upon the requests.
+        // Marked messages take the room of the other sections, and none from the requests.
         let form = self.terse + REQUEST;
         if *cost > 0 && form + cost > self.room.total.max(form) {
             return Err(self.refused(form + cost, self.room.total));
@@ -221,7 +221,7 @@ impl<'b> Fit<'b> {
         if least > limit {
             return Err(self.refused(least, total));
         }
-        // What the user wants stands before anything is counted.
+        // The requests get their room before everything else.
         let requests = self.requests().min(limit - self.beside());
         let asked = self.asking.write(self.limits(requests));
         let with = |frame: usize| frame + cost + REQUEST + asked.cost;
@@ -248,7 +248,7 @@ impl<'b> Fit<'b> {
     }
 
     fn cost(&self, text: &str) -> usize {
-        // The mark of the line, and the line feed.
+        // Three more tokens: the mark of the line, and the line feed.
         self.counter.count(text) + 3
     }
 

@@ -59,7 +59,7 @@ impl Shown {
     fn more(&self, part: Part) -> Option<String> {
         let More { count, first, last } = self.more.get(&part)?;
         if self.is_terse {
-            // Constraints are among the facts, and nobody may take them for none.
+            // Facts include constraints, so the text must not read as if there were none.
             let text = match part {
                 Part::Facts => "VERIFICATION_NEEDED: see the archive.",
                 _ => "See the archive.",
@@ -106,7 +106,7 @@ pub(super) fn render(head: &Head, phase: &str, shown: &Shown) -> String {
         intent.join("\n\n")
     };
     let folder = |folder: &Option<String>| folder.clone().unwrap_or_else(|| "None.".to_owned());
-    // What the phase is about can be found in the archive.
+    // The archive has the details of the phase.
     let phase = match phase.split_once("; ") {
         Some((first, _)) if shown.is_terse => first,
         _ => phase,

@@ -5,51 +5,16 @@ use crate::message::Role;
 use crate::parsed::Parsed;
 use crate::prose::Sentence;
 
-/// Beginnings that mark a message as a new objective.
-const NEW: [&str; 22] = [
-    "new objective",
-    "new task",
-    "new goal",
-    "next task",
-    "next objective",
-    "different task",
-    "another task",
-    "change of plan",
-    "change of plans",
-    "forget that",
-    "forget about that",
-    "forget the previous",
-    "forget what i said",
-    "scrap that",
-    "ignore the previous",
-    "stop that",
-    "let's switch to",
-    "let's move on to",
-    "instead of that",
-    "now i want you to",
-    "now i need you to",
-    "your new task",
-];
-/// Words of a greeting, which is not an objective.
-const GREETING: [&str; 14] = [
-    "hi",
-    "hello",
-    "hey",
-    "there",
-    "good",
-    "morning",
-    "afternoon",
-    "evening",
-    "day",
-    "dear",
-    "thanks",
-    "please",
-    "everyone",
-    "all",
-];
+words! {
+    "intent.json";
+    /// Beginnings that mark a message as a new objective.
+    new,
+    /// Words of a greeting, which is not an objective.
+    greeting,
+}
 
 /// Returns the first message that a person typed, and each later one that is marked as a new objective.
-pub(super) fn intent(said: &[Parsed], typed: &[Item]) -> Vec<Item> {
+pub(super) fn intent(messages: &[Parsed], typed: &[Item]) -> Vec<Item> {
     let mut found: Vec<Item> = Vec::new();
     let mut greeted = false;
     for (order, item) in typed.iter().enumerate() {
@@ -60,8 +25,8 @@ pub(super) fn intent(said: &[Parsed], typed: &[Item]) -> Vec<Item> {
     }
     if found.is_empty() {
         // Among agents only, the first that speaks gives the task.
-        let speaks = |said: &&Parsed| said.role != Role::System && !said.text.trim().is_empty();
-        let first = said.iter().find(speaks);
+        let speaks = |one: &&Parsed| one.role != Role::System && !one.text.trim().is_empty();
+        let first = messages.iter().find(speaks);
         found.extend(first.map(|first| Item::new(first.index, &*first.text)));
     }
     found
@@ -69,12 +34,12 @@ pub(super) fn intent(said: &[Parsed], typed: &[Item]) -> Vec<Item> {
 
 fn is_new(text: &str) -> bool {
     let start = text.trim_start().lines().next().unwrap_or_default();
-    Sentence::of(start).begins(&NEW)
+    Sentence::of(start).begins(&WORDS.new)
 }
 
 fn greets(text: &str) -> bool {
     let plain = crate::prose::plain(text);
     plain
         .split_whitespace()
-        .all(|word| GREETING.contains(&word))
+        .all(|word| WORDS.greeting.contains(&word))
 }

@@ -1,4 +1,4 @@
-//! A thing that a summary says, and the message that said it.
+//! A thing that a summary says, and its message.
 
 use serde_json::Value as Json;
 
@@ -20,13 +20,13 @@ impl Item {
     }
 
     /// Makes an item of all that a message says: its words, its calls and its results.
-    pub(crate) fn whole(said: &Parsed) -> Self {
-        let words = Some(said.text.clone()).filter(|text| !text.trim().is_empty());
-        let calls = said.calls.iter();
+    pub(crate) fn whole(message: &Parsed) -> Self {
+        let words = Some(message.text.clone()).filter(|text| !text.trim().is_empty());
+        let calls = message.calls.iter();
         let calls = calls.map(|call| format!("{}({})", call.tool, arguments(&call.arguments)));
-        let results = said.results.iter().map(|result| result.text.clone());
+        let results = message.results.iter().map(|result| result.text.clone());
         let parts: Vec<_> = words.into_iter().chain(calls).chain(results).collect();
-        Self::new(said.index, parts.join("\n"))
+        Self::new(message.index, parts.join("\n"))
     }
 }
 

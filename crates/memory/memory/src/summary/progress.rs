@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use accp_registry::words;
 use serde_json::Value as Json;
 
 use super::artifact::result;
@@ -11,176 +10,24 @@ use super::prose::Prose;
 use crate::message::Role;
 use crate::parsed::{Parsed, ParsedCall};
 use crate::prose::Sentence;
+use crate::words::in_name;
 use crate::writes::reported;
 
-/// Words in the names of tools that only look.
-const LOOKING: [&str; 30] = [
-    "get",
-    "list",
-    "search",
-    "find",
-    "read",
-    "view",
-    "show",
-    "fetch",
-    "query",
-    "lookup",
-    "look",
-    "calculate",
-    "think",
-    "check",
-    "describe",
-    "count",
-    "grep",
-    "ls",
-    "cat",
-    "open",
-    "browse",
-    "goto",
-    "scroll",
-    "transfer",
-    "recover",
-    "status",
-    "bash",
-    "shell",
-    "python",
-    "finish",
-];
-/// Phrases of an assistant that something is done.
-const DONE: [&str; 47] = [
-    "has been successfully",
-    "have been successfully",
-    "was successfully",
-    "were successfully",
-    "i've successfully",
-    "i have successfully",
-    "successfully booked",
-    "successfully updated",
-    "successfully created",
-    "has been booked",
-    "has been cancelled",
-    "has been canceled",
-    "have been cancelled",
-    "have been canceled",
-    "has been updated",
-    "have been updated",
-    "has been created",
-    "has been added",
-    "have been added",
-    "has been changed",
-    "has been fixed",
-    "has been applied",
-    "has been sent",
-    "has been issued",
-    "is now complete",
-    "is complete",
-    "is done",
-    "are done",
-    "is fixed",
-    "is now fixed",
-    "i've fixed",
-    "i fixed",
-    "i've added",
-    "i've updated",
-    "i've created",
-    "i have created",
-    "i have updated",
-    "i have added",
-    "i have fixed",
-    "i've written",
-    "i've implemented",
-    "i have implemented",
-    "tests pass",
-    "tests passed",
-    "all tests pass",
-    "now passes",
-    "is finished",
-];
-/// Words that make a statement of done a condition, a plan or a denial.
-const NOT_YET: [&str; 19] = [
-    "once",
-    "if",
-    "after",
-    "when",
-    "will",
-    "not",
-    "isn't",
-    "hasn't",
-    "haven't",
-    "until",
-    "before",
-    "unless",
-    "should",
-    "whether",
-    "to ensure",
-    "verify",
-    "make sure",
-    "would",
-    "to see",
-];
-/// Phrases of what remains.
-const REMAINS: [&str; 19] = [
-    "remaining work",
-    "remaining steps",
-    "what remains",
-    "still need to",
-    "still needs to",
-    "still have to",
-    "left to do",
-    "not yet",
-    "todo",
-    "next we",
-    "yet to be",
-    "is outstanding",
-    "still missing",
-    "still open",
-    "is pending",
-    "are pending",
-    "still failing",
-    "still fails",
-    "remains to",
-];
-/// Phrases of a promise.
-const PROMISES: [&str; 22] = [
-    "i'll",
-    "i will",
-    "let me",
-    "i'm going to",
-    "i am going to",
-    "i need to",
-    "we need to",
-    "next i",
-    "next step",
-    "next steps",
-    "let's",
-    "we'll",
-    "we will",
-    "now i",
-    "i should",
-    "i plan to",
-    "i want to",
-    "i can now",
-    "i must",
-    "we should",
-    "then i",
-    "i am about to",
-];
-/// Phrases that sound like a promise and only keep company.
-const IDLE: [&str; 13] = [
-    "let me know",
-    "i'll be happy",
-    "i will be happy",
-    "i'll be glad",
-    "i'll be here",
-    "i can assist",
-    "i'll assist",
-    "i will assist",
-    "i'll be able",
-    "i will be able",
-    "i'll need",
-    "i will need",
-    "let me explain",
-];
+words! {
+    "progress.json";
+    /// Words in the names of tools that only look.
+    looking,
+    /// Phrases of an assistant that something is done.
+    done,
+    /// Words that make a statement of done a condition, a plan or a denial.
+    not_yet,
+    /// Phrases of what remains.
+    remains,
+    /// Phrases of a promise.
+    promises,
+    /// Phrases that sound like a promise and only keep company.
+    idle,
+}
 
 /// How far the work is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,28 +40,28 @@ pub(crate) struct Progress {
 
 /// Returns how far the work is after these messages.
 pub(super) fn progress(
-    said: &[Parsed],
+    messages: &[Parsed],
     prose: &[Prose<'_>],
     left: impl Fn(usize) -> bool,
 ) -> Progress {
     let mut completed = Vec::new();
-    for (at, message) in prose.iter().enumerate() {
-        if !left(message.said.index) {
+    for (at, one) in prose.iter().enumerate() {
+        if !left(one.message.index) {
             continue;
         }
-        let calls = message.said.calls.iter();
-        completed.extend(calls.filter_map(|call| done(said, at, call)));
-        if message.said.role == Role::Assistant {
-            completed.extend(statements(message, is_done));
+        let calls = one.message.calls.iter();
+        completed.extend(calls.filter_map(|call| done(messages, at, call)));
+        if one.message.role == Role::Assistant {
+            completed.extend(statements(one, is_done));
         }
     }
     let mut known = BTreeSet::new();
     completed.retain(|item| known.insert(item.text.clone()));
     Progress {
-        phase: phase(said, prose),
+        phase: phase(messages, prose),
         completed,
         remaining: remaining(prose),
-        next: next(said, prose),
+        next: next(messages, prose),
     }
 }
 
@@ -222,7 +69,7 @@ fn statements<'s>(
     message: &'s Prose<'_>,
     is: fn(&Sentence) -> bool,
 ) -> impl Iterator<Item = Item> + 's {
-    let index = message.said.index;
+    let index = message.message.index;
     let all = message
         .sentences
         .iter()
@@ -231,35 +78,35 @@ fn statements<'s>(
 }
 
 fn is_done(sentence: &Sentence) -> bool {
-    !sentence.asks && sentence.has(&DONE) && !sentence.has(&NOT_YET)
+    !sentence.asks && sentence.has(&WORDS.done) && !sentence.has(&WORDS.not_yet)
 }
 
 fn is_left(sentence: &Sentence) -> bool {
-    !sentence.asks && sentence.has(&REMAINS)
+    !sentence.asks && sentence.has(&WORDS.remains)
 }
 
 fn is_promise(sentence: &Sentence) -> bool {
-    !sentence.asks && sentence.has(&PROMISES) && !sentence.has(&IDLE)
+    !sentence.asks && sentence.has(&WORDS.promises) && !sentence.has(&WORDS.idle)
 }
 
 /// Returns a call that changed something and did not fail.
-fn done(said: &[Parsed], at: usize, call: &ParsedCall) -> Option<Item> {
-    if words(&call.tool).any(|word| LOOKING.contains(&&*word.to_ascii_lowercase())) {
+fn done(messages: &[Parsed], at: usize, call: &ParsedCall) -> Option<Item> {
+    if in_name(&call.tool, &WORDS.looking) {
         return None;
     }
     let command = call.arguments.get("command").and_then(Json::as_str);
     if matches!(command, Some("view" | "read" | "list")) {
         return None;
     }
-    let answer = result(said, at, &call.id)?;
+    let answer = result(messages, at, &call.id)?;
     let outcome = match reported(answer) {
         Some(true) => "succeeded",
         Some(false) => return None,
-        // A record that came back says no more than that the tool has answered.
+        // A record as the result only shows that the tool has answered.
         None if answer.text.trim_start().starts_with('{') => "answered",
         None => return None,
     };
-    let message = said.get(at)?.index;
+    let message = messages.get(at)?.index;
     Some(Item::new(message, format!("{} {outcome}", shown(call))))
 }
 
@@ -281,33 +128,36 @@ pub(super) fn shown(call: &ParsedCall) -> String {
 }
 
 /// Returns the calls without results, each with the index of its message.
-fn open(said: &[Parsed]) -> Vec<(usize, &ParsedCall)> {
+fn open(messages: &[Parsed]) -> Vec<(usize, &ParsedCall)> {
     let mut found = Vec::new();
-    for (at, message) in said.iter().enumerate() {
+    for (at, message) in messages.iter().enumerate() {
         let calls = message.calls.iter();
-        let open = calls.filter(|call| result(said, at, &call.id).is_none());
+        let open = calls.filter(|call| result(messages, at, &call.id).is_none());
         found.extend(open.map(|call| (message.index, call)));
     }
     found
 }
 
-fn phase(said: &[Parsed], prose: &[Prose<'_>]) -> String {
-    let open = open(said);
+fn phase(messages: &[Parsed], prose: &[Prose<'_>]) -> String {
+    let open = open(messages);
     if let Some((_, call)) = open.last() {
         return format!("waiting for the result of {}", call.tool);
     }
     let speaks = |message: &&Prose<'_>| {
-        let Parsed { text, results, .. } = message.said;
+        let Parsed { text, results, .. } = message.message;
         !text.trim().is_empty() || !results.is_empty()
     };
     let Some(Prose {
-        said: last,
+        message: last,
         sentences,
     }) = prose.iter().rfind(speaks)
     else {
         return "not begun".to_owned();
     };
-    let tool = said.iter().rev().find_map(|message| message.calls.last());
+    let tool = messages
+        .iter()
+        .rev()
+        .find_map(|message| message.calls.last());
     let asks = sentences.last().is_some_and(|sentence| sentence.asks);
     match (last.role, tool) {
         (Role::User, _) if last.results.is_empty() => "the user waits for an answer".to_owned(),
@@ -321,7 +171,7 @@ fn phase(said: &[Parsed], prose: &[Prose<'_>]) -> String {
 /// Returns what the last messages say is left to do.
 fn remaining(prose: &[Prose<'_>]) -> Vec<Item> {
     let speaks = prose.iter().rev().filter(|message| {
-        let Parsed { role, text, .. } = message.said;
+        let Parsed { role, text, .. } = message.message;
         matches!(role, Role::Assistant | Role::User) && !text.trim().is_empty()
     });
     let last: Vec<_> = speaks.take(4).collect();
@@ -329,7 +179,7 @@ fn remaining(prose: &[Prose<'_>]) -> Vec<Item> {
     for message in last.into_iter().rev() {
         let Parsed {
             index, role, text, ..
-        } = message.said;
+        } = message.message;
         let lines = text
             .lines()
             .filter_map(|line| line.trim().strip_prefix("- [ ] "));
@@ -343,8 +193,8 @@ fn remaining(prose: &[Prose<'_>]) -> Vec<Item> {
 
 /// Returns the next steps: calls without results, what the assistant has promised last, and questions that
 /// nobody has answered.
-fn next(said: &[Parsed], prose: &[Prose<'_>]) -> Vec<Item> {
-    let open = open(said);
+fn next(messages: &[Parsed], prose: &[Prose<'_>]) -> Vec<Item> {
+    let open = open(messages);
     let mut found: Vec<_> = open
         .into_iter()
         .map(|(message, call)| {
@@ -353,17 +203,17 @@ fn next(said: &[Parsed], prose: &[Prose<'_>]) -> Vec<Item> {
         .collect();
     let last = |role: Role| {
         let speaks = |message: &&Prose<'_>| {
-            message.said.role == role && !message.said.text.trim().is_empty()
+            message.message.role == role && !message.message.text.trim().is_empty()
         };
         prose.iter().rfind(speaks)
     };
     let (assistant, user) = (last(Role::Assistant), last(Role::User));
     let is_newer = |one: Option<&Prose<'_>>, other: Option<&Prose<'_>>| {
-        one.map(|one| one.said.index) > other.map(|other| other.said.index)
+        one.map(|one| one.message.index) > other.map(|other| other.message.index)
     };
     if let Some(user) = user.filter(|user| is_newer(Some(user), assistant)) {
         found.push(Item::new(
-            user.said.index,
+            user.message.index,
             "Answer the last message of the user.",
         ));
     }

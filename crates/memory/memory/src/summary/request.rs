@@ -18,7 +18,7 @@ pub(crate) struct Request {
 
 /// Returns the first request, and each later one that has left.
 pub(super) fn requests(
-    said: &[Parsed],
+    messages: &[Parsed],
     typed: &[Item],
     left: impl Fn(usize) -> bool,
 ) -> Vec<Request> {
@@ -29,24 +29,24 @@ pub(super) fn requests(
         Request {
             number: at + 1,
             item: item.clone(),
-            done: done(said, item.message, next),
+            done: done(messages, item.message, next),
         }
     })
     .collect()
 }
 
 /// Returns what was done between a request and the next one: calls and how they ended, or words.
-fn done(said: &[Parsed], from: usize, next: Option<usize>) -> String {
-    let start = said.partition_point(|one| one.index <= from);
-    let end = next.map_or(said.len(), |next| {
-        said.partition_point(|one| one.index < next)
+fn done(messages: &[Parsed], from: usize, next: Option<usize>) -> String {
+    let start = messages.partition_point(|one| one.index <= from);
+    let end = next.map_or(messages.len(), |next| {
+        messages.partition_point(|one| one.index < next)
     });
-    let work = said.get(start..end).unwrap_or_default();
+    let work = messages.get(start..end).unwrap_or_default();
     let (mut calls, mut failed, mut open) = (Vec::new(), 0, 0);
     for (at, message) in (start..).zip(work) {
         for call in &message.calls {
             calls.push(message.index);
-            match result(said, at, &call.id) {
+            match result(messages, at, &call.id) {
                 Some(result) if result.failed || reported(result) == Some(false) => failed += 1,
                 Some(_) => {}
                 None => open += 1,

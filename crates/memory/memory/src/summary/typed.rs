@@ -1,8 +1,8 @@
 //! What a person typed, among the messages with the role of the user.
 //!
-//! A program writes in the user's place, too: results of actions, words of other agents, blocks beside a request.
-//! These are told by structure, and by no word of a language. What is in doubt counts as typed, because the words of a
-//! person are the cheapest and the dearest of a conversation.
+//! Programs also write messages with the role of the user: results of actions, words of other agents, blocks beside a
+//! request. They are recognised by their structure, in any language. A doubtful message counts as typed, because the
+//! words of a person take few tokens and matter most.
 
 mod block;
 mod opening;
@@ -20,20 +20,20 @@ const RESULTS: usize = 3;
 
 /// Returns what persons typed, in order: each message without the blocks that a program has added to it. The first
 /// message of the user is whole.
-pub(super) fn typed(said: &[Parsed]) -> Vec<Item> {
-    let speaks = |said: &&Parsed| said.role == Role::User && !said.text.trim().is_empty();
-    let users: Vec<&Parsed> = said.iter().filter(speaks).collect();
+pub(super) fn typed(messages: &[Parsed]) -> Vec<Item> {
+    let speaks = |message: &&Parsed| message.role == Role::User && !message.text.trim().is_empty();
+    let users: Vec<&Parsed> = messages.iter().filter(speaks).collect();
     let Some((first, later)) = users.split_first() else {
         return Vec::new();
     };
-    let persons = Persons::of(said, first, later);
-    let results = results(said, later);
-    let is_typed = |said: &&Parsed| persons.has(said) && !results.contains(&said.index);
+    let persons = Persons::of(messages, first, later);
+    let results = results(messages, later);
+    let is_typed = |message: &&Parsed| persons.has(message) && !results.contains(&message.index);
     let later: Vec<_> = later.iter().copied().filter(is_typed).collect();
     let added = Added::of(std::iter::once(*first).chain(later.iter().copied()));
-    let later = later.iter().filter_map(|said| {
-        let text = added.without(said);
-        (!text.trim().is_empty()).then(|| Item::new(said.index, text))
+    let later = later.iter().filter_map(|message| {
+        let text = added.without(message);
+        (!text.trim().is_empty()).then(|| Item::new(message.index, text))
     });
     let first = Item::new(first.index, &*first.text);
     std::iter::once(first).chain(later).collect()
@@ -49,21 +49,21 @@ struct Persons<'s> {
 }
 
 impl<'s> Persons<'s> {
-    fn of(said: &'s [Parsed], first: &'s Parsed, later: &[&'s Parsed]) -> Self {
-        let acts = |said: &&Parsed| said.role != Role::User || ends_in_block(&said.text);
-        let agents = said.iter().filter(acts);
-        let agents = agents.filter_map(|said| said.name.as_deref());
+    fn of(messages: &'s [Parsed], first: &'s Parsed, later: &[&'s Parsed]) -> Self {
+        let acts = |message: &&Parsed| message.role != Role::User || ends_in_block(&message.text);
+        let agents = messages.iter().filter(acts);
+        let agents = agents.filter_map(|message| message.name.as_deref());
         Self {
-            unnamed: first.name.is_none() || later.iter().any(|said| said.name.is_none()),
+            unnamed: first.name.is_none() || later.iter().any(|message| message.name.is_none()),
             first: first.name.as_deref(),
-            agents: agents.chain(programs(said, later)).collect(),
+            agents: agents.chain(programs(messages, later)).collect(),
         }
     }
 
     /// Returns whether a person speaks. Where some messages have names, those without are the person's; where all
     /// have, each speaker is a person who does not act as an agent.
-    fn has(&self, said: &Parsed) -> bool {
-        match said.name.as_deref() {
+    fn has(&self, message: &Parsed) -> bool {
+        match message.name.as_deref() {
             None => true,
             Some(name) if Some(name) == self.first => true,
             Some(name) => !self.unnamed && !self.agents.contains(name),
@@ -73,7 +73,7 @@ impl<'s> Persons<'s> {
 
 /// Returns the named speakers who write as a program does: messages that open alike, or each message right behind words that
 /// call the speaker by this name.
-fn programs<'s>(said: &'s [Parsed], later: &[&'s Parsed]) -> Vec<&'s str> {
+fn programs<'s>(messages: &'s [Parsed], later: &[&'s Parsed]) -> Vec<&'s str> {
     let mut speakers: BTreeMap<&str, Vec<&Parsed>> = BTreeMap::new();
     for message in later {
         if let Some(name) = message.name.as_deref() {
@@ -82,8 +82,8 @@ fn programs<'s>(said: &'s [Parsed], later: &[&'s Parsed]) -> Vec<&'s str> {
     }
     // The words of one other speaker just before a message.
     let is_called = |name: &str, message: &Parsed| {
-        let at = said.partition_point(|one| one.index < message.index);
-        let before = said.get(..at).unwrap_or_default();
+        let at = messages.partition_point(|one| one.index < message.index);
+        let before = messages.get(..at).unwrap_or_default();
         let Some(last) = before
             .last()
             .filter(|last| last.name.as_deref() != Some(name))
@@ -96,7 +96,7 @@ fn programs<'s>(said: &'s [Parsed], later: &[&'s Parsed]) -> Vec<&'s str> {
     };
     let open_alike = |messages: &[&Parsed]| {
         let mut openings: BTreeMap<String, usize> = BTreeMap::new();
-        for opening in messages.iter().filter_map(|said| opening(&said.text)) {
+        for opening in messages.iter().filter_map(|message| opening(&message.text)) {
             *openings.entry(opening).or_default() += 1;
         }
         let most = openings.into_values().max().unwrap_or_default();
@@ -122,12 +122,12 @@ fn calls(text: &str, name: &str) -> bool {
 
 /// Returns the messages that are results of actions: they open or close alike, and each stands right behind an action that the
 /// assistant wrote as text.
-fn results(said: &[Parsed], later: &[&Parsed]) -> BTreeSet<usize> {
-    let actions = Actions::of(said);
+fn results(messages: &[Parsed], later: &[&Parsed]) -> BTreeSet<usize> {
+    let actions = Actions::of(messages);
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for message in later {
-        let at = said.partition_point(|one| one.index < message.index);
-        let before = said.get(..at).unwrap_or_default().iter();
+        let at = messages.partition_point(|one| one.index < message.index);
+        let before = messages.get(..at).unwrap_or_default().iter();
         let before = before.rev().find(|one| one.role != Role::System);
         let answers = before.is_some_and(|before| actions.has(before));
         let marks = [opening(&message.text), closing(&message.text)];

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Indicator, Words};
+use super::Indicator;
+use crate::counters::WORDS;
 use crate::message::Role;
 use crate::parsed::{Parsed, ParsedCall, ParsedResult};
 use crate::summary::{Content, Head, Room};
@@ -192,7 +193,7 @@ impl<'s> Talk<'s> {
             good: 8000,
             most: 8000,
         };
-        let mut summary = content.write(&head, room, &Words).unwrap();
+        let mut summary = content.write(&head, room, &WORDS).unwrap();
         if let Some(dropped) = self.dropped {
             assert!(
                 !is_faulty

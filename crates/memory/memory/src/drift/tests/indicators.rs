@@ -10,7 +10,7 @@ use crate::parsed::{Parsed, ParsedCall, ParsedResult};
 use crate::summary::Content;
 use crate::writes::Writes;
 
-fn said(index: usize, role: Role, text: &str) -> Parsed {
+fn parsed(index: usize, role: Role, text: &str) -> Parsed {
     Parsed {
         index,
         role,
@@ -23,31 +23,31 @@ fn said(index: usize, role: Role, text: &str) -> Parsed {
 }
 
 fn call(index: usize, tool: &str, arguments: serde_json::Value) -> Parsed {
-    let mut said = said(index, Role::Assistant, "");
-    said.calls.push(ParsedCall {
+    let mut message = parsed(index, Role::Assistant, "");
+    message.calls.push(ParsedCall {
         id: "c".to_owned(),
         tool: tool.to_owned(),
         arguments,
     });
-    said
+    message
 }
 
 /// Returns the archive of a conversation about a garden shed.
 fn archive() -> Vec<Parsed> {
     vec![
-        said(
+        parsed(
             0,
             Role::User,
             "Plan a garden shed and write the plan to shed/plan.md.",
         ),
-        said(1, Role::Assistant, "How high may it be?"),
-        said(2, Role::User, "2.4 metres."),
-        said(
+        parsed(1, Role::Assistant, "How high may it be?"),
+        parsed(2, Role::User, "2.4 metres."),
+        parsed(
             3,
             Role::User,
             "The timber must never touch the ground. My customer number is K-118.",
         ),
-        said(
+        parsed(
             4,
             Role::Assistant,
             "I'll use larch for the walls because it lasts longer.",
@@ -68,7 +68,7 @@ fn signs(archive: &[Parsed], message: &Parsed) -> Vec<Sign> {
 }
 
 fn says(text: &str) -> Vec<(Indicator, Vec<usize>)> {
-    let signs = signs(&archive(), &said(5, Role::Assistant, text));
+    let signs = signs(&archive(), &parsed(5, Role::Assistant, text));
     signs
         .into_iter()
         .map(|sign| (sign.indicator, sign.messages))
@@ -108,10 +108,10 @@ fn an_end_without_the_deliverable_is_a_sign() {
         "write_file",
         json!({ "path": "shed/plan.md", "content": "# Plan" }),
     ));
-    let end = said(7, Role::Assistant, "The task is complete.");
+    let end = parsed(7, Role::Assistant, "The task is complete.");
     for (result, expected) in [("File written", 0), ("Error: disk full", 1), ("", 1)] {
         let mut archive = written.clone();
-        let mut answer = said(6, Role::Tool, "");
+        let mut answer = parsed(6, Role::Tool, "");
         answer.results.push(ParsedResult {
             id: "c".to_owned(),
             tool: Some("write_file".to_owned()),
@@ -125,14 +125,14 @@ fn an_end_without_the_deliverable_is_a_sign() {
 
 #[test]
 fn a_command_may_have_written_the_file() {
-    let end = said(6, Role::Assistant, "The task is complete.");
+    let end = parsed(6, Role::Assistant, "The task is complete.");
     let mut by_call = archive();
     by_call.push(call(
         5,
         "bash",
         json!({ "command": "cp draft shed/plan.md" }),
     ));
-    by_call.push(said(6, Role::Tool, ""));
+    by_call.push(parsed(6, Role::Tool, ""));
     if let Some(last) = by_call.last_mut() {
         last.results.push(ParsedResult {
             id: "c".to_owned(),
@@ -143,7 +143,7 @@ fn a_command_may_have_written_the_file() {
     }
     assert_eq!(signs(&by_call, &end), []);
     let mut by_text = archive();
-    by_text.push(said(
+    by_text.push(parsed(
         5,
         Role::Assistant,
         "Now I write:\n```bash\ncp draft shed/plan.md\n```",
@@ -180,8 +180,8 @@ fn another_choice_than_the_decided_one_is_a_sign() {
         assert_eq!(says(text), [], "{text}");
     }
     let mut changed = archive();
-    changed.push(said(5, Role::User, "Please use spruce for the walls."));
-    let text = said(6, Role::Assistant, "I'll use spruce for the walls.");
+    changed.push(parsed(5, Role::User, "Please use spruce for the walls."));
+    let text = parsed(6, Role::Assistant, "I'll use spruce for the walls.");
     assert_eq!(signs(&changed, &text), []);
 }
 
@@ -189,9 +189,9 @@ fn another_choice_than_the_decided_one_is_a_sign() {
 fn a_constraint_that_does_not_stand_in_the_list_is_a_sign() {
     let archive = archive();
     let content = Content::of(&archive, &BTreeSet::new(), &Writes::default());
-    let message = said(5, Role::Assistant, "I'll draw the shed.");
+    let message = parsed(5, Role::Assistant, "I'll draw the shed.");
     let missing = |text: &str| {
-        let list = [said(0, Role::User, text)];
+        let list = [parsed(0, Role::User, text)];
         let signs = Lexical(Indicator::Constraint).judge(&Case {
             content: &content,
             archive: &archive,

@@ -5,53 +5,19 @@ use std::collections::BTreeSet;
 use super::Constraint;
 use crate::prose::{Sentence, stem, topics};
 
+words! {
+    "conflict.json";
+    /// Words that turn a sentence into its opposite.
+    against,
+    /// Words of a correction.
+    corrects,
+}
+
 /// A constraint is compared with at most this many before it.
 const NEAR: usize = 200;
-/// Words that turn a sentence into its opposite.
-const AGAINST: [&str; 21] = [
-    "not",
-    "never",
-    "no",
-    "don't",
-    "dont",
-    "do not",
-    "without",
-    "cannot",
-    "can't",
-    "avoid",
-    "mustn't",
-    "shouldn't",
-    "isn't",
-    "won't",
-    "except",
-    "nothing",
-    "none",
-    "forbidden",
-    "prohibited",
-    "skip",
-    "hate",
-];
-/// Words of a correction.
-const CORRECTS: [&str; 15] = [
-    "actually",
-    "instead",
-    "change",
-    "changed",
-    "correction",
-    "on second thought",
-    "sorry",
-    "now",
-    "rather",
-    "scratch that",
-    "i meant",
-    "make it",
-    "update",
-    "raise",
-    "no longer",
-];
 
 /// What a constraint is about, and what it says of it.
-struct Told {
+struct Claim {
     topics: BTreeSet<String>,
     /// Numbers that tell a thing from others of its kind, with the word before them: `box 3`.
     things: BTreeSet<(String, String)>,
@@ -61,12 +27,12 @@ struct Told {
     corrects: bool,
 }
 
-impl Told {
+impl Claim {
     fn of(text: &str) -> Self {
         let sentence = Sentence::of(text);
         let mut topics = topics(text);
         topics.retain(|word| !word.contains(|c: char| c.is_ascii_digit()));
-        for word in CORRECTS {
+        for word in WORDS.corrects.iter().copied() {
             topics.remove(&stem(word));
         }
         let (mut things, mut values) = (BTreeSet::new(), BTreeSet::new());
@@ -85,8 +51,8 @@ impl Told {
             topics,
             things,
             values,
-            is_against: sentence.has(&AGAINST),
-            corrects: sentence.has(&CORRECTS),
+            is_against: sentence.has(&WORDS.against),
+            corrects: sentence.has(&WORDS.corrects),
         }
     }
 
@@ -110,17 +76,17 @@ impl Told {
 
 /// Returns whether a text says the opposite of an older one, or another value.
 pub(crate) fn contradicts(new: &str, old: &str) -> bool {
-    Told::of(new).contradicts(&Told::of(old))
+    Claim::of(new).contradicts(&Claim::of(old))
 }
 
 /// Marks the constraints that contradict older ones. Of several, the newest replaces the others. Returns for each
 /// the message that contradicts it first.
 pub(super) fn mark(found: &mut [Constraint]) -> Vec<Option<usize>> {
-    let told: Vec<_> = found.iter().map(|one| Told::of(&one.item.text)).collect();
+    let claims: Vec<_> = found.iter().map(|one| Claim::of(&one.item.text)).collect();
     let mut ends = vec![None; found.len()];
-    for (new, later) in told.iter().enumerate() {
+    for (new, later) in claims.iter().enumerate() {
         let from = new.saturating_sub(NEAR);
-        let older = told.iter().enumerate().take(new).skip(from).rev();
+        let older = claims.iter().enumerate().take(new).skip(from).rev();
         for (old, _) in older.filter(|(_, earlier)| later.contradicts(earlier)) {
             let message = |at: usize| found.get(at).map(|one| one.item.message);
             let (now, before) = (message(new), message(old));

@@ -53,8 +53,8 @@ enum Rank {
 }
 
 impl Rank {
-    /// Returns whether the newest come first. Constraints and decisions come in the order in which they were
-    /// said, so that those that stood in a summary stay in the next.
+    /// Returns whether the newest come first. Constraints and decisions come in the order of
+    /// their messages, so that those that stood in a summary stay in the next.
     fn newest_first(self) -> bool {
         matches!(
             self,
@@ -91,19 +91,19 @@ pub(super) fn pieces(content: &Content) -> Vec<Piece> {
     let mut out = Vec::new();
     let marked: BTreeSet<usize> = content.marked.iter().map(|item| item.message).collect();
     let is_new = |message: usize| !marked.contains(&message) && !content.typed.contains(&message);
-    let mut said = BTreeSet::new();
+    let mut shown = BTreeSet::new();
     for one in &content.constraints {
         let is_typed = content.typed.contains(&one.item.message);
         let is_plain = one.replaced.is_none() && one.replaces.is_none();
         if !is_typed && (is_new(one.item.message) || !is_plain) {
-            said.insert(plain(&one.item.text));
+            shown.insert(plain(&one.item.text));
             out.push(of_constraint(one));
         }
     }
     let decisions = content.decisions.iter().filter(|item| is_new(item.message));
     out.extend(
         decisions
-            .filter(|item| said.insert(plain(&item.text)))
+            .filter(|item| shown.insert(plain(&item.text)))
             .map(|item| {
                 let text = format!("{} (message {})", item.text, item.message);
                 line(Part::Decisions, Rank::Decision, item.message, text)
@@ -118,7 +118,7 @@ pub(super) fn pieces(content: &Content) -> Vec<Piece> {
     ] {
         let items = items.iter().filter(|item| {
             let is_picked = part == Part::Remaining && content.typed.contains(&item.message);
-            !is_picked && said.insert(plain(&item.text))
+            !is_picked && shown.insert(plain(&item.text))
         });
         out.extend(items.map(|item| line(part, rank, item.message, item.text.clone())));
     }
@@ -126,9 +126,9 @@ pub(super) fn pieces(content: &Content) -> Vec<Piece> {
         .facts
         .iter()
         .filter(|one| !marked.contains(&one.message))
-        .filter(|one| !(content.typed.contains(&one.message) && is_told(one)))
+        .filter(|one| !(content.typed.contains(&one.message) && is_sentence(one)))
         .collect();
-    out.extend(of_facts(&facts, &mut said));
+    out.extend(of_facts(&facts, &mut shown));
     for (order, piece) in out.iter_mut().enumerate() {
         piece.order = order;
     }
@@ -178,11 +178,11 @@ fn of_artifact(one: &Artifact) -> Piece {
 }
 
 /// Returns lines of facts: those about one thing in one message are one line.
-fn of_facts(facts: &[&Known], said: &mut BTreeSet<String>) -> Vec<Piece> {
+fn of_facts(facts: &[&Known], shown: &mut BTreeSet<String>) -> Vec<Piece> {
     let mut out = Vec::new();
     let one_line = |a: &&Known, b: &&Known| {
         let same = a.message == b.message && a.about == b.about;
-        same && a.name.is_empty() == b.name.is_empty() && !is_told(a)
+        same && a.name.is_empty() == b.name.is_empty() && !is_sentence(a)
     };
     for group in facts.chunk_by(one_line) {
         for needed in [true, false] {
@@ -191,9 +191,9 @@ fn of_facts(facts: &[&Known], said: &mut BTreeSet<String>) -> Vec<Piece> {
             for facts in some.chunks(FACTS) {
                 let Some(first) = facts.first() else { continue };
                 let rank = if needed { Rank::Needed } else { Rank::Fact };
-                let text = told(facts.iter().map(|one| **one));
-                if said.insert(plain(&text)) {
-                    let text = if is_told(first) {
+                let text = joined(facts.iter().map(|one| **one));
+                if shown.insert(plain(&text)) {
+                    let text = if is_sentence(first) {
                         format!("{text} (message {})", first.message)
                     } else {
                         format!("{} (message {}): {text}", first.about, first.message)
@@ -212,11 +212,11 @@ fn of_facts(facts: &[&Known], said: &mut BTreeSet<String>) -> Vec<Piece> {
 }
 
 /// Returns whether a fact is a sentence of a user.
-fn is_told(one: &Known) -> bool {
+fn is_sentence(one: &Known) -> bool {
     one.name.is_empty() && one.about == "user"
 }
 
-fn told<'k>(facts: impl Iterator<Item = &'k Known>) -> String {
+fn joined<'k>(facts: impl Iterator<Item = &'k Known>) -> String {
     let one = |fact: &Known| match &*fact.name {
         "" => fact.value.clone(),
         name => format!("{name} {}", fact.value),

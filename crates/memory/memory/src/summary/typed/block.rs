@@ -37,11 +37,11 @@ impl Added {
     /// Reads the blocks of the messages of a user.
     pub(super) fn of<'s>(users: impl Iterator<Item = &'s Parsed>) -> Self {
         let mut found: BTreeMap<String, BTreeMap<String, BTreeSet<usize>>> = BTreeMap::new();
-        for said in users {
-            for block in blocks(&said.text) {
+        for message in users {
+            for block in blocks(&message.text) {
                 let lines = found.entry(block.mark.into_owned()).or_default();
                 for line in lines_of(block.inside) {
-                    lines.entry(line).or_default().insert(said.index);
+                    lines.entry(line).or_default().insert(message.index);
                 }
             }
         }
@@ -49,18 +49,18 @@ impl Added {
     }
 
     /// Returns the text of a message without the blocks of a program; nothing if the program wrote all of it.
-    pub(super) fn without(&self, said: &Parsed) -> String {
+    pub(super) fn without(&self, message: &Parsed) -> String {
         let mut out = String::new();
         let mut at = 0;
         let mut is_sure = true;
-        for block in blocks(&said.text).filter(|block| self.has(block)) {
-            out.push_str(said.text.get(at..block.range.start).unwrap_or_default());
+        for block in blocks(&message.text).filter(|block| self.has(block)) {
+            out.push_str(message.text.get(at..block.range.start).unwrap_or_default());
             at = block.range.end;
             is_sure &= block.is_joined();
         }
-        out.push_str(said.text.get(at..).unwrap_or_default());
+        out.push_str(message.text.get(at..).unwrap_or_default());
         if at == 0 || out.trim().is_empty() && !is_sure {
-            return said.text.clone();
+            return message.text.clone();
         }
         out.trim().to_owned()
     }
@@ -131,7 +131,7 @@ fn block(text: &str, start: usize, line_end: usize) -> Option<Block<'_>> {
     let inside = text.get(opened..)?;
     let inside = inside.get(..inside.find(&closing)?)?;
     let end = opened + inside.len() + closing.len();
-    // Words behind the tag belong to the line of a person.
+    // If words follow the tag on its line, a person wrote the line.
     let rest = text.get(end..)?;
     let line = rest.split('\n').next().unwrap_or_default();
     let range = start..(end + line.len() + 1).min(text.len());

@@ -96,11 +96,12 @@ pub(super) struct Actions {
 }
 
 impl Actions {
-    pub(super) fn of(said: &[Parsed]) -> Self {
-        let speaks = |said: &&Parsed| said.role == Role::Assistant && !said.text.trim().is_empty();
+    pub(super) fn of(messages: &[Parsed]) -> Self {
+        let speaks =
+            |message: &&Parsed| message.role == Role::Assistant && !message.text.trim().is_empty();
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         let mut all = 0;
-        for message in said.iter().filter(speaks) {
+        for message in messages.iter().filter(speaks) {
             all += 1;
             let mut labels: Vec<_> = labels(&message.text).collect();
             labels.sort();
@@ -117,11 +118,11 @@ impl Actions {
     }
 
     /// Returns whether a message of the assistant has an action in its text: it ends in a block, or has a usual label.
-    pub(super) fn has(&self, said: &Parsed) -> bool {
-        said.role == Role::Assistant
-            && said.calls.is_empty()
-            && (ends_in_block(&said.text)
-                || labels(&said.text).any(|label| self.labels.contains(&label)))
+    pub(super) fn has(&self, message: &Parsed) -> bool {
+        message.role == Role::Assistant
+            && message.calls.is_empty()
+            && (ends_in_block(&message.text)
+                || labels(&message.text).any(|label| self.labels.contains(&label)))
     }
 }
 
