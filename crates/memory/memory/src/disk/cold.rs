@@ -230,10 +230,7 @@ impl Cold {
     ) -> Result<Vec<StoredFile>, ColdError> {
         let number = kept.map_or(0, |kept| kept.steps);
         let first = kept.map_or(0, |kept| kept.session.originals.len());
-        let mut batch = Batch {
-            host: true,
-            ..Batch::default()
-        };
+        let mut batch = Batch::new(true);
         for (index, message) in plan.new.iter().enumerate() {
             let bytes = message.raw().as_bytes();
             batch.cold.push(value(key(MESSAGE, first + index), bytes));
