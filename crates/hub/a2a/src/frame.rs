@@ -1,4 +1,4 @@
-//! Frames of a log, as far as a task needs them.
+//! Frames with their envelopes, as tasks need them.
 
 use accp_frame::{DecodeError, DecodeOptions, Envelope, Frame, Limits};
 use accp_session::Mid;
@@ -6,17 +6,16 @@ use accp_session::Mid;
 /// The media type of a frame (draft section 12).
 pub(crate) const ACCP: &str = "application/accp";
 pub(crate) const TEXT: &str = "text/plain";
-/// The bytes of words that go into a frame in any script. Longer ones go by reference.
+/// The longest text, in bytes, that fits in a frame in any script. Longer text goes by reference.
 pub(crate) const LONG: usize = 16 << 10;
 
-/// How frames are read that may have values in the place of references. The size of a request is bounded
-/// before.
+/// Options for frames in which values may have replaced references. The size of a request is limited before.
 pub(crate) const WIDE: DecodeOptions = DecodeOptions {
     limits: Limits::NONE,
     marks: true,
 };
 
-/// How frames of clients are read: a long value goes by reference, and everything else has the limits of a frame.
+/// Options for frames of clients: a long value goes by reference, so the length of the frame has no limit.
 pub(crate) const LONG_VALUES: DecodeOptions = DecodeOptions {
     limits: Limits {
         frame_bytes: usize::MAX,
@@ -26,14 +25,22 @@ pub(crate) const LONG_VALUES: DecodeOptions = DecodeOptions {
 };
 
 /// A frame with its envelope.
-pub(crate) struct Said<'a> {
+pub(crate) struct TaskFrame<'a> {
     pub(crate) frame: Frame<'a>,
     pub(crate) envelope: Envelope<'static>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> TaskFrame<'a> {
     pub(crate) fn read(text: &'a str) -> Result<Self, DecodeError> {
-        let frame = Frame::parse(text)?;
+        Self::of(Frame::parse(text)?)
+    }
+
+    /// Reads a frame in which values may have replaced references.
+    pub(crate) fn read_wide(text: &'a str) -> Result<Self, DecodeError> {
+        Self::of(Frame::parse_with(text, &WIDE)?)
+    }
+
+    fn of(frame: Frame<'a>) -> Result<Self, DecodeError> {
         let envelope = frame.envelope()?;
         Ok(Self { frame, envelope })
     }
@@ -48,9 +55,7 @@ impl<'a> Said<'a> {
 
     /// Returns the chain of the frame: its `cid`, or else its own id.
     pub(crate) fn chain(&self) -> Option<Mid> {
-        let envelope = &self.envelope;
-        let chain = envelope.correlation_id.as_deref();
-        chain.or(envelope.msg_id.as_deref()).map(Mid::parse)
+        self.chain_name().map(Mid::parse)
     }
 
     /// Returns the name of the chain as it is written.
@@ -65,22 +70,13 @@ impl<'a> Said<'a> {
         self.envelope.causation_id.as_deref().map(Mid::parse)
     }
 
-    /// Returns the value of a param, under its short or its full name, as it is written.
-    fn param(&self, short: &str, full: &str) -> Option<&str> {
-        let value = self.frame.get(short).or_else(|| self.frame.get(full));
-        value.map(accp_frame::RawValue::as_str)
-    }
-
     /// Returns whether a piece of a stream is the last one.
     pub(crate) fn is_final(&self) -> bool {
-        self.param("done", "is_final") == Some("true")
-    }
-
-    /// Reads a frame that may have values in the place of references.
-    pub(crate) fn read_wide(text: &'a str) -> Result<Self, DecodeError> {
-        let frame = Frame::parse_with(text, &WIDE)?;
-        let envelope = frame.envelope()?;
-        Ok(Self { frame, envelope })
+        let value = self
+            .frame
+            .get("done")
+            .or_else(|| self.frame.get("is_final"));
+        value.is_some_and(|value| value.as_str() == "true")
     }
 
     /// Returns the text of the frame without its metadata.

@@ -1,4 +1,4 @@
-//! The desk of an agent: the frames that wait for the model, and those that it has open.
+//! The inbox of an agent: the frames that wait for the model, and the frames that the model has open.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
@@ -9,38 +9,38 @@ use accp_frame::{Intent, Registry};
 use accp_session::{CancelToken, Inbound, PiecesInOrder};
 use tokio::sync::{Mutex as Turn, Notify, oneshot};
 
-/// Bytes of the texts of the frames that are opened at a time. One frame may be longer.
-const TEXTS: usize = 256 << 10;
+/// How many bytes of frames are opened at a time. A single frame may be longer.
+const MAX_BYTES: usize = 256 << 10;
 
-/// Pieces of streams that wait for those before them. They have handlers, of which an agent has 64 at a time.
-const HELD: usize = 32;
-/// Entries of the log in which the earlier pieces of a stream are looked for.
+/// How many pieces of streams wait for those before them. Each has a handler, of which an agent has 64 at a time.
+const MAX_HELD: usize = 32;
+/// How many entries of the log are searched for earlier pieces of a stream.
 const EARLIER: u64 = 1024;
 
 /// A frame that was handed to the agent and is not marked yet.
-pub(crate) struct Letter {
+pub(crate) struct PendingFrame {
     cx: Cx,
     /// Ends the handler of the frame, which marks it.
     mark: oneshot::Sender<()>,
-    /// True if somebody waits for an answer of this agent.
+    /// True if the frame asks this agent for an answer.
     pub(crate) asks: bool,
 }
 
-impl Letter {
+impl PendingFrame {
     pub(crate) fn inbound(&self) -> &Inbound {
         self.cx.inbound()
     }
 
-    /// Marks the frame as handled. The mark is on its way at once. What comes back ends when it is kept, so that a process
-    /// that is killed from then on does not give the frame again.
+    /// Marks the frame as handled. The mark is sent at once. The future returned ends when the mark is durable: a
+    /// process that is killed after that does not get the frame again.
     pub(crate) fn done(self) -> impl Future<Output = Result<(), Error>> + use<> {
         let kept = self.cx.handled();
         let _ = self.mark.send(());
         kept
     }
 
-    /// Marks the frame, and does not wait.
-    fn let_go(self) {
+    /// Marks the frame without waiting.
+    fn discard(self) {
         drop(self.done());
     }
 
@@ -50,36 +50,37 @@ impl Letter {
     }
 }
 
-struct Pile {
+/// The frames of an inbox, by how far the model has them.
+struct FrameQueues {
     /// Frames in the order in which they came.
-    arrived: VecDeque<Letter>,
-    /// Pieces of streams that wait for those before them. `None` is one that an earlier desk had.
-    order: PiecesInOrder<Option<Letter>>,
+    arrived: VecDeque<PendingFrame>,
+    /// Pieces of streams that wait for those before them. `None` is one that an earlier inbox had.
+    order: PiecesInOrder<Option<PendingFrame>>,
     /// Frames in the order in which the model reads them.
-    waiting: VecDeque<Letter>,
+    waiting: VecDeque<PendingFrame>,
     /// Frames that the model has seen, by position.
-    open: BTreeMap<u64, Letter>,
+    open: BTreeMap<u64, PendingFrame>,
 }
 
-impl Pile {
-    /// Takes the next frame that has come. `before` are the pieces of its stream that an earlier desk had.
+impl FrameQueues {
+    /// Takes the next frame that has come. `before` are the pieces of its stream that an earlier inbox had.
     fn sort(&mut self, registry: &Registry, before: &[Inbound]) {
         for piece in before {
             drop(self.order.take(registry, piece, None));
         }
-        let Some(letter) = self.arrived.pop_front() else {
+        let Some(pending) = self.arrived.pop_front() else {
             return;
         };
-        let inbound = letter.inbound().clone();
+        let inbound = pending.inbound().clone();
         self.end(&inbound);
-        match self.order.take(registry, &inbound, Some(letter)) {
+        match self.order.take(registry, &inbound, Some(pending)) {
             Ok(ready) => self.waiting.extend(ready.into_iter().flatten()),
             // A piece that came before is not read again.
-            Err(again) => again.into_iter().for_each(Letter::let_go),
+            Err(again) => again.into_iter().for_each(PendingFrame::discard),
         }
     }
 
-    /// Lets the model read what waits of a stream, if this frame of its sender ends it.
+    /// Releases the pieces of a stream that wait, if this frame of their sender ends the stream.
     fn end(&mut self, inbound: &Inbound) {
         let frame = accp_frame::Frame::parse(inbound.text());
         let ends = [Intent::DONE, Intent::FAIL, Intent::END];
@@ -91,19 +92,19 @@ impl Pile {
     }
 }
 
-impl Default for Pile {
+impl Default for FrameQueues {
     fn default() -> Self {
         Self {
             arrived: VecDeque::new(),
-            order: PiecesInOrder::holding(HELD),
+            order: PiecesInOrder::holding(MAX_HELD),
             waiting: VecDeque::new(),
             open: BTreeMap::new(),
         }
     }
 }
 
-/// Returns once an agent has ended. This does not keep it open.
-fn end(agent: &Agent) -> impl Future<Output = ()> + use<> {
+/// Waits until an agent has ended. This does not keep it open.
+fn ended(agent: &Agent) -> impl Future<Output = ()> + use<> {
     let mut frames = agent.frames(u64::MAX);
     async move {
         // An error ends this, too: the agent is gone.
@@ -111,38 +112,41 @@ fn end(agent: &Agent) -> impl Future<Output = ()> + use<> {
     }
 }
 
-/// An agent, with the frames that its model works on. Requests of MCP share it.
-pub(crate) struct Desk {
+/// An agent with the frames for its model. All MCP requests for the agent share it.
+pub(crate) struct Inbox {
     pub(crate) agent: Agent,
-    pile: Mutex<Pile>,
-    /// Who sorts the frames that have come holds this.
+    frames: Mutex<FrameQueues>,
+    /// Held while new frames are sorted.
     sorting: Turn<()>,
     news: Notify,
 }
 
-impl Desk {
-    /// Makes the desk of an agent, which from now on gets all frames that no other handler takes.
+impl Inbox {
+    /// Makes the inbox of an agent. From now on it gets all frames that no other handler takes.
     pub(crate) async fn new(agent: Agent) -> Result<Arc<Self>, Error> {
-        // What a model reads first is what stands in the session.
+        // The model first reads the state of the session, so the agent has to have joined.
         agent.joined().await?;
-        let desk = Arc::new(Self {
+        let inbox = Arc::new(Self {
             agent,
-            pile: Mutex::default(),
+            frames: Mutex::default(),
             sorting: Turn::default(),
             news: Notify::new(),
         });
-        let weak = Arc::downgrade(&desk);
-        desk.agent.serve_others(move |cx: Cx| {
+        let weak = Arc::downgrade(&inbox);
+        inbox.agent.serve_others(move |cx: Cx| {
             // The side calls this in the order of the session.
             let (mark, marked) = oneshot::channel();
-            let end = cx.agent().map(|agent| end(&agent));
-            if let Some(desk) = weak.upgrade() {
+            let end = cx.agent().map(|agent| ended(&agent));
+            if let Some(inbox) = weak.upgrade() {
                 let asks = false;
-                desk.pile().arrived.push_back(Letter { cx, mark, asks });
-                desk.news.notify_waiters();
+                inbox
+                    .frames()
+                    .arrived
+                    .push_back(PendingFrame { cx, mark, asks });
+                inbox.news.notify_waiters();
             }
             async move {
-                // A frame that nobody marks stays due, and comes again when the agent is opened anew.
+                // A frame without a mark stays due. The agent gets it again when it is opened anew.
                 let ended = async {
                     if let Ok(end) = end {
                         end.await;
@@ -160,59 +164,59 @@ impl Desk {
                 Ok::<(), Error>(())
             }
         });
-        Ok(desk)
+        Ok(inbox)
     }
 
-    /// Returns once the agent has ended: the session was opened anew, or somebody else has opened the agent.
+    /// Waits until the agent has ended: the session was opened anew, or somebody else has opened the agent.
     pub(crate) async fn ended(&self) {
-        end(&self.agent).await;
+        ended(&self.agent).await;
     }
 
-    fn pile(&self) -> MutexGuard<'_, Pile> {
-        self.pile.lock().unwrap_or_else(PoisonError::into_inner)
+    fn frames(&self) -> MutexGuard<'_, FrameQueues> {
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns how many frames wait that the model has not seen.
+    /// Returns how many frames the model has not seen.
     pub(crate) fn waiting(&self) -> usize {
-        let pile = self.pile();
-        pile.waiting.len() + pile.arrived.len()
+        let frames = self.frames();
+        frames.waiting.len() + frames.arrived.len()
     }
 
     /// Returns how many pieces of streams wait for one before them.
     pub(crate) fn held(&self) -> usize {
-        self.pile().order.waiting()
+        self.frames().order.waiting()
     }
 
     /// Puts the frames that have come into the order in which the model reads them.
     async fn sort(&self) {
         let _turn = self.sorting.lock().await;
-        let is_cancelled = |letter: &Letter| letter.inbound().cancel_token().is_cancelled();
-        let over = |letter: &Option<Letter>| letter.as_ref().is_some_and(is_cancelled);
-        let over = self.pile().order.drop_if(over);
-        over.into_iter().flatten().for_each(Letter::let_go);
-        // An agent that has ended gets its frames again when it is opened.
+        let is_cancelled = |pending: &PendingFrame| pending.inbound().cancel_token().is_cancelled();
+        let over = |pending: &Option<PendingFrame>| pending.as_ref().is_some_and(is_cancelled);
+        let over = self.frames().order.drop_if(over);
+        over.into_iter().flatten().for_each(PendingFrame::discard);
+        // The agent has ended. It gets its frames again when it is opened.
         let Ok(registry) = self.agent.registry().await else {
             return;
         };
         loop {
             let next = self
-                .pile()
+                .frames()
                 .arrived
                 .front()
-                .map(|letter| letter.inbound().clone());
+                .map(|pending| pending.inbound().clone());
             let Some(next) = next else { return };
-            let goes_on = self.pile().order.may_go_on(&registry, &next);
+            let goes_on = self.frames().order.may_go_on(&registry, &next);
             let before = if goes_on {
                 self.before(&next).await
             } else {
                 Vec::new()
             };
-            self.pile().sort(&registry, &before);
+            self.frames().sort(&registry, &before);
         }
     }
 
-    /// Returns the pieces of a stream that stand before one of them in the log. An earlier desk of the agent had
-    /// them, because this one would have got them before.
+    /// Returns the pieces of a stream that stand before this one in the log. An earlier inbox of the agent had
+    /// them, because this inbox gets its frames in their order.
     async fn before(&self, piece: &Inbound) -> Vec<Inbound> {
         let mut before = Vec::new();
         let Ok(chain) = piece.chain() else {
@@ -224,7 +228,7 @@ impl Desk {
                 Ok(Some(entry)) => entry,
                 Ok(None) => break,
                 Err(error) => {
-                    // The model gets the pieces that are here, and their indexes show what is missing.
+                    // The model gets the pieces that are here. Their indexes show which are missing.
                     tracing::warn!(%error, "the pieces before one of a stream cannot be read");
                     break;
                 }
@@ -241,14 +245,14 @@ impl Desk {
         before
     }
 
-    /// Lets the model read what waits of the stream that this answer ends, which went to whoever has asked.
-    pub(crate) async fn ends(&self, answer: &Inbound) {
+    /// Releases the pieces of the stream that this answer ends. The answer itself went to the call that asked.
+    pub(crate) async fn release_stream(&self, answer: &Inbound) {
         self.sort().await;
-        self.pile().end(answer);
+        self.frames().end(answer);
     }
 
     /// Marks the frames that the model has seen and that ask for nothing, or whose chain was
-    /// cancelled. Returns the positions of the latter, once all marks are kept.
+    /// cancelled. Returns the positions of the latter, once all marks are durable.
     ///
     /// # Errors
     /// When the agent has ended.
@@ -260,27 +264,29 @@ impl Desk {
         Ok(cancelled)
     }
 
-    /// Marks frames. Returns what ends when the marks are kept, and the positions of cancelled frames.
+    /// Marks frames. Returns futures that end when the marks are durable, and the positions of cancelled frames.
     fn close(
         &self,
     ) -> (
         Vec<impl Future<Output = Result<(), Error>> + use<>>,
         Vec<u64>,
     ) {
-        let mut pile = self.pile();
-        let is_cancelled = |letter: &Letter| letter.inbound().cancel_token().is_cancelled();
-        let is_over = |letter: &Letter| !letter.asks || is_cancelled(letter);
-        let (over, open): (BTreeMap<_, _>, _) = std::mem::take(&mut pile.open)
+        let mut frames = self.frames();
+        let is_cancelled = |pending: &PendingFrame| pending.inbound().cancel_token().is_cancelled();
+        let is_over = |pending: &PendingFrame| !pending.asks || is_cancelled(pending);
+        let (over, open): (BTreeMap<_, _>, _) = std::mem::take(&mut frames.open)
             .into_iter()
-            .partition(|(_, letter)| is_over(letter));
-        pile.open = open;
-        let cancelled = over.iter().filter(|(_, letter)| letter.asks);
+            .partition(|(_, pending)| is_over(pending));
+        frames.open = open;
+        let cancelled = over.iter().filter(|(_, pending)| pending.asks);
         let cancelled = cancelled.map(|(at, _)| *at).collect();
-        (over.into_values().map(Letter::done).collect(), cancelled)
+        (
+            over.into_values().map(PendingFrame::done).collect(),
+            cancelled,
+        )
     }
 
-    /// Opens the next frames, as many as this, and waits for the first. `asks` says which of them
-    /// want an answer.
+    /// Opens at most `most` frames, and waits for the first. `asks` says which of them want an answer.
     pub(crate) async fn open(
         &self,
         most: usize,
@@ -299,54 +305,54 @@ impl Desk {
         }
     }
 
-    /// Opens the next frames that are there, as far as their texts have room in one answer.
+    /// Opens frames that have come, as far as they fit in one result.
     pub(crate) async fn open_now(
         &self,
         most: usize,
         asks: impl Fn(&Inbound) -> bool,
     ) -> Vec<(Inbound, bool)> {
         self.sort().await;
-        let mut pile = self.pile();
+        let mut frames = self.frames();
         let mut opened = Vec::new();
-        let mut room = TEXTS;
+        let mut room = MAX_BYTES;
         while opened.len() < most {
-            let Some(mut letter) = pile.waiting.pop_front() else {
+            let Some(mut pending) = frames.waiting.pop_front() else {
                 break;
             };
-            let inbound = letter.inbound().clone();
+            let inbound = pending.inbound().clone();
             if inbound.cancel_token().is_cancelled() {
-                letter.let_go();
+                pending.discard();
                 continue;
             }
             let length = inbound.text().len();
             if length > room && !opened.is_empty() {
-                pile.waiting.push_front(letter);
+                frames.waiting.push_front(pending);
                 break;
             }
             room = room.saturating_sub(length);
-            letter.asks = asks(&inbound);
-            opened.push((inbound.clone(), letter.asks));
-            pile.open.insert(inbound.position(), letter);
+            pending.asks = asks(&inbound);
+            opened.push((inbound.clone(), pending.asks));
+            frames.open.insert(inbound.position(), pending);
         }
         opened
     }
 
     /// Returns the open frames, with whether they want an answer.
     pub(crate) fn opened(&self) -> Vec<(Inbound, bool)> {
-        let pile = self.pile();
-        let open = pile.open.values();
-        open.map(|letter| (letter.inbound().clone(), letter.asks))
+        let frames = self.frames();
+        let open = frames.open.values();
+        open.map(|pending| (pending.inbound().clone(), pending.asks))
             .collect()
     }
 
-    /// Takes an open frame from the desk, to reply to it or to mark it.
-    pub(crate) fn take(&self, position: u64) -> Option<Letter> {
-        self.pile().open.remove(&position)
+    /// Takes an open frame from the inbox, to reply to it or to mark it.
+    pub(crate) fn take(&self, position: u64) -> Option<PendingFrame> {
+        self.frames().open.remove(&position)
     }
 
     /// Returns an open frame.
-    pub(crate) fn letter(&self, position: u64) -> Option<Inbound> {
-        let pile = self.pile();
-        Some(pile.open.get(&position)?.inbound().clone())
+    pub(crate) fn opened_frame(&self, position: u64) -> Option<Inbound> {
+        let frames = self.frames();
+        Some(frames.open.get(&position)?.inbound().clone())
     }
 }

@@ -7,11 +7,14 @@ use accp_frame::{Message, Registry, Value};
 use accp_session::Inbound;
 use serde_json::{Value as Json, json};
 
-/// Bytes of a value that is shown in the place of its reference. A longer one is read by `accp_expand`.
-const SHOWN: usize = 8_000;
-/// Bytes of all values that one answer shows in the place of references, each as often as it is there.
-const ROOM: usize = 64 << 10;
-/// Values that are read for one answer.
+/// The media type of frames (draft section 12).
+pub(crate) const ACCP: &str = "application/accp";
+
+/// The longest value, in bytes, that replaces its reference. `accp_expand` returns longer ones.
+const MAX_VALUE: usize = 8_000;
+/// The bytes of all values that replace references in one result. A value counts each time.
+const MAX_VALUES: usize = 64 << 10;
+/// How many values are read for one result.
 const READS: usize = 64;
 
 /// Returns the id under which a model names a frame: its place in the log.
@@ -26,24 +29,24 @@ pub(crate) fn position(id: &str) -> Option<u64> {
     id.strip_prefix('p').unwrap_or(id).parse().ok()
 }
 
-/// The room of one answer for values in the place of references. What does not fit stays a reference.
-pub(crate) struct Room<'a> {
+/// Renders the frames of one result. Values replace references as far as they fit.
+pub(crate) struct FrameRenderer<'a> {
     agent: &'a Agent,
     bytes: usize,
-    /// The values that were read, with their lengths. `None` is one that is not shown anywhere.
+    /// The values that were read, with their lengths. `None`: the reference stays.
     read: BTreeMap<String, Option<(Value<'static>, usize)>>,
 }
 
-impl<'a> Room<'a> {
+impl<'a> FrameRenderer<'a> {
     pub(crate) fn of(agent: &'a Agent) -> Self {
         Self {
             agent,
-            bytes: ROOM,
+            bytes: MAX_VALUES,
             read: BTreeMap::new(),
         }
     }
 
-    /// Returns a frame with values in the place of the references in its payload.
+    /// Returns a frame with values instead of the references in its payload.
     pub(crate) async fn frame(&mut self, registry: &Registry, inbound: &Inbound) -> Json {
         let Ok(mut message) = inbound.message(registry) else {
             return json!({ "id": id(inbound.position()), "text": inbound.text() });
@@ -57,7 +60,7 @@ impl<'a> Room<'a> {
         described(&message, inbound)
     }
 
-    /// Returns a value, if it has room.
+    /// Returns a value, if it fits.
     async fn value(&mut self, key: &str) -> Option<Value<'static>> {
         if self.bytes == 0 {
             return None;
@@ -68,7 +71,7 @@ impl<'a> Room<'a> {
             }
             let value = self.agent.expand(key).await.ok();
             let value = value.map(|value| (value.to_string().len(), value));
-            let value = value.filter(|(length, _)| *length <= SHOWN);
+            let value = value.filter(|(length, _)| *length <= MAX_VALUE);
             let value = value.map(|(length, value)| (value, length));
             self.read.insert(key.to_owned(), value);
         }

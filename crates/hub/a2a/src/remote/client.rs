@@ -15,19 +15,19 @@ use serde::de::DeserializeOwned;
 use super::RemoteError;
 use super::events::Events;
 
-/// The place of a card below the URL of its agent.
+/// The path of a card below the URL of its agent.
 const CARD: &str = "/.well-known/agent-card.json";
-/// The time for which an agent may take to take a connection.
+/// How long an agent may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(20);
 
-/// The way to an agent.
-pub(super) struct Wire {
+/// A client of one agent.
+pub(super) struct RpcClient {
     client: Client,
     url: String,
     pub(super) card: AgentCard,
 }
 
-impl Wire {
+impl RpcClient {
     /// Reads the card of the agent at this URL.
     pub(super) async fn open(url: &str, token: Option<&str>) -> Result<Self, RemoteError> {
         let client = client(token).map_err(|why| RemoteError::Unreachable(url.to_owned(), why))?;
@@ -39,11 +39,14 @@ impl Wire {
         };
         let failed = |why: String| RemoteError::Unreachable(place.clone(), why);
         let answer = client.get(&place).send().await;
-        let answer = answer.map_err(|error| failed(said(&error)))?;
+        let answer = answer.map_err(|error| failed(with_causes(&error)))?;
         if !answer.status().is_success() {
             return Err(failed(answer.status().to_string()));
         }
-        let text = answer.text().await.map_err(|error| failed(said(&error)))?;
+        let text = answer
+            .text()
+            .await
+            .map_err(|error| failed(with_causes(&error)))?;
         let card: AgentCard = serde_json::from_str(&text)
             .map_err(|error| failed(format!("its card cannot be read: {error}")))?;
         let mut interfaces = card.supported_interfaces.iter();
@@ -68,7 +71,7 @@ impl Wire {
     ) -> Result<T, RemoteError> {
         let answer = self.post(method, params).await?;
         let text = answer.text().await;
-        let text = text.map_err(|error| self.failed(said(&error)))?;
+        let text = text.map_err(|error| self.failed(with_causes(&error)))?;
         let answer = self.read(&text)?;
         serde_json::from_value(answer).map_err(|error| self.failed(error.to_string()))
     }
@@ -84,12 +87,12 @@ impl Wire {
         let kind = kind.and_then(|kind| kind.to_str().ok());
         if !kind.unwrap_or_default().starts_with("text/event-stream") {
             let text = answer.text().await;
-            let text = text.map_err(|error| self.failed(said(&error)))?;
+            let text = text.map_err(|error| self.failed(with_causes(&error)))?;
             self.read(&text)?;
             return Err(self.failed("a stream was expected".to_owned()));
         }
         Ok(Updates {
-            wire: self,
+            client: self,
             answer,
             events: Events::default(),
         })
@@ -104,12 +107,12 @@ impl Wire {
         let answer = request.header(CONTENT_TYPE, "application/json");
         let answer = answer.header(ACCEPT, "application/json, text/event-stream");
         let answer = answer.send().await;
-        let answer = answer.map_err(|error| self.failed(said(&error)))?;
+        let answer = answer.map_err(|error| self.failed(with_causes(&error)))?;
         if answer.status().is_success() {
             return Ok(answer);
         }
         let status = answer.status().to_string();
-        // Some servers explain themselves.
+        // Some servers send an error in the body.
         let text = answer.text().await.unwrap_or_default();
         self.read(&text).map_err(|error| match error {
             refused @ RemoteError::Refused { .. } => refused,
@@ -136,7 +139,7 @@ impl Wire {
 
 /// The updates of a task.
 pub(super) struct Updates<'w> {
-    wire: &'w Wire,
+    client: &'w RpcClient,
     answer: Response,
     events: Events,
 }
@@ -144,19 +147,19 @@ pub(super) struct Updates<'w> {
 impl Updates<'_> {
     /// Waits for the next update. `None` when the stream has ended.
     pub(super) async fn next(&mut self) -> Result<Option<StreamResponse>, RemoteError> {
-        let wire = self.wire;
+        let client = self.client;
         loop {
             if let Some(data) = self.events.next() {
-                let update = serde_json::from_value(wire.read(&data)?);
+                let update = serde_json::from_value(client.read(&data)?);
                 return update
                     .map(Some)
-                    .map_err(|error| wire.failed(error.to_string()));
+                    .map_err(|error| client.failed(error.to_string()));
             }
             let chunk = self.answer.chunk().await;
-            match chunk.map_err(|error| wire.failed(said(&error)))? {
+            match chunk.map_err(|error| client.failed(with_causes(&error)))? {
                 None => return Ok(None),
                 Some(chunk) if self.events.push(&chunk) => {}
-                Some(_) => return Err(wire.failed("an update is too long".to_owned())),
+                Some(_) => return Err(client.failed("an update is too long".to_owned())),
             }
         }
     }
@@ -177,7 +180,7 @@ fn client(token: Option<&str>) -> Result<Client, String> {
     let tls = ClientConfig::clone(&*accp_client::tls_settings(None)?);
     let client = Client::builder().tls_backend_preconfigured(tls);
     let client = client.connect_timeout(CONNECT).default_headers(headers);
-    client.build().map_err(|error| said(&error))
+    client.build().map_err(|error| with_causes(&error))
 }
 
 fn refused(error: JsonRpcError) -> RemoteError {
@@ -193,8 +196,8 @@ fn refused(error: JsonRpcError) -> RemoteError {
     }
 }
 
-/// Returns what an error says, with its cause.
-fn said(error: &dyn std::error::Error) -> String {
+/// Returns the text of an error, with its causes.
+fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -1,4 +1,4 @@
-//! Tells a client of MCP that the context has changed.
+//! Subscriptions of MCP clients to the context.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,13 +11,13 @@ use rmcp::service::{Peer, SubscriptionContext};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::desk::Desk;
+use crate::connection::Connection;
+use crate::inbox::Inbox;
 use crate::request::over;
-use crate::seat::Seat;
 
-/// The changes of a session, across the desks that its agent gets one after the other.
+/// The changes of a session, also after its agent was opened anew.
 struct Changes {
-    desks: watch::Receiver<Option<Arc<Desk>>>,
+    inboxes: watch::Receiver<Option<Arc<Inbox>>>,
     /// The log from the next change on, while the agent is open.
     frames: Option<Frames>,
     /// The position of the next change.
@@ -26,21 +26,21 @@ struct Changes {
 
 impl Changes {
     /// Returns the changes from now on.
-    async fn of(seat: &Seat) -> Result<Self, Error> {
+    async fn of(connection: &Connection) -> Result<Self, Error> {
         let mut changes = Self {
-            desks: seat.desks(),
+            inboxes: connection.inboxes(),
             frames: None,
             next: u64::MAX,
         };
-        seat.desk().await?;
+        connection.inbox().await?;
         changes.follow().await?;
         Ok(changes)
     }
 
-    /// Follows the log of the agent that was opened last.
+    /// Follows the log of the agent as it was opened last.
     async fn follow(&mut self) -> Result<(), Error> {
-        let desk = self.desks.borrow_and_update().clone();
-        let agent = desk.as_ref().map(|desk| &desk.agent);
+        let inbox = self.inboxes.borrow_and_update().clone();
+        let agent = inbox.as_ref().map(|inbox| &inbox.agent);
         if let Some(agent) = agent {
             // A session that has begun anew begins its log anew, too.
             let end = agent.look(Session::position).await? + 1;
@@ -53,7 +53,7 @@ impl Changes {
     /// Waits for the next change. Returns false when there will be none.
     ///
     /// That the agent has ended is a change: the session was opened anew, or somebody else has opened the
-    /// agent. A client that then reads what it watches opens the agent again, and hears the changes since.
+    /// agent. A client that then reads what it subscriptions opens the agent again, and hears the changes since.
     /// Nothing opens it by itself, because two who do that would end each other for ever.
     async fn next(&mut self) -> bool {
         loop {
@@ -65,7 +65,7 @@ impl Changes {
                 }
                 return true;
             }
-            if self.desks.changed().await.is_err() {
+            if self.inboxes.changed().await.is_err() {
                 return false;
             }
             if let Err(error) = self.follow().await {
@@ -75,27 +75,27 @@ impl Changes {
     }
 }
 
-/// The resources that a client watches. They end with the client.
+/// The resources that a client subscriptions. They end with the client.
 #[derive(Default)]
-pub(crate) struct Watches {
+pub(crate) struct Subscriptions {
     tasks: Mutex<BTreeMap<String, AbortHandle>>,
 }
 
-impl Watches {
-    /// Tells the peer of each change of the session, from now on and as long as `who` has the right. One
-    /// notice may stand for many changes.
+impl Subscriptions {
+    /// Notifies the peer of each change of the session, from now on and as long as `who` has the right. One
+    /// notification may stand for many changes.
     pub(crate) async fn add(
         &self,
-        seat: &Seat,
+        connection: &Connection,
         uri: String,
         peer: Peer<RoleServer>,
         who: Option<Principal>,
     ) -> Result<(), Error> {
-        let mut changes = Changes::of(seat).await?;
-        let told = uri.clone();
-        let tell = async move {
+        let mut changes = Changes::of(connection).await?;
+        let resource = uri.clone();
+        let notify = async move {
             while changes.next().await {
-                let notice = ResourceUpdatedNotificationParam::new(told.clone());
+                let notice = ResourceUpdatedNotificationParam::new(resource.clone());
                 if peer.notify_resource_updated(notice).await.is_err() {
                     return;
                 }
@@ -105,7 +105,7 @@ impl Watches {
             tokio::select! {
                 biased;
                 _ = over(who.as_ref()) => {}
-                () = tell => {}
+                () = notify => {}
             }
         });
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -123,22 +123,25 @@ impl Watches {
     }
 }
 
-impl Drop for Watches {
+impl Drop for Subscriptions {
     fn drop(&mut self) {
         let tasks = self.tasks.get_mut().unwrap_or_else(PoisonError::into_inner);
         tasks.values().for_each(AbortHandle::abort);
     }
 }
 
-/// Tells a listener of each change, until it has gone.
-pub(crate) async fn listen(seat: &Seat, context: &SubscriptionContext) -> Result<(), Error> {
+/// Notifies a listener of each change, until it is gone.
+pub(crate) async fn listen(
+    connection: &Connection,
+    context: &SubscriptionContext,
+) -> Result<(), Error> {
     let uris = context.accepted().resource_subscriptions.iter().flatten();
     let uris: BTreeSet<&String> = uris.collect();
     if uris.is_empty() {
-        // There is nothing to hear, so nothing is opened for it.
+        // Nothing is subscribed, so no agent is opened.
         return std::future::pending().await;
     }
-    let mut changes = Changes::of(seat).await?;
+    let mut changes = Changes::of(connection).await?;
     while changes.next().await {
         for uri in &uris {
             let notice = ResourceUpdatedNotificationParam::new(*uri);

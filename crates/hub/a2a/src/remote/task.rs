@@ -1,4 +1,4 @@
-//! One request of the session on its way through an agent of A2A.
+//! A request of the session as a task of an agent of A2A.
 
 use std::error::Error as StdError;
 use std::pin::pin;
@@ -17,69 +17,69 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::RemoteError;
-use super::question;
-use super::told::{Comes, Told, failure, words};
-use super::wire::{Updates, Wire};
+use super::artifacts::{Change, ReceivedArtifacts, failure, words};
+use super::client::{RpcClient, Updates};
+use super::message;
 
-/// The times before the first looks at a task whose updates do not come by themselves.
-const LOOKS: [Duration; 3] = [
+/// How long to wait before each of the first polls of a task whose updates are not streamed.
+const POLLS: [Duration; 3] = [
     Duration::from_millis(200),
     Duration::from_secs(1),
     Duration::from_secs(3),
 ];
-/// The time before each further look.
+/// How long to wait before each further poll.
 const LAST: Duration = Duration::from_secs(10);
-/// The time for which a task that is to be cancelled may take to get its name.
+/// How long to wait for the id of a task that is to be cancelled.
 const NAMED: Duration = Duration::from_secs(20);
-/// Looks in a row that may fail.
+/// How many polls in a row may fail.
 const FAILURES: usize = 6;
 
-/// What it takes to ask an agent of A2A.
-pub(super) struct Errand {
-    pub(super) wire: Arc<Wire>,
+/// What all tasks of one agent of A2A share.
+pub(super) struct TaskContext {
+    pub(super) client: Arc<RpcClient>,
     pub(super) session: Arc<str>,
     pub(super) registry: Arc<Registry>,
 }
 
 /// A task of the other agent, and the chain of the session that it stands for.
-struct Course<'e> {
-    errand: &'e Errand,
+struct RemoteTask<'e> {
+    context: &'e TaskContext,
     agent: Agent,
     chain: String,
     operation: String,
     /// The id of the task, once it has one.
     task: watch::Sender<Option<String>>,
-    told: Told,
-    /// True while the other agent waits for somebody.
+    received: ReceivedArtifacts,
+    /// True while the other agent waits for input.
     waits: bool,
 }
 
-impl Errand {
+impl TaskContext {
     /// Handles a frame of the session.
     pub(super) async fn run(self, cx: Cx) -> Result<(), Box<dyn StdError + Send + Sync>> {
         let agent = cx.agent()?;
         let request = cx.inbound().message(&self.registry)?.into_owned();
         let is_own = request.intent == Intent::REQ;
-        if !is_own || question::is_for_another(&request, agent.name()) {
+        if !is_own || message::is_for_another(&request, agent.name()) {
             return Ok(());
         }
         let mid = cx.inbound().mid()?.to_string();
         let chain = request.envelope.correlation_id.as_deref();
-        let (told, mut task) = watch::channel(None::<String>);
-        let mut course = Course {
-            errand: &self,
+        let (id_sender, mut task) = watch::channel(None::<String>);
+        let mut course = RemoteTask {
+            context: &self,
             chain: chain.unwrap_or(&mid).to_owned(),
             operation: request.operation.to_string(),
-            task: told,
-            told: Told::default(),
+            task: id_sender,
+            received: ReceivedArtifacts::default(),
             waits: false,
             agent: agent.clone(),
         };
-        // The same request gets the same id, so that a server that knows it makes no second task.
+        // The same request gets the same id, so that a server that has seen it makes no second task.
         let id = format!("{}-{mid}", self.session);
-        let (wire, registry) = (&self.wire, &self.registry);
+        let (client, registry) = (&self.client, &self.registry);
         let text = cx.inbound().text();
-        let message = question::message(id, text, &wire.card, &agent, registry).await;
+        let message = message::message(id, text, &client.card, &agent, registry).await;
         let cancel = cx.inbound().cancel_token().clone();
         let mut asking = pin!(course.ask(message));
         let reply = tokio::select! {
@@ -90,11 +90,11 @@ impl Errand {
         match reply {
             Some(Ok(reply)) => cx.reply_with(reply).await?,
             Some(Err(error)) => cx.reply_with(fault(&error)).await?,
-            // Nobody waits for a reply in a cancelled chain. Only a task that has a name can be cancelled.
+            // Nobody waits for a reply in a cancelled chain. The task can be cancelled only once its id is known.
             None => {
-                let name = async { task.wait_for(Option::is_some).await.ok()?.clone() };
+                let id = async { task.wait_for(Option::is_some).await.ok()?.clone() };
                 tokio::select! {
-                    id = name => self.cancel(id.as_deref()).await,
+                    id = id => self.cancel(id.as_deref()).await,
                     _ = asking => {}
                     () = sleep(NAMED) => {}
                 }
@@ -106,19 +106,19 @@ impl Errand {
     /// Cancels a task.
     async fn cancel(&self, id: Option<&str>) {
         let params = json!({ "id": id });
-        let cancelled = self.wire.call::<Task>(methods::CANCEL_TASK, &params);
+        let cancelled = self.client.call::<Task>(methods::CANCEL_TASK, &params);
         if let Err(error) = cancelled.await {
             tracing::debug!(%error, id, "a task was not cancelled");
         }
     }
 }
 
-impl Course<'_> {
+impl RemoteTask<'_> {
     /// Sends the message, and returns the reply to the request.
     async fn ask(&mut self, message: Message) -> Result<Outbound<'static>, RemoteError> {
-        let wire = Arc::clone(&self.errand.wire);
-        let streams = wire.card.capabilities.streaming == Some(true);
-        // A task that is known can be cancelled.
+        let client = Arc::clone(&self.context.client);
+        let streams = client.card.capabilities.streaming == Some(true);
+        // The server answers with the task at once, so that its id is known for a cancellation.
         let configuration = SendMessageConfiguration {
             accepted_output_modes: None,
             task_push_notification_config: None,
@@ -132,12 +132,12 @@ impl Course<'_> {
             tenant: None,
         };
         if streams {
-            let updates = wire.stream(methods::SEND_STREAMING_MESSAGE, &request);
+            let updates = client.stream(methods::SEND_STREAMING_MESSAGE, &request);
             if let Some(reply) = self.follow(updates.await?).await? {
                 return Ok(reply);
             }
         } else {
-            let answer = wire.call(methods::SEND_MESSAGE, &request).await?;
+            let answer = client.call(methods::SEND_MESSAGE, &request).await?;
             let update = match answer {
                 SendMessageResponse::Task(task) => StreamResponse::Task(task),
                 SendMessageResponse::Message(message) => StreamResponse::Message(message),
@@ -146,10 +146,10 @@ impl Course<'_> {
                 return Ok(reply);
             }
         }
-        self.look_again(&wire).await
+        self.poll(&client).await
     }
 
-    /// Takes the updates of a stream as far as it goes. Returns the reply if it comes that far.
+    /// Takes the updates of a stream until it ends. Returns the reply, if the stream brings it.
     async fn follow(
         &mut self,
         mut updates: Updates<'_>,
@@ -162,7 +162,7 @@ impl Course<'_> {
                     }
                 }
                 Ok(None) => return Ok(None),
-                // The task may go on without its stream: who asks for it learns that.
+                // The task may go on without its stream, which polling finds out.
                 Err(RemoteError::Unreachable(..) | RemoteError::Refused { .. })
                     if self.task.borrow().is_some() =>
                 {
@@ -173,27 +173,27 @@ impl Course<'_> {
         }
     }
 
-    /// Follows a task whose stream has ended before it.
-    async fn look_again(&mut self, wire: &Wire) -> Result<Outbound<'static>, RemoteError> {
+    /// Polls a task whose stream has ended before the task.
+    async fn poll(&mut self, client: &RpcClient) -> Result<Outbound<'static>, RemoteError> {
         let id = self.task.borrow().clone();
         let Some(id) = id else {
-            let url = wire.card.name.clone();
+            let url = client.card.name.clone();
             let why = "the stream has ended without a task or an answer";
             return Err(RemoteError::Unreachable(url, why.to_owned()));
         };
         let params = json!({ "id": id });
-        let streams = wire.card.capabilities.streaming == Some(true);
+        let streams = client.card.capabilities.streaming == Some(true);
         let mut failures = 0;
-        let mut looks = LOOKS.iter().copied();
+        let mut polls = POLLS.iter().copied();
         loop {
-            sleep(looks.next().unwrap_or(LAST)).await;
+            sleep(polls.next().unwrap_or(LAST)).await;
             if streams
-                && let Ok(updates) = wire.stream(methods::SUBSCRIBE_TO_TASK, &params).await
+                && let Ok(updates) = client.stream(methods::SUBSCRIBE_TO_TASK, &params).await
                 && let Some(reply) = self.follow(updates).await?
             {
                 return Ok(reply);
             }
-            match wire.call::<Task>(methods::GET_TASK, &params).await {
+            match client.call::<Task>(methods::GET_TASK, &params).await {
                 Ok(task) => {
                     failures = 0;
                     if let Some(reply) = self.take(StreamResponse::Task(task)).await? {
@@ -206,55 +206,61 @@ impl Course<'_> {
         }
     }
 
-    /// Takes an update. Returns the reply, if it ends the task.
+    /// Takes an update. Returns the reply, if the update ends the task.
     async fn take(
         &mut self,
         update: StreamResponse,
     ) -> Result<Option<Outbound<'static>>, RemoteError> {
         let agent = self.agent.name().to_owned();
-        let registry = &*self.errand.registry;
+        let registry = &*self.context.registry;
         match update {
             StreamResponse::Task(task) => {
                 self.task.send_replace(Some(task.id));
                 for artifact in task.artifacts.iter().flatten() {
                     let (id, parts) = (&artifact.artifact_id, &artifact.parts);
-                    let pieces = self.told.take(id, parts, Comes::Whole, &agent, registry);
+                    let pieces = self
+                        .received
+                        .take(id, parts, Change::Whole, &agent, registry);
                     self.send(pieces).await?;
                 }
-                self.stands(&task.status).await
+                self.take_status(&task.status).await
             }
             StreamResponse::ArtifactUpdate(update) => {
-                let comes = match update.append {
-                    Some(true) => Comes::More(update.last_chunk == Some(true)),
-                    _ => Comes::First,
+                let change = match update.append {
+                    Some(true) => Change::More(update.last_chunk == Some(true)),
+                    _ => Change::First,
                 };
                 let artifact = &update.artifact;
                 let (id, parts) = (&artifact.artifact_id, &artifact.parts);
-                let pieces = self.told.take(id, parts, comes, &agent, registry);
+                let pieces = self.received.take(id, parts, change, &agent, registry);
                 self.send(pieces).await?;
                 Ok(None)
             }
             StreamResponse::StatusUpdate(update) => {
                 self.task.send_replace(Some(update.task_id));
-                self.stands(&update.status).await
+                self.take_status(&update.status).await
             }
             StreamResponse::Message(message) => {
-                self.told.says(&message, &agent, registry);
-                Ok(Some(self.told.answer(&self.operation, &agent, registry)))
+                self.received.take_answer(&message, &agent, registry);
+                Ok(Some(self.received.answer(
+                    &self.operation,
+                    &agent,
+                    registry,
+                )))
             }
         }
     }
 
-    /// Takes the state of the task. Returns the reply, if it has ended.
-    async fn stands(
+    /// Takes the state of the task. Returns the reply, if the task has ended.
+    async fn take_status(
         &mut self,
         status: &TaskStatus,
     ) -> Result<Option<Outbound<'static>>, RemoteError> {
-        let (agent, registry) = (self.agent.name(), &*self.errand.registry);
+        let (agent, registry) = (self.agent.name(), &*self.context.registry);
         let message = status.message.as_ref();
         let failed = |otherwise| failure(message, otherwise, agent, registry);
         Ok(match status.state {
-            TaskState::Completed => Some(self.told.answer(&self.operation, agent, registry)),
+            TaskState::Completed => Some(self.received.answer(&self.operation, agent, registry)),
             TaskState::Failed => Some(failed("the remote agent has failed")),
             TaskState::Rejected => Some(failed("the remote agent rejects the task")),
             TaskState::Canceled => Some(failed("the remote agent has cancelled the task")),
@@ -280,7 +286,7 @@ impl Course<'_> {
         for frame in frames {
             let sent = self.agent.send_with(frame.in_chain(self.chain.clone()));
             match sent.await {
-                // A piece that the session does not take must not cost the answer.
+                // If the session refuses a piece, the answer is still sent.
                 Err(error @ (accp_client::Error::Input(_) | accp_client::Error::Refused(_))) => {
                     tracing::debug!(%error, "a piece of a remote agent was left out");
                 }

@@ -1,4 +1,4 @@
-//! The agents for which clients come, each with its tasks as far as they were read.
+//! The agents that clients use, each with its tasks as far as the log was read.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,52 +10,53 @@ use accp_frame::Registry;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 
-use crate::board::Board;
+use crate::index::TaskIndex;
 use crate::log::Log;
 
 /// The tasks of an agent, which several requests share.
 pub(crate) struct Tasks {
     pub(crate) log: Log,
-    pub(crate) board: tokio::sync::Mutex<Board>,
+    pub(crate) index: tokio::sync::Mutex<TaskIndex>,
 }
 
 /// What is open for an agent.
 #[derive(Default)]
 struct Opened {
     tasks: Option<Arc<Tasks>>,
-    /// The agent, once somebody has said something for it.
+    /// The agent, once a client has sent a message for it.
     agent: Option<Agent>,
 }
 
-struct Place {
+/// The entry of one agent.
+struct Slot {
     opened: tokio::sync::Mutex<Opened>,
-    /// Held by who sends a message.
+    /// Held while a message is sent.
     turn: tokio::sync::Mutex<()>,
-    /// When somebody came last.
+    /// When the last request came.
     used: Mutex<Instant>,
-    /// The requests that are here. It changes while the map of places is locked.
-    visits: AtomicUsize,
-    /// What ends the place, once something is open.
+    /// The number of requests. It changes only while the map of slots is locked.
+    requests: AtomicUsize,
+    /// The task that removes the slot, once something is open.
     end: OnceLock<AbortHandle>,
 }
 
-type Open = Mutex<HashMap<(String, String), Arc<Place>>>;
+type Open = Mutex<HashMap<(String, String), Arc<Slot>>>;
 
-/// The places of all agents for which clients have come.
-pub(crate) struct Places<A> {
+/// The slots of all agents that clients use.
+pub(crate) struct AgentPool<A> {
     agents: A,
     idle: Duration,
     open: Arc<Open>,
 }
 
-/// A request at the place of its agent.
-pub(crate) struct Visit<'p, A> {
-    places: &'p Places<A>,
+/// Holds the slot of an agent for one request.
+pub(crate) struct SlotGuard<'p, A> {
+    pool: &'p AgentPool<A>,
     pub(crate) who: &'p Principal,
-    place: Arc<Place>,
+    slot: Arc<Slot>,
 }
 
-impl<A: Agents> Places<A> {
+impl<A: Agents> AgentPool<A> {
     pub(crate) fn new(agents: A, idle: Duration) -> Self {
         Self {
             agents,
@@ -64,34 +65,34 @@ impl<A: Agents> Places<A> {
         }
     }
 
-    /// Comes to the place of an agent. Nothing opens by that.
-    pub(crate) fn visit<'p>(&'p self, who: &'p Principal) -> Visit<'p, A> {
+    /// Returns the slot of an agent. This opens nothing.
+    pub(crate) fn slot<'p>(&'p self, who: &'p Principal) -> SlotGuard<'p, A> {
         let now = Instant::now();
         let mut open = lock(&self.open);
-        let place = open.entry(key(who)).or_insert_with(|| {
-            Arc::new(Place {
+        let slot = open.entry(key(who)).or_insert_with(|| {
+            Arc::new(Slot {
                 opened: <_>::default(),
                 turn: <_>::default(),
                 used: Mutex::new(now),
-                visits: AtomicUsize::new(0),
+                requests: AtomicUsize::new(0),
                 end: OnceLock::new(),
             })
         });
-        *lock(&place.used) = now;
-        place.visits.fetch_add(1, Ordering::Relaxed);
-        Visit {
-            places: self,
+        *lock(&slot.used) = now;
+        slot.requests.fetch_add(1, Ordering::Relaxed);
+        SlotGuard {
+            pool: self,
             who,
-            place: Arc::clone(place),
+            slot: Arc::clone(slot),
         }
     }
 }
 
-impl<A: Agents> Visit<'_, A> {
+impl<A: Agents> SlotGuard<'_, A> {
     /// Returns the tasks of the agent, without opening it if the session is here. `None`: the agent is not in
     /// the session, or the session has not begun.
     pub(crate) async fn tasks(&self) -> Result<Option<Arc<Tasks>>, Error> {
-        let mut opened = self.place.opened.lock().await;
+        let mut opened = self.slot.opened.lock().await;
         if let Some(tasks) = &opened.tasks {
             if tasks.log.position().await.is_ok() {
                 return Ok(Some(Arc::clone(tasks)));
@@ -102,15 +103,15 @@ impl<A: Agents> Visit<'_, A> {
         let Some(log) = self.log(&mut opened).await? else {
             return Ok(None);
         };
-        let board = <_>::default();
-        let tasks = Arc::new(Tasks { log, board });
+        let index = <_>::default();
+        let tasks = Arc::new(Tasks { log, index });
         opened.tasks = Some(Arc::clone(&tasks));
-        self.stays();
+        self.keep();
         Ok(Some(tasks))
     }
 
     async fn log(&self, opened: &mut Opened) -> Result<Option<Log>, Error> {
-        let agents = &self.places.agents;
+        let agents = &self.pool.agents;
         if opened.agent.is_none() && !agents.has_begun(self.who).await? {
             return Ok(None);
         }
@@ -122,14 +123,15 @@ impl<A: Agents> Visit<'_, A> {
         Ok(member.await?.map(|_| Log::Hub(hub)))
     }
 
-    /// Waits until nobody else sends a message for the agent. One that comes twice at once is found by the second.
+    /// Waits until no other request sends a message for the agent. So a message that comes twice at once is
+    /// recognised the second time.
     pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.place.turn.lock().await
+        self.slot.turn.lock().await
     }
 
     /// Returns the agent, and opens it if it is not open.
     pub(crate) async fn agent(&self) -> Result<Agent, Error> {
-        let mut opened = self.place.opened.lock().await;
+        let mut opened = self.slot.opened.lock().await;
         self.open(&mut opened).await
     }
 
@@ -139,71 +141,71 @@ impl<A: Agents> Visit<'_, A> {
         {
             return Ok(agent.clone());
         }
-        // The log tells what became of the tasks, so the frames themselves need no handler.
-        let agent = self.places.agents.agent(self.who).await?;
+        // The tasks follow from the log, so the frames need no handler.
+        let agent = self.pool.agents.agent(self.who).await?;
         opened.agent = Some(agent.clone());
-        self.stays();
+        self.keep();
         Ok(agent)
     }
 
-    /// Returns the registry of the session, without opening an agent if that can be.
+    /// Returns the registry of the session, without opening an agent if possible.
     pub(crate) async fn registry(&self) -> Result<Arc<Registry>, Error> {
-        let tasks = self.place.opened.lock().await.tasks.clone();
+        let tasks = self.slot.opened.lock().await.tasks.clone();
         if let Some(tasks) = tasks
             && let Ok(registry) = tasks.log.registry().await
         {
             return Ok(registry);
         }
-        self.places.agents.registry(self.who).await
+        self.pool.agents.registry(self.who).await
     }
 
-    /// Keeps the place for later requests, until nobody uses it or the right is over of who has opened it.
-    fn stays(&self) {
-        self.place.end.get_or_init(|| {
-            let ends = ends(
-                Arc::downgrade(&self.places.open),
+    /// Keeps the slot for later requests. It ends when no request has used it for long, or when the right of the
+    /// principal who opened it ends.
+    fn keep(&self) {
+        self.slot.end.get_or_init(|| {
+            let expiry = expire(
+                Arc::downgrade(&self.pool.open),
                 key(self.who),
-                Arc::downgrade(&self.place),
+                Arc::downgrade(&self.slot),
                 self.who.beyond_its_request(),
-                self.places.idle,
+                self.pool.idle,
             );
-            tokio::spawn(ends).abort_handle()
+            tokio::spawn(expiry).abort_handle()
         });
     }
 }
 
-/// Ends a place in time.
-async fn ends(
+/// Removes a slot when it is idle or the right of its principal ends.
+async fn expire(
     open: Weak<Open>,
     key: (String, String),
-    place: Weak<Place>,
+    slot: Weak<Slot>,
     who: Principal,
     idle: Duration,
 ) {
     tokio::select! {
         _ = who.over() => {}
-        () = rests(&place, idle) => {}
+        () = until_idle(&slot, idle) => {}
     }
-    if let (Some(open), Some(place)) = (open.upgrade(), place.upgrade()) {
-        remove(&open, &key, &place);
+    if let (Some(open), Some(slot)) = (open.upgrade(), slot.upgrade()) {
+        let mut open = lock(&open);
+        if open
+            .get(&key)
+            .is_some_and(|other| Arc::ptr_eq(other, &slot))
+        {
+            open.remove(&key);
+        }
     }
 }
 
-/// Waits until nobody has used a place for this time.
-async fn rests(place: &Weak<Place>, idle: Duration) {
-    while let Some(used) = place.upgrade().map(|place| *lock(&place.used)) {
+/// Waits until no request has used a slot for this time.
+async fn until_idle(slot: &Weak<Slot>, idle: Duration) {
+    while let Some(used) = slot.upgrade().map(|slot| *lock(&slot.used)) {
         match used.checked_add(idle) {
             Some(until) if until <= Instant::now() => return,
             Some(until) => sleep_until(until).await,
             None => std::future::pending().await,
         }
-    }
-}
-
-fn remove(open: &Open, key: &(String, String), place: &Arc<Place>) {
-    let mut open = lock(open);
-    if open.get(key).is_some_and(|other| Arc::ptr_eq(other, place)) {
-        open.remove(key);
     }
 }
 
@@ -215,18 +217,18 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<A> Drop for Visit<'_, A> {
-    /// A place where nothing was opened leaves nothing behind.
+impl<A> Drop for SlotGuard<'_, A> {
+    /// Removes a slot where nothing was opened.
     fn drop(&mut self) {
-        let mut open = lock(&self.places.open);
-        let visits = self.place.visits.fetch_sub(1, Ordering::Relaxed);
-        if visits == 1 && self.place.end.get().is_none() {
+        let mut open = lock(&self.pool.open);
+        let before = self.slot.requests.fetch_sub(1, Ordering::Relaxed);
+        if before == 1 && self.slot.end.get().is_none() {
             open.remove(&key(self.who));
         }
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         if let Some(end) = self.end.get() {
             end.abort();

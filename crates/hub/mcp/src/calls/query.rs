@@ -1,4 +1,4 @@
-//! Tools that only look.
+//! Tools that only read: `accp_query` and `accp_expand`.
 
 use accp_client::Error;
 use accp_frame::Value;
@@ -7,31 +7,31 @@ use rmcp::model::JsonObject;
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::draft::{number, text};
+use crate::arguments::{number, text};
+use crate::connection::Connection;
 use crate::fault::Fault;
-use crate::seat::Seat;
-use crate::show;
-use crate::tools::FRAMES;
+use crate::render;
+use crate::tools::MAX_FRAMES;
 
-/// Matches that are returned if the model does not say.
-const SOME: u64 = 10;
+/// How many matches are returned by default.
+const MATCHES: u64 = 10;
 
-pub(crate) async fn query(seat: &Seat, args: &JsonObject) -> Result<Answer, Fault> {
+pub(crate) async fn query(connection: &Connection, args: &JsonObject) -> Result<Answer, Fault> {
     match (text(args, "words")?, text(args, "about")?) {
         (Some(words), None) => {
-            let limit = number(args, "limit", FRAMES)?.unwrap_or(SOME).max(1);
-            search(seat, words, usize::try_from(limit).unwrap_or(1)).await
+            let limit = number(args, "limit", MAX_FRAMES)?.unwrap_or(MATCHES).max(1);
+            search(connection, words, usize::try_from(limit).unwrap_or(1)).await
         }
-        (None, Some(about)) => look(seat, about).await,
+        (None, Some(about)) => look(connection, about).await,
         _ => Err(Fault::argument("give either `words` or `about`")),
     }
 }
 
-async fn search(seat: &Seat, words: &str, limit: usize) -> Result<Answer, Fault> {
-    let found = seat.desk().await?.agent.search(words, limit).await?;
+async fn search(connection: &Connection, words: &str, limit: usize) -> Result<Answer, Fault> {
+    let found = connection.inbox().await?.agent.search(words, limit).await?;
     let lines = found
         .iter()
-        .map(|found| format!("{}: {}", show::id(found.position), found.snippet));
+        .map(|found| format!("{}: {}", render::id(found.position), found.snippet));
     let lines: Vec<String> = lines.collect();
     let text = if lines.is_empty() {
         "No frame outside the context has these words. The context itself is not searched: see \
@@ -42,14 +42,14 @@ async fn search(seat: &Seat, words: &str, limit: usize) -> Result<Answer, Fault>
     };
     let matches = found
         .iter()
-        .map(|found| json!({ "reference": show::id(found.position), "snippet": found.snippet }));
+        .map(|found| json!({ "reference": render::id(found.position), "snippet": found.snippet }));
     Ok(Answer {
         text,
         json: json!({ "matches": matches.collect::<Vec<_>>() }),
     })
 }
 
-async fn look(seat: &Seat, about: &str) -> Result<Answer, Fault> {
+async fn look(connection: &Connection, about: &str) -> Result<Answer, Fault> {
     let look = match about {
         "state" => state,
         "budget" => budget,
@@ -60,7 +60,7 @@ async fn look(seat: &Seat, about: &str) -> Result<Answer, Fault> {
             return Err(Fault::argument(what));
         }
     };
-    Ok(seat.desk().await?.agent.look(look).await?)
+    Ok(connection.inbox().await?.agent.look(look).await?)
 }
 
 fn state(session: &Session) -> Answer {
@@ -134,14 +134,14 @@ fn members(session: &Session) -> Answer {
     }
 }
 
-pub(crate) async fn expand(seat: &Seat, args: &JsonObject) -> Result<Answer, Fault> {
+pub(crate) async fn expand(connection: &Connection, args: &JsonObject) -> Result<Answer, Fault> {
     let wrong = || Fault::argument("`reference` is missing");
     let reference = text(args, "reference")?.ok_or_else(wrong)?;
     let key = key(reference);
     if Reference::parse(&key).is_none() {
         return Err(Error::Reference(key, ReadError::NotFound).into());
     }
-    let value = seat.desk().await?.agent.expand(&key).await?;
+    let value = connection.inbox().await?.agent.expand(&key).await?;
     let text = match value.as_str() {
         Some(text) => text.to_owned(),
         None => value.to_exact_json().to_string(),

@@ -3,21 +3,22 @@
 use a2a::{A2AError, ListTasksRequest, ListTasksResponse, TaskState};
 use chrono::{DateTime, Utc};
 
-use super::Desk;
-use crate::course::Course;
-use crate::fault;
-use crate::shown::time;
-use crate::values::Room;
+use super::TaskReader;
+use crate::expand::ValueQuota;
+use crate::fault::{self, Failure};
+use crate::render::time;
+use crate::task::TaskRecord;
 
-/// The tasks of a page, if the client does not say, and at most.
+/// How many tasks a page has if the client sets no size.
 const PAGE: i32 = 50;
+/// How many tasks a page has at most.
 const LARGEST: i32 = 100;
 
-/// The tasks that a client wants.
-pub(crate) struct Wanted {
+/// The filter and the page of `ListTasks`.
+pub(crate) struct ListFilter {
     size: i32,
     history: usize,
-    /// The position before which the last frames of the tasks stand.
+    /// Only tasks whose last frame is before this position are listed.
     before: u64,
     context: Option<String>,
     state: Option<TaskState>,
@@ -25,7 +26,7 @@ pub(crate) struct Wanted {
     has_artifacts: bool,
 }
 
-impl Wanted {
+impl ListFilter {
     pub(crate) fn read(request: ListTasksRequest) -> Result<Self, A2AError> {
         let size @ 1..=LARGEST = request.page_size.unwrap_or(PAGE) else {
             let expected = "expected a number from 1 to 100";
@@ -51,7 +52,7 @@ impl Wanted {
     }
 
     /// Returns the list of an agent that has no tasks.
-    pub(crate) fn of_nothing(&self) -> ListTasksResponse {
+    pub(crate) fn empty_list(&self) -> ListTasksResponse {
         ListTasksResponse {
             next_page_token: String::new(),
             page_size: self.size,
@@ -60,7 +61,7 @@ impl Wanted {
         }
     }
 
-    fn fits(&self, task: &Course, session: &str) -> bool {
+    fn fits(&self, task: &TaskRecord, session: &str) -> bool {
         let is_in = self.context.as_ref().is_none_or(|id| id == session);
         let is_state = self.state.as_ref().is_none_or(|state| *state == task.state);
         let is_later = |since| time(task.at).is_some_and(|at| at >= since);
@@ -68,33 +69,35 @@ impl Wanted {
     }
 }
 
-impl Desk {
-    /// Returns the tasks that fit, those first about which something was said last.
-    pub(crate) async fn list(&self, wanted: &Wanted) -> Result<ListTasksResponse, A2AError> {
-        let mut board = self.tasks.board.lock().await;
-        let read = board.catch_up(&self.shown.log, &self.agent).await;
-        read.map_err(|error| fault::of_agent(&error))?;
-        let mut all = board.latest();
-        all.retain(|task| wanted.fits(task, &self.shown.session));
+impl TaskReader {
+    /// Returns the tasks that fit, the one with the latest frame first.
+    pub(crate) async fn list(&self, filter: &ListFilter) -> Result<ListTasksResponse, Failure> {
+        let mut index = self.tasks.index.lock().await;
+        let read = index.catch_up(&self.renderer.log, &self.agent).await;
+        read?;
+        let mut all = index.latest();
+        all.retain(|task| filter.fits(task, &self.renderer.session));
         let total = all.len();
-        let rest = all.into_iter().filter(|task| task.last < wanted.before);
-        let size = wanted.size as usize;
-        let mut page: Vec<Course> = rest.take(size + 1).cloned().collect();
-        drop(board);
+        let rest = all.into_iter().filter(|task| task.last < filter.before);
+        let size = filter.size as usize;
+        let mut page: Vec<TaskRecord> = rest.take(size + 1).cloned().collect();
+        drop(index);
         let has_more = page.len() > size;
         page.truncate(size);
         let last = page.last().filter(|_| has_more);
         let next_page_token = last.map(|task| task.last.to_string()).unwrap_or_default();
-        let (history, has_artifacts) = (Some(wanted.history), wanted.has_artifacts);
-        let mut room = Room::of_an_answer();
+        let (history, has_artifacts) = (Some(filter.history), filter.has_artifacts);
+        let mut quota = ValueQuota::for_answer();
         let mut tasks = Vec::with_capacity(page.len());
-        for course in &page {
-            let task = self.shown.task(course, history, has_artifacts, &mut room);
-            tasks.push(task.await.map_err(|error| fault::of_agent(&error))?);
+        for record in &page {
+            let task = self
+                .renderer
+                .task(record, history, has_artifacts, &mut quota);
+            tasks.push(task.await?);
         }
         Ok(ListTasksResponse {
             next_page_token,
-            page_size: wanted.size,
+            page_size: filter.size,
             total_size: total as i32,
             tasks,
         })

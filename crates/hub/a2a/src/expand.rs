@@ -1,4 +1,4 @@
-//! Values in the place of references, which only members of a session can read.
+//! Values instead of references, which only members of a session can read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,40 +7,40 @@ use accp_client::Error;
 use accp_frame::{EncodeOptions, Limits, Message, Registry, Value};
 use accp_session::ReadError;
 
+use crate::frame::WIDE;
 use crate::log::Log;
-use crate::said::WIDE;
 
-/// The bytes of the largest value that a hub takes.
+/// The bytes of all values in one answer: the largest value that a hub accepts.
 const BYTES: usize = 8 << 20;
-/// The references that are read for one answer.
+/// How many references are read for one answer.
 const READS: usize = 256;
-/// What a value counts for at least, such as one of many numbers in a list.
+/// The fewest bytes for which a value counts, such as a number in a list.
 const LEAST: usize = 8;
 
-/// The room that one answer has for values in the place of references. A value takes room wherever it stands.
-pub(crate) struct Room {
+/// How much one answer may hold in values that replace references. A value counts once for each place.
+pub(crate) struct ValueQuota {
     bytes: usize,
     reads: usize,
 }
 
-impl Room {
-    pub(crate) fn of_an_answer() -> Self {
+impl ValueQuota {
+    pub(crate) fn for_answer() -> Self {
         Self {
             bytes: BYTES,
             reads: READS,
         }
     }
 
-    /// Takes room for one more reference that is read.
-    fn reads(&mut self) -> bool {
+    /// Counts one more reference to read. Returns whether the quota allows it.
+    fn count_read(&mut self) -> bool {
         let has_room = self.reads > 0 && self.bytes > 0;
         self.reads = self.reads.saturating_sub(1);
         has_room
     }
 
-    /// Takes room for a value that stands in so many places. The first value that does not fit closes the
-    /// room, so that what is read for an answer is bounded, too.
-    fn takes(&mut self, value: &Value<'_>, places: usize) -> bool {
+    /// Counts a value that stands in so many places. Returns whether it fits. The first value that does not fit ends
+    /// the reading, so that reading is limited, too.
+    fn count_value(&mut self, value: &Value<'_>, places: usize) -> bool {
         let left = self.bytes.checked_sub(size(value).saturating_mul(places));
         self.bytes = left.unwrap_or_default();
         left.is_some()
@@ -51,12 +51,12 @@ impl Room {
     }
 }
 
-/// Puts values in the place of references, as long as there is room. A reference that cannot be read stays.
+/// Replaces references by their values, as far as the quota allows. A reference that cannot be read stays.
 pub(crate) async fn with_values<'t>(
     text: &'t str,
     log: &Log,
     registry: &Registry,
-    room: &mut Room,
+    quota: &mut ValueQuota,
 ) -> Cow<'t, str> {
     let Ok(mut message) = Message::decode_with(text, registry, &WIDE) else {
         return Cow::Borrowed(text);
@@ -65,7 +65,7 @@ pub(crate) async fn with_values<'t>(
     for (_, value) in message.payload.iter() {
         count(value, &mut keys);
     }
-    let values = read(keys, log, room).await;
+    let values = read(keys, log, quota).await;
     if values.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -85,19 +85,19 @@ pub(crate) async fn with_values<'t>(
 async fn read(
     keys: BTreeMap<String, usize>,
     log: &Log,
-    room: &mut Room,
+    quota: &mut ValueQuota,
 ) -> BTreeMap<String, Value<'static>> {
     let mut values = BTreeMap::new();
     for (key, places) in keys {
-        if !room.reads() {
+        if !quota.count_read() {
             break;
         }
         match log.expand(&key).await {
-            Ok(value) if room.takes(&value, places) => {
+            Ok(value) if quota.count_value(&value, places) => {
                 values.insert(key, value);
             }
-            // Whoever reads has waited long enough for a value that nobody sends.
-            Err(Error::Reference(_, ReadError::Unavailable)) => room.close(),
+            // Nobody sends the value. The client has waited long enough, so no more values are read.
+            Err(Error::Reference(_, ReadError::Unavailable)) => quota.close(),
             Ok(_) | Err(_) => {}
         }
     }

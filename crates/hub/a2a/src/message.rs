@@ -1,4 +1,4 @@
-//! Messages of clients on their way into the session.
+//! Messages of clients, as frames for the session.
 
 use a2a::{A2AError, Message, Part, PartContent, SendMessageConfiguration, SendMessageRequest};
 use accp_client::ttl_left;
@@ -9,10 +9,10 @@ use accp_session::Outbound;
 use sha2::{Digest, Sha256};
 
 use crate::fault;
-use crate::said::{ACCP, LONG, LONG_VALUES, Said, TEXT};
+use crate::frame::{ACCP, LONG, LONG_VALUES, TEXT, TaskFrame};
 
-/// Intents that a client may use in a task that there is.
-const LATER: [Intent; 8] = [
+/// Intents that a client may use in an existing task.
+const IN_TASK: [Intent; 8] = [
     Intent::REQ,
     Intent::QRY,
     Intent::DONE,
@@ -23,25 +23,25 @@ const LATER: [Intent; 8] = [
     Intent::END,
 ];
 
-/// A message of a client, with what it wishes beside.
-pub(crate) struct Incoming {
+/// A message of a client, with its configuration.
+pub(crate) struct ClientMessage {
     /// The id of the message.
     pub(crate) id: String,
     /// The task to which the message belongs.
     pub(crate) task: Option<String>,
     pub(crate) content: Content,
-    /// The messages of the task that the client wants back, at most.
+    /// How many messages of the task the client wants back at most.
     pub(crate) history: Option<usize>,
     /// Whether the client does not wait for the end of the task.
     pub(crate) returns: bool,
 }
 
-impl Incoming {
+impl ClientMessage {
     /// Reads a message for an agent of this session.
     pub(crate) fn read(request: SendMessageRequest, session: &str) -> Result<Self, A2AError> {
         let SendMessageRequest {
             message,
-            configuration: wishes,
+            configuration,
             ..
         } = request;
         let context = message.context_id.as_deref().filter(|id| !id.is_empty());
@@ -51,9 +51,11 @@ impl Incoming {
             );
             return Err(fault::of_field("message.contextId", &text, []));
         }
-        wishes.as_ref().map_or(Ok(()), check)?;
-        let history = wishes.as_ref().and_then(|wishes| wishes.history_length);
-        let returns = wishes.and_then(|wishes| wishes.return_immediately);
+        configuration.as_ref().map_or(Ok(()), check)?;
+        let history = configuration
+            .as_ref()
+            .and_then(|configuration| configuration.history_length);
+        let returns = configuration.and_then(|configuration| configuration.return_immediately);
         Ok(Self {
             content: Content::read(&message)?,
             id: message.message_id,
@@ -64,12 +66,15 @@ impl Incoming {
     }
 }
 
-/// Checks what a client wishes beside its message.
-fn check(wishes: &SendMessageConfiguration) -> Result<(), A2AError> {
-    if wishes.task_push_notification_config.is_some() {
+/// Checks the configuration of a message.
+fn check(configuration: &SendMessageConfiguration) -> Result<(), A2AError> {
+    if configuration.task_push_notification_config.is_some() {
         return Err(fault::of_push());
     }
-    let modes = wishes.accepted_output_modes.as_deref().unwrap_or_default();
+    let modes = configuration
+        .accepted_output_modes
+        .as_deref()
+        .unwrap_or_default();
     let fits = |mode: &String| {
         let mode = mode.split(';').next().unwrap_or_default().trim();
         [ACCP, TEXT, "*/*", "text/*", "application/*"].contains(&mode)
@@ -83,26 +88,26 @@ fn check(wishes: &SendMessageConfiguration) -> Result<(), A2AError> {
     Ok(())
 }
 
-/// What a client wants to say.
+/// The content of a message.
 pub(crate) enum Content {
     /// Frames, each with the index of its part.
     Frames(Vec<(usize, String)>),
-    /// Words, as one request of a conversation.
-    Words(String),
+    /// Text, as one request of a conversation.
+    Text(String),
 }
 
 impl Content {
-    /// Returns how many frames this becomes.
+    /// Returns how many frames the content becomes.
     pub(crate) fn frame_count(&self) -> usize {
         match self {
             Self::Frames(frames) => frames.len(),
-            Self::Words(_) => 1,
+            Self::Text(_) => 1,
         }
     }
 
-    /// Reads the parts of a message. A message holds frames or words.
+    /// Reads the parts of a message. A message holds frames or text.
     fn read(message: &Message) -> Result<Self, A2AError> {
-        let (mut frames, mut words) = (Vec::new(), Vec::new());
+        let (mut frames, mut texts) = (Vec::new(), Vec::new());
         for (at, part) in message.parts.iter().enumerate() {
             let media_type = media_type(part);
             let is_frame = media_type.eq_ignore_ascii_case(ACCP);
@@ -124,12 +129,12 @@ impl Content {
             if is_frame {
                 frames.push((at, text.trim().to_owned()));
             } else {
-                words.push(text);
+                texts.push(text);
             }
         }
-        match (frames.is_empty(), words.is_empty()) {
+        match (frames.is_empty(), texts.is_empty()) {
             (false, true) => Ok(Self::Frames(frames)),
-            (true, false) => Ok(Self::Words(words.join("\n"))),
+            (true, false) => Ok(Self::Text(texts.join("\n"))),
             (true, true) => {
                 let expected = "expected at least one part: a frame as application/accp, or text";
                 Err(fault::of_field("message.parts", expected, []))
@@ -155,15 +160,14 @@ impl Content {
         add(message_id);
         match self {
             Self::Frames(frames) => frames.iter().for_each(|(_, text)| add(text)),
-            Self::Words(words) => add(words),
+            Self::Text(text) => add(text),
         }
         let first = hash.finalize().into_iter().take(8);
         let number = first.fold(0, |number, byte| number << 8 | u64::from(byte));
         format!("c{:018}", number % 1_000_000_000_000_000_000)
     }
 
-    /// Returns the frames to send, each with the index of its part, for a task that begins or that there
-    /// is.
+    /// Returns the frames to send, each with the index of its part, for a new or an existing task.
     pub(crate) fn frames(
         self,
         agent: &str,
@@ -172,10 +176,10 @@ impl Content {
         registry: &Registry,
     ) -> Result<Vec<(usize, Outbound<'static>)>, A2AError> {
         let frames = match self {
-            Self::Words(words) => {
-                let is_long = words.len() > LONG;
-                let said = Outbound::owned(ChatReq::new(words).role("user")).in_chain(task);
-                return Ok(vec![(0, if is_long { said.strict() } else { said })]);
+            Self::Text(text) => {
+                let is_long = text.len() > LONG;
+                let chat = Outbound::owned(ChatReq::new(text).role("user")).in_chain(task);
+                return Ok(vec![(0, if is_long { chat.strict() } else { chat })]);
             }
             Self::Frames(frames) => frames,
         };
@@ -188,8 +192,8 @@ impl Content {
     }
 }
 
-/// Reads one frame of a client: its head counts, and of its metadata for how long it is needed. Who speaks is settled
-/// before, so the frame goes out as one of this agent.
+/// Reads one frame of a client. Of its metadata only the time to live counts. The sender is known already, so the
+/// frame is sent as one of this agent.
 fn frame(
     at: usize,
     text: &str,
@@ -199,14 +203,14 @@ fn frame(
     registry: &Registry,
 ) -> Result<Outbound<'static>, A2AError> {
     let refuse = |error: DecodeError| fault::of_frame(at, &error);
-    let said = Said::read_wide(text).map_err(refuse)?;
+    let sent = TaskFrame::read_wide(text).map_err(refuse)?;
     // Some frames must name a chain, which is that of the task.
-    let whole = format!("{}[cid:{task}]", said.head());
+    let whole = format!("{}[cid:{task}]", sent.head());
     let mut message = Dynamic::decode_with(&whole, registry, &LONG_VALUES).map_err(refuse)?;
     let is_fine = if begins {
         message.intent == Intent::REQ
     } else {
-        LATER.contains(&message.intent)
+        IN_TASK.contains(&message.intent)
     };
     if !is_fine {
         let expected = if begins {
@@ -218,7 +222,7 @@ fn frame(
             "expected one of the intents req, qry, done, fail, wait, esc, stream, end"
         };
         let code = ErrorCode::INVALID_INTENT;
-        let byte = 2 + said.agent().len();
+        let byte = 2 + sent.agent().len();
         let facts = [("code", code.to_string()), ("byte", byte.to_string())];
         let text = format!("{code} at byte {byte}: {expected}");
         return Err(fault::of_part(at, &text, facts));
@@ -232,7 +236,7 @@ fn frame(
     } else {
         outbound
     };
-    let ttl = ttl_left(&said.envelope).map_err(|error| fault::of_caller(&error))?;
+    let ttl = ttl_left(&sent.envelope).map_err(|error| fault::of_caller(&error))?;
     Ok(match ttl {
         Some(ttl) => outbound.expiring(ttl),
         None => outbound,

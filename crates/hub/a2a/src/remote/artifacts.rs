@@ -1,4 +1,4 @@
-//! What an agent of A2A has told about a task.
+//! The artifacts of a task, as far as they have come.
 
 use a2a::{Message, Part, PartContent};
 use accp_frame::{
@@ -7,78 +7,78 @@ use accp_frame::{
 };
 use accp_session::Outbound;
 
-use crate::incoming::media_type;
-use crate::said::{ACCP, LONG, WIDE};
+use crate::frame::{ACCP, LONG, WIDE};
+use crate::message::media_type;
 
-/// What an agent of A2A has told about a task.
+/// What an agent of A2A has sent of a task.
 #[derive(Debug, Default)]
-pub(super) struct Told {
-    artifacts: Vec<Known>,
-    /// The pieces of words that went out.
+pub(super) struct ReceivedArtifacts {
+    artifacts: Vec<Artifact>,
+    /// How many pieces of text were sent.
     pieces: i64,
-    /// The frame that answers.
+    /// The frame that is the answer.
     answer: Option<String>,
 }
 
-/// An artifact, as far as it was told.
+/// An artifact, as far as it has come.
 #[derive(Debug, Default)]
-struct Known {
+struct Artifact {
     id: String,
-    /// The parts that were seen.
+    /// How many parts have come.
     seen: usize,
     words: Vec<String>,
-    /// True if its words came in pieces.
+    /// True if its text came in pieces.
     in_pieces: bool,
 }
 
-/// How parts of an artifact come.
+/// How parts change an artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Comes {
-    /// With all parts before them: as in a task.
+pub(super) enum Change {
+    /// They are all parts so far, as in a task.
     Whole,
-    /// As the first parts.
+    /// They replace what came before.
     First,
-    /// After parts that came before. True if they are the last.
+    /// They follow the parts before. True if they are the last.
     More(bool),
 }
 
-impl Told {
-    /// Takes parts of an artifact. Returns the frames of a stream that they are: pieces of a stream of
-    /// frames, and words that come in pieces.
+impl ReceivedArtifacts {
+    /// Takes parts of an artifact. Returns the frames of the stream that they make: its frames, or its
+    /// text where that comes in pieces.
     pub(super) fn take(
         &mut self,
         id: &str,
         parts: &[Part],
-        comes: Comes,
+        change: Change,
         agent: &str,
         registry: &Registry,
     ) -> Vec<Outbound<'static>> {
         let artifacts = &mut self.artifacts;
-        let at = artifacts.iter().position(|known| known.id == id);
+        let at = artifacts.iter().position(|artifact| artifact.id == id);
         let at = at.unwrap_or_else(|| {
-            artifacts.push(Known {
+            artifacts.push(Artifact {
                 id: id.to_owned(),
-                ..Known::default()
+                ..Artifact::default()
             });
             artifacts.len() - 1
         });
-        let Some(known) = artifacts.get_mut(at) else {
+        let Some(artifact) = artifacts.get_mut(at) else {
             return Vec::new();
         };
-        let parts = match comes {
-            Comes::Whole => {
-                let new = parts.get(known.seen..).unwrap_or_default();
-                known.seen += new.len();
+        let parts = match change {
+            Change::Whole => {
+                let new = parts.get(artifact.seen..).unwrap_or_default();
+                artifact.seen += new.len();
                 new
             }
-            Comes::First => {
-                known.words.clear();
-                known.in_pieces = false;
-                known.seen = parts.len();
+            Change::First => {
+                artifact.words.clear();
+                artifact.in_pieces = false;
+                artifact.seen = parts.len();
                 parts
             }
-            Comes::More(_) => {
-                known.seen += parts.len();
+            Change::More(_) => {
+                artifact.seen += parts.len();
                 parts
             }
         };
@@ -95,18 +95,18 @@ impl Told {
                     _ => {}
                 }
             } else if !has_frames {
-                // Beside a frame, words say the same.
+                // Text beside a frame repeats the frame.
                 pieces.push(text);
             }
         }
-        // Words are a stream once a second piece comes: then the first goes out as well.
-        let is_last = comes == Comes::More(true);
-        let is_more = matches!(comes, Comes::More(_));
-        if is_more || known.in_pieces {
-            let first = if known.in_pieces {
+        // Text becomes a stream with its second piece. The first piece is sent then, too.
+        let is_last = change == Change::More(true);
+        let is_more = matches!(change, Change::More(_));
+        if is_more || artifact.in_pieces {
+            let first = if artifact.in_pieces {
                 &[]
             } else {
-                &known.words[..]
+                &artifact.words[..]
             };
             let all = first.len() + pieces.len();
             for (index, words) in first.iter().chain(&pieces).enumerate() {
@@ -114,26 +114,26 @@ impl Told {
                 self.pieces += 1;
                 out.push(Outbound::owned(piece.is_final(is_last && index + 1 == all)));
             }
-            known.in_pieces = true;
+            artifact.in_pieces = true;
         }
-        known.words.extend(pieces);
+        artifact.words.extend(pieces);
         out
     }
 
-    /// Takes a message that is itself the answer.
-    pub(super) fn says(&mut self, message: &Message, agent: &str, registry: &Registry) {
-        self.take("", &message.parts, Comes::First, agent, registry);
+    /// Takes a message that is the whole answer.
+    pub(super) fn take_answer(&mut self, message: &Message, agent: &str, registry: &Registry) {
+        self.take("", &message.parts, Change::First, agent, registry);
     }
 
-    /// Returns the words of all artifacts. Pieces of one text stand side by side.
+    /// Returns the text of all artifacts. The pieces of one text are joined without a separator.
     fn words(&self) -> String {
         let artifacts = self
             .artifacts
             .iter()
-            .filter(|known| !known.words.is_empty());
-        let words = artifacts.map(|known| {
-            let separator = if known.in_pieces { "" } else { "\n" };
-            known.words.join(separator)
+            .filter(|artifact| !artifact.words.is_empty());
+        let words = artifacts.map(|artifact| {
+            let separator = if artifact.in_pieces { "" } else { "\n" };
+            artifact.words.join(separator)
         });
         words.collect::<Vec<_>>().join("\n")
     }
@@ -165,7 +165,7 @@ impl Told {
     }
 }
 
-/// Returns why a task has failed, as its status says it.
+/// Returns the failure of a task, from the message of its status.
 pub(super) fn failure(
     message: Option<&Message>,
     otherwise: &str,
@@ -187,7 +187,7 @@ pub(super) fn failure(
     Outbound::error(ErrorCode::INTERNAL_ERROR, words)
 }
 
-/// Returns the words of a message.
+/// Returns the text of a message.
 pub(super) fn words(message: Option<&Message>) -> Option<String> {
     let parts = message?.parts.iter().filter(|part| !is_frame(part));
     let words: Vec<String> = parts.filter_map(text).collect();
@@ -223,41 +223,44 @@ mod tests {
     use a2a::Part;
     use accp_frame::Registry;
 
-    use super::{Comes, Told};
+    use super::{Change, ReceivedArtifacts};
 
-    fn told(updates: &[(&str, &[&str], Comes)]) -> (String, usize) {
+    fn received(updates: &[(&str, &[&str], Change)]) -> (String, usize) {
         let registry = Registry::standard();
-        let mut told = Told::default();
+        let mut received = ReceivedArtifacts::default();
         let mut pieces = 0;
-        for (id, texts, comes) in updates {
+        for (id, texts, change) in updates {
             let parts: Vec<Part> = texts.iter().map(|text| Part::text(*text)).collect();
-            pieces += told.take(id, &parts, *comes, "cook", &registry).len();
+            pieces += received.take(id, &parts, *change, "cook", &registry).len();
         }
-        (told.words(), pieces)
+        (received.words(), pieces)
     }
 
     #[test]
     fn words_are_a_stream_if_they_come_in_pieces() {
-        let whole = told(&[
-            ("a", &["soup"], Comes::First),
-            ("b", &["rye", "bread"], Comes::First),
+        let whole = received(&[
+            ("a", &["soup"], Change::First),
+            ("b", &["rye", "bread"], Change::First),
         ]);
         assert_eq!(whole, ("soup\nrye\nbread".to_owned(), 0));
-        let first = ("a", &["so"][..], Comes::First);
-        let last = ("a", &["p"][..], Comes::More(true));
-        let pieces = told(&[first, ("a", &["u"], Comes::More(false)), last]);
+        let first = ("a", &["so"][..], Change::First);
+        let last = ("a", &["p"][..], Change::More(true));
+        let pieces = received(&[first, ("a", &["u"], Change::More(false)), last]);
         assert_eq!(pieces, ("soup".to_owned(), 3));
     }
 
     #[test]
-    fn what_was_told_is_not_told_again() {
-        let again = told(&[
-            ("a", &["so"], Comes::First),
-            ("a", &["u"], Comes::More(false)),
-            ("a", &["so", "u", "p"], Comes::Whole),
+    fn parts_that_have_come_are_not_taken_again() {
+        let again = received(&[
+            ("a", &["so"], Change::First),
+            ("a", &["u"], Change::More(false)),
+            ("a", &["so", "u", "p"], Change::Whole),
         ]);
         assert_eq!(again, ("soup".to_owned(), 3));
-        let replaced = told(&[("a", &["so"], Comes::First), ("a", &["stew"], Comes::First)]);
+        let replaced = received(&[
+            ("a", &["so"], Change::First),
+            ("a", &["stew"], Change::First),
+        ]);
         assert_eq!(replaced, ("stew".to_owned(), 0));
     }
 }

@@ -1,4 +1,4 @@
-//! Frames as a model writes them: the text of a frame, or its parts as JSON.
+//! The arguments of tools, and frames in them: the text of a frame, or its parts as JSON.
 
 use accp_client::ttl_left;
 use accp_frame::{AgentId, Frame, Intent, Limits, Message, Registry};
@@ -9,13 +9,13 @@ use crate::fault::Fault;
 
 /// A frame that a model wants to send.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct OutgoingFrame {
     pub(crate) message: Message<'static>,
-    /// What was mended, for the model.
+    /// The repairs to the text, for the model.
     pub(crate) repairs: Vec<String>,
 }
 
-impl Draft {
+impl OutgoingFrame {
     /// Reads a frame from the arguments of a tool: `frame`, or `intent`, `operation`, `schema` and
     /// `params`; and in both cases `chain` and `ttl`.
     pub(crate) fn read(
@@ -45,7 +45,7 @@ impl Draft {
             let wrong = || Fault::argument("`ttl` is not a number of seconds");
             envelope.ttl = Some(seconds.ok_or_else(wrong)?);
         }
-        // The session writes the rest of the envelope. The time that a frame has begins with its own `ts`.
+        // The session writes the rest of the envelope. The `ttl` counts from the `ts` of the frame.
         envelope.ttl = ttl_left(envelope)?;
         envelope.msg_id = None;
         envelope.sequence = None;
@@ -96,7 +96,7 @@ impl Draft {
         let Some(count) = params.as_object().map(Object::len) else {
             return Err(Fault::argument("`params` is not an object"));
         };
-        // A frame takes no more, and to build it first would take long.
+        // The count is checked first, because building a frame of many keys takes long.
         let most = Limits::default().params as usize;
         if count > most {
             let what = format!("`params` has {count} keys, and a frame has {most} at most");
@@ -127,8 +127,8 @@ impl Draft {
     }
 }
 
-/// Reads the params of a frame that the registry lists, so that all mistakes are told at once.
-/// Returns `None` if its name means another frame too.
+/// Reads the params of a frame that the registry lists, so that one error names all mistakes.
+/// Returns `None` if its name also means another frame.
 fn by_registry(
     registry: &Registry,
     agent: &AgentId<'_>,
@@ -178,6 +178,15 @@ fn under(frame: &str, code: &str) -> String {
     format!("{head}{bar}schema:{code}{rest}")
 }
 
+/// Returns an argument that is true or false; null counts as absent.
+pub(crate) fn flag(args: &Object<String, Json>, key: &str) -> Result<bool, Fault> {
+    match args.get(key) {
+        None | Some(Json::Null) => Ok(false),
+        Some(Json::Bool(value)) => Ok(*value),
+        Some(_) => Err(Fault::argument(format!("`{key}` is not true or false"))),
+    }
+}
+
 /// Returns an argument that is a text; null counts as absent.
 pub(crate) fn text<'a>(
     args: &'a Object<String, Json>,
@@ -190,7 +199,7 @@ pub(crate) fn text<'a>(
     }
 }
 
-/// Returns an argument that is a whole number, at most this; null counts as absent.
+/// Returns an argument that is a whole number from 0 to `most`; null counts as absent.
 pub(crate) fn number(
     args: &Object<String, Json>,
     key: &str,
@@ -207,7 +216,7 @@ pub(crate) fn number(
     }
 }
 
-/// Returns whether a frame asks this agent for an answer. All agents hear all frames.
+/// Returns whether a frame asks this agent for an answer. All agents get all frames.
 pub(crate) fn asks(message: &Message<'_>, me: &str) -> bool {
     let asking = [Intent::REQ, Intent::QRY, Intent::ESC, Intent::COMP];
     let names = message
