@@ -6,7 +6,7 @@ use accp_client::{Agent, Error};
 use accp_hub::Config;
 use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleDone, ScheduleReq};
 
-use crate::common::{Running, frame};
+use crate::common::{TestHub, frame};
 
 /// The pieces as they are said: out of order, and one of them twice.
 const SAID: [(i64, &str, bool); 5] = [
@@ -24,7 +24,7 @@ fn pieces() -> impl futures_util::Stream<Item = InferStream<'static>> {
 
 #[tokio::test]
 async fn a_post_that_waits_gets_pieces_in_the_order_of_their_indexes() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let dev = Agent::connect(hub.ws(), "lunch", "dev")
         .await
         .expect("a hub");
@@ -64,7 +64,7 @@ async fn a_post_that_waits_gets_pieces_in_the_order_of_their_indexes() {
 
 #[tokio::test]
 async fn who_asks_over_a_socket_reads_pieces_in_order() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let dev = Agent::connect(hub.ws(), "lunch", "dev")
         .await
         .expect("a hub");

@@ -1,4 +1,4 @@
-//! Frames of a body that comes in chunks.
+//! Frames from a request body that comes in chunks.
 
 use std::time::Duration;
 
@@ -8,54 +8,60 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::answer::Refused;
 use crate::config::Limits;
-use crate::rates::Opened;
+use crate::rates::Reservation;
 
 /// The longest pause between two frames of a stream.
 const PAUSE: Duration = Duration::from_secs(300);
-/// Places within one frame at which a chunk ends with `]` and may be the end of the frame. Beyond
-/// them a frame ends with its line, before the next frame, or with the body.
+/// How often a chunk that ends with `]` is parsed to see whether its frame is complete. After that a frame ends with
+/// its line, before the next frame, or with the body.
 const TRIES: u32 = 64;
 
-/// Takes a body apart into frames: one a chunk, or one a line. A server hears a long chunk in several
-/// pieces and two short ones in one, so a frame ends where its text ends: before the `@` of the next
-/// frame, at the end of a line, or at the end of the body.
-pub(crate) struct Pieces {
+/// Splits a body into frames, which the client sends as chunks or lines. A server may get a long chunk in several
+/// pieces and two short chunks in one. So a frame ends where its text ends: before the `@` of the next frame, at the
+/// end of a line, or at the end of the body.
+pub(crate) struct BodyFrames {
     body: BodyDataStream,
     held: Vec<u8>,
-    /// The bytes of `held` that have no end of a frame.
+    /// How many bytes of `held` were searched without finding the end of a frame.
     seen: usize,
-    /// How often these bytes could have been a whole frame, and were not.
+    /// How often these bytes were parsed without being a complete frame.
     tries: u32,
     limit: usize,
-    /// The time for a frame.
+    /// How long one frame may take.
     patience: Duration,
-    /// When the next frame has to be there.
+    /// When the next frame has to be complete.
     due: Instant,
-    /// The longest time in which nothing of a long body comes.
+    /// The longest pause inside a long body.
     rest: Duration,
-    /// The room of the caller for bytes on their way.
-    room: Opened,
+    /// The quota of the caller for bytes in transit.
+    quota: Reservation,
     is_first: bool,
     has_ended: bool,
 }
 
-impl Pieces {
-    /// Takes a body of frames, within the limits for each and for its time.
-    pub(crate) fn new(body: Body, limits: &Limits, room: Opened) -> Self {
+impl BodyFrames {
+    /// Reads a body of frames, within the limits for the size and the time of each.
+    pub(crate) fn new(body: Body, limits: &Limits, quota: Reservation) -> Self {
         let time = Duration::from_secs(limits.body_seconds);
-        Self::within(body, limits.frame, time, time, room)
+        Self::within(body, limits.frame, time, time, quota)
     }
 
-    /// Takes a body that is no longer than this, and comes in time for each MiB that it may have.
-    pub(crate) fn value(body: Body, length: usize, limits: &Limits, room: Opened) -> Self {
+    /// Reads a body of at most `length` bytes. The time for it grows with each MiB of `length`.
+    pub(crate) fn value(body: Body, length: usize, limits: &Limits, quota: Reservation) -> Self {
         let share = u32::try_from(length >> 20)
             .unwrap_or(u32::MAX)
             .saturating_add(1);
         let rest = Duration::from_secs(limits.body_seconds);
-        Self::within(body, length, rest.saturating_mul(share), rest, room)
+        Self::within(body, length, rest.saturating_mul(share), rest, quota)
     }
 
-    fn within(body: Body, limit: usize, patience: Duration, rest: Duration, room: Opened) -> Self {
+    fn within(
+        body: Body,
+        limit: usize,
+        patience: Duration,
+        rest: Duration,
+        quota: Reservation,
+    ) -> Self {
         Self {
             body: body.into_data_stream(),
             held: Vec::new(),
@@ -65,13 +71,13 @@ impl Pieces {
             patience,
             due: Instant::now() + patience,
             rest,
-            room,
+            quota,
             is_first: true,
             has_ended: false,
         }
     }
 
-    /// Takes no more of the body.
+    /// Discards the rest of the body.
     pub(crate) fn end(&mut self) {
         self.body = Body::empty().into_data_stream();
         self.held.clear();
@@ -101,13 +107,13 @@ impl Pieces {
             let was_empty = self.held.is_empty();
             self.more(self.due).await?;
             if was_empty && !self.held.is_empty() {
-                // A pause is over, and the frame has its own time.
+                // The pause is over, and the time of the frame begins.
                 self.due = self.due.min(Instant::now() + self.patience);
             }
         }
     }
 
-    /// Returns the whole body as one frame, with what [`next`](Self::next) has returned of it.
+    /// Returns the whole body as one frame. `first` is what [`next`](Self::next) has returned of it.
     pub(crate) async fn whole(mut self, first: Vec<u8>) -> Result<Vec<u8>, Refused> {
         self.held.splice(..0, first);
         loop {
@@ -121,7 +127,7 @@ impl Pieces {
         }
     }
 
-    /// Returns the body from its beginning, with what [`next`](Self::next) has returned of it.
+    /// Returns the body from its beginning. `first` is what [`next`](Self::next) has returned of it.
     pub(crate) fn restore(self, first: Vec<u8>) -> Body {
         let read = [first, self.held].map(|piece| Ok(Bytes::from(piece)));
         Body::from_stream(stream::iter(read).chain(self.body))
@@ -130,7 +136,7 @@ impl Pieces {
     async fn more(&mut self, due: Instant) -> Result<(), Refused> {
         let piece = timeout_at(due, self.body.next()).await;
         match piece.map_err(|_| Refused::too_slow(self.patience))? {
-            Some(Ok(piece)) if self.room.hold(self.held.len() + piece.len()) => {
+            Some(Ok(piece)) if self.quota.hold(self.held.len() + piece.len()) => {
                 self.held.extend_from_slice(&piece);
             }
             Some(Ok(_)) => return Err(Refused::too_many_bytes()),
@@ -140,7 +146,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// Takes a frame that is here as a whole.
+    /// Takes a frame that is complete.
     fn take(&mut self) -> Option<Vec<u8>> {
         let start = self
             .held
@@ -148,7 +154,7 @@ impl Pieces {
             .position(|byte| !byte.is_ascii_whitespace());
         self.held.drain(..start.unwrap_or(self.held.len()));
         start?;
-        // A body may come byte by byte, so each byte is looked at once.
+        // A body may come byte by byte, so each byte is searched only once.
         let from = self.seen.saturating_sub(1);
         let new = &self.held[from..];
         let lines = new.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
@@ -161,8 +167,8 @@ impl Pieces {
         Some(self.held.drain(..end).collect())
     }
 
-    /// Returns where the next frame begins behind something that is none: at the `@` of `@agent>`. In a frame a `@`
-    /// stands behind a backslash. Of a head that comes in pieces, the last byte is behind `from`.
+    /// Returns where the next frame begins after input that is not a frame: at the `@` of `@agent>`. Inside a frame, a
+    /// backslash stands before each `@`. If a head comes in pieces, its last byte is after `from`.
     fn next_head(&self, from: usize) -> Option<usize> {
         let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let ends = (from..self.held.len()).filter(|at| self.held[*at] == b'>');
@@ -178,8 +184,8 @@ impl Pieces {
         heads.find(|start| *start > 0)
     }
 
-    /// Returns the end of what is here, if it is a frame to its end, or can be none. Only then can the next chunk
-    /// begin a new one.
+    /// Returns the end of all bytes so far, if they are a complete frame or cannot be a frame. Only then can the next
+    /// chunk begin a new frame.
     fn end_of_all(&mut self) -> Option<usize> {
         let all = self.held.len();
         if self.has_ended {
@@ -204,9 +210,9 @@ mod tests {
 
     use super::*;
 
-    fn room() -> Opened {
-        let open = std::sync::Arc::new(crate::rates::Open::new(usize::MAX));
-        open.room(&"dev".into())
+    fn quota() -> Reservation {
+        let open = std::sync::Arc::new(crate::rates::Quota::new(usize::MAX));
+        open.reservation(&"dev".into())
     }
 
     async fn split(pieces: &[&str], limit: usize) -> Result<Vec<String>, Refused> {
@@ -218,9 +224,9 @@ mod tests {
             frame: limit,
             ..Limits::default()
         };
-        let mut pieces = Pieces::new(body, &limits, room());
+        let mut reader = BodyFrames::new(body, &limits, quota());
         let mut frames = Vec::new();
-        while let Some(frame) = pieces.next().await? {
+        while let Some(frame) = reader.next().await? {
             frames.push(String::from_utf8(frame).expect("text"));
         }
         Ok(frames)
@@ -282,10 +288,10 @@ mod tests {
                 );
             }
         }
-        // Who waits for an answer before it goes on gets it at once.
+        // A client that waits for the answer before it goes on gets it at once.
         let first = stream::iter([Ok::<_, std::io::Error>(Bytes::from("what?"))]);
         let body = Body::from_stream(first.chain(stream::pending()));
-        let garbage = Pieces::new(body, &Limits::default(), room())
+        let garbage = BodyFrames::new(body, &Limits::default(), quota())
             .next()
             .now_or_never();
         assert_eq!(
@@ -303,10 +309,10 @@ mod tests {
         };
         let stops = |text: String| {
             let first = stream::iter([Ok::<_, std::io::Error>(Bytes::from(text))]);
-            Pieces::new(
+            BodyFrames::new(
                 Body::from_stream(first.chain(stream::pending())),
                 &limits,
-                room(),
+                quota(),
             )
         };
         let refused = stops(whole[..20].to_owned()).next().await;
@@ -324,14 +330,20 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_takes_room_until_it_was_read() {
-        let open = std::sync::Arc::new(crate::rates::Open::new(100));
+        let open = std::sync::Arc::new(crate::rates::Quota::new(100));
         let caller = "dev".into();
         let body = |length| Body::from(vec![b'x'; length]);
-        let value =
-            |length| Pieces::value(body(length), 200, &Limits::default(), open.room(&caller));
+        let value = |length| {
+            BodyFrames::value(
+                body(length),
+                200,
+                &Limits::default(),
+                open.reservation(&caller),
+            )
+        };
         let whole = value(100).whole(Vec::new()).await;
         assert_eq!(whole.expect("a body").len(), 100);
-        let mut other = open.room(&caller);
+        let mut other = open.reservation(&caller);
         assert!(other.hold(1), "nothing is on its way");
         let refused = value(100).whole(Vec::new()).await.expect_err("no room");
         assert_eq!(refused.status.as_u16(), 429);
@@ -342,14 +354,14 @@ mod tests {
     #[tokio::test]
     async fn a_body_of_single_bytes_is_parsed_a_bounded_number_of_times() {
         let text = format!("@s>stream:infer{{d:{}", "]".repeat(1000));
-        let mut pieces = Pieces::new(Body::empty(), &Limits::default(), room());
+        let mut frames = BodyFrames::new(Body::empty(), &Limits::default(), quota());
         for byte in text.bytes() {
-            pieces.held.push(byte);
-            assert_eq!(pieces.take(), None);
+            frames.held.push(byte);
+            assert_eq!(frames.take(), None);
         }
-        assert_eq!((pieces.tries, pieces.seen), (TRIES, text.len()));
-        pieces.held.extend_from_slice(b"\n@s>");
-        assert_eq!(pieces.take(), Some(text.into_bytes()));
-        assert_eq!((pieces.tries, pieces.seen), (0, 0));
+        assert_eq!((frames.tries, frames.seen), (TRIES, text.len()));
+        frames.held.extend_from_slice(b"\n@s>");
+        assert_eq!(frames.take(), Some(text.into_bytes()));
+        assert_eq!((frames.tries, frames.seen), (0, 0));
     }
 }

@@ -1,4 +1,4 @@
-//! What reaches other hubs.
+//! Clients of other hubs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use rustls::ClientConfig;
 
 use crate::config::Replica;
 
-/// The time in which another hub has to take a connection.
+/// How long another hub may take to accept a connection.
 pub(crate) const CONNECT: Duration = Duration::from_secs(3);
 
-/// Reaches other hubs.
+/// The clients of other hubs.
 pub(crate) struct Forward {
     pub(crate) client: reqwest::Client,
     pub(crate) tls: Arc<ClientConfig>,

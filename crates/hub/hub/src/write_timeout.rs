@@ -1,4 +1,4 @@
-//! A connection whose peer has to take what it is sent.
+//! A connection whose peer has to read what it is sent.
 
 use std::io;
 use std::pin::Pin;
@@ -8,15 +8,15 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream that fails when its peer takes nothing for too long.
-pub(crate) struct Patient<S> {
+/// A stream that fails when its peer reads nothing for too long.
+pub(crate) struct WriteTimeout<S> {
     stream: S,
     patience: Duration,
-    /// Set while the peer takes nothing.
+    /// Set while the peer reads nothing.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> WriteTimeout<S> {
     pub(crate) fn new(stream: S, patience: Duration) -> Self {
         Self {
             stream,
@@ -25,8 +25,8 @@ impl<S> Patient<S> {
         }
     }
 
-    /// Passes on what has become of a write, and fails if that takes too long.
-    fn judge<T>(
+    /// Returns the result of a write, or an error if the write takes too long.
+    fn check<T>(
         &mut self,
         written: Poll<io::Result<T>>,
         context: &mut Context<'_>,
@@ -47,7 +47,7 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -57,24 +57,24 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.judge(written, context)
+        self.check(written, context)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        self.judge(flushed, context)
+        self.check(flushed, context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let shut = Pin::new(&mut self.stream).poll_shutdown(context);
-        self.judge(shut, context)
+        self.check(shut, context)
     }
 
     fn poll_write_vectored(
@@ -83,7 +83,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
-        self.judge(written, context)
+        self.check(written, context)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -100,7 +100,7 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_takes_nothing_is_given_up() {
         let (own, mut peer) = duplex(8);
-        let mut patient = Patient::new(own, Duration::from_millis(50));
+        let mut patient = WriteTimeout::new(own, Duration::from_millis(50));
         patient.write_all(b"12345678").await.expect("there is room");
         let error = patient.write_all(b"more").await.expect_err("nobody reads");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
@@ -112,7 +112,7 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_takes_a_little_goes_on() {
         let (own, mut peer) = duplex(1);
-        let mut patient = Patient::new(own, Duration::from_secs(30));
+        let mut patient = WriteTimeout::new(own, Duration::from_secs(30));
         let reading = tokio::spawn(async move {
             let mut all = Vec::new();
             peer.read_to_end(&mut all).await.map(|_| all)

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// The hub looks no more often than this whether a file has changed.
+/// The shortest time between two checks of the files.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// The longest time for which files that change all the time are not read.
+/// How long files that keep changing are not read.
 const LONGEST: Duration = Duration::from_millis(600);
 
 /// A file of tokens or keys that cannot be used.
@@ -21,25 +21,25 @@ pub struct AccessFileError {
     why: String,
 }
 
-/// What files say. [`get`](Self::get) reads them again if one has changed and is at rest: two looks have found it
-/// the same. It looks five times a second at most. So a file that somebody writes in its place is not read halfway,
-/// unless they pause.
-pub(crate) struct Reread<T> {
+/// The content of files. [`get`](Self::get) reads them again if one has changed and is stable, which means that two
+/// checks found it the same. It checks five times a second at most. So a file that is being written is not read halfway,
+/// unless the writer pauses.
+pub(crate) struct Reloaded<T> {
     files: Vec<PathBuf>,
     read: Reader<T>,
     every: Duration,
-    held: Mutex<Held<T>>,
+    held: Mutex<FileState<T>>,
 }
 
 type Reader<T> = Box<dyn Fn() -> Result<T, String> + Send + Sync>;
 
-struct Held<T> {
+struct FileState<T> {
     value: Arc<T>,
-    /// The version that is in force.
+    /// The version that is in use.
     read: Vec<Stamp>,
-    /// The version that could not be used last. It is read again, and the log says so once.
+    /// The last version that could not be used. It is read again, and logged once.
     failed: Option<Vec<Stamp>>,
-    /// The version at the last look, and since when the version is another one than that in force.
+    /// The version at the last check, and since when it differs from the version in use.
     seen: Vec<Stamp>,
     changes: Option<Instant>,
     looked: Instant,
@@ -47,15 +47,15 @@ struct Held<T> {
     revision: u64,
 }
 
-/// What tells one version of a file from another: when it was written, its length, and which file it is. A
-/// copy may have the time and the length of another version.
+/// Identifies a version of a file: its time, its length, and the identity of the file, because a copy may have the
+/// time and the length of another version.
 type Stamp = Option<(SystemTime, u64, [i64; 4])>;
 
-impl<T: 'static> Reread<T> {
-    /// Reads a text. `parse` says what is wrong with it, and where.
+impl<T: 'static> Reloaded<T> {
+    /// Reads a text file. The errors of `parse` say what is wrong, and where.
     ///
     /// # Errors
-    /// When the file cannot be read, and what `parse` says.
+    /// When the file cannot be read, and the error of `parse`.
     pub(crate) fn text(
         file: impl Into<PathBuf>,
         parse: fn(&str) -> Result<T, String>,
@@ -67,16 +67,16 @@ impl<T: 'static> Reread<T> {
     }
 }
 
-impl<T> Reread<T> {
+impl<T> Reloaded<T> {
     /// Reads files by a function.
     ///
     /// # Errors
-    /// What `read` says.
+    /// The error of `read`.
     pub(crate) fn new(
         files: Vec<PathBuf>,
         read: impl Fn() -> Result<T, String> + Send + Sync + 'static,
     ) -> Result<Self, String> {
-        let held = Held::new(&files, &read)?;
+        let held = FileState::new(&files, &read)?;
         Ok(Self {
             files,
             read: Box::new(read),
@@ -85,22 +85,21 @@ impl<T> Reread<T> {
         })
     }
 
-    /// Returns what the files say. Files that cannot be used leave that as it was, and the hub's log says
-    /// so.
+    /// Returns the content of the files. If they cannot be used, the old content stays, and the log of the hub says so.
     pub(crate) fn get(&self) -> Arc<T> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if held.looked.elapsed() >= self.every {
             held.looked = Instant::now();
             let (now, files) = (stamps(&self.files), &self.files);
-            let is_at_rest = now == held.seen;
+            let is_stable = now == held.seen;
             held.seen.clone_from(&now);
             if now == held.read {
                 (held.changes, held.failed) = (None, None);
                 return Arc::clone(&held.value);
             }
             let since = *held.changes.get_or_insert_with(Instant::now);
-            // Somebody who writes without a pause must not keep a token in force.
-            if is_at_rest || since.elapsed() >= LONGEST {
+            // A file that is written without a pause must not keep an old token valid.
+            if is_stable || since.elapsed() >= LONGEST {
                 match (self.read)() {
                     Ok(value) => {
                         held.value = Arc::new(value);
@@ -119,13 +118,13 @@ impl<T> Reread<T> {
         Arc::clone(&held.value)
     }
 
-    /// Returns an error about the first of the files.
+    /// Returns an error that names the first file.
     pub(crate) fn unusable(&self, why: String) -> AccessFileError {
         let file = self.files.first().cloned().unwrap_or_default();
         AccessFileError { file, why }
     }
 
-    /// Returns a number that goes up when the files say something else.
+    /// Returns a number that increases when the content has changed.
     pub(crate) fn revision(&self) -> u64 {
         self.get();
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,9 +132,9 @@ impl<T> Reread<T> {
     }
 }
 
-impl<T> Held<T> {
+impl<T> FileState<T> {
     fn new(files: &[PathBuf], read: impl Fn() -> Result<T, String>) -> Result<Self, String> {
-        // A change between the two lines is seen the next time.
+        // The next check notices a change between these two lines.
         let stamps = stamps(files);
         Ok(Self {
             value: Arc::new(read()?),
@@ -149,7 +148,7 @@ impl<T> Held<T> {
     }
 }
 
-/// Reads a file. Who reads a pipe would wait for whoever writes into it.
+/// Reads a regular file. Reading a pipe would wait for its writer.
 fn text(path: &Path) -> io::Result<String> {
     if fs::metadata(path)?.is_file() {
         fs::read_to_string(path)
@@ -161,13 +160,13 @@ fn text(path: &Path) -> io::Result<String> {
 fn stamps(files: &[PathBuf]) -> Vec<Stamp> {
     let stamp = |file: &PathBuf| {
         let file = fs::metadata(file).ok()?;
-        Some((file.modified().ok()?, file.len(), which(&file)))
+        Some((file.modified().ok()?, file.len(), identity(&file)))
     };
     files.iter().map(stamp).collect()
 }
 
-/// Says which file this is, and when anything of it has changed.
-fn which(file: &fs::Metadata) -> [i64; 4] {
+/// Returns the identity of a file, and when it or its metadata has changed.
+fn identity(file: &fs::Metadata) -> [i64; 4] {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
@@ -176,14 +175,14 @@ fn which(file: &fs::Metadata) -> [i64; 4] {
     }
     #[cfg(not(unix))]
     {
-        let _ = file; // its time and length have to do
+        let _ = file; // time and length have to suffice
         [0; 4]
     }
 }
 
-impl<T> fmt::Debug for Reread<T> {
+impl<T> fmt::Debug for Reloaded<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reread")
+        f.debug_struct("Reloaded")
             .field("files", &self.files)
             .finish_non_exhaustive()
     }
@@ -197,16 +196,16 @@ mod tests {
         text.parse().map_err(|_| format!("{text:?} is no number"))
     }
 
-    /// Looks twice, so that a file which has changed is found at rest.
-    fn look(read: &Reread<u32>) -> u32 {
+    /// Checks twice, so that a changed file counts as stable.
+    fn look(read: &Reloaded<u32>) -> u32 {
         read.get();
         *read.get()
     }
 
-    fn at_each_look(file: &Path) -> Reread<u32> {
-        let read = Reread::text(file, number).unwrap();
+    fn at_each_look(file: &Path) -> Reloaded<u32> {
+        let read = Reloaded::text(file, number).unwrap();
         let every = Duration::ZERO;
-        Reread { every, ..read }
+        Reloaded { every, ..read }
     }
 
     #[test]
@@ -218,7 +217,7 @@ mod tests {
         assert_eq!(*read.get(), 1);
         fs::write(&file, "22").unwrap();
         assert_eq!(look(&read), 22);
-        // What cannot be used changes nothing.
+        // Content that cannot be used changes nothing.
         fs::write(&file, "three").unwrap();
         assert_eq!(look(&read), 22);
         fs::remove_file(&file).unwrap();
@@ -247,14 +246,14 @@ mod tests {
         fs::write(&file, "1").unwrap();
         let fails = Arc::new(std::sync::atomic::AtomicBool::new(false));
         let (path, failing) = (file.clone(), Arc::clone(&fails));
-        let read = Reread::new(vec![file.clone()], move || {
+        let read = Reloaded::new(vec![file.clone()], move || {
             if failing.load(std::sync::atomic::Ordering::Relaxed) {
                 return Err("too many open files".to_owned());
             }
             number(&fs::read_to_string(&path).unwrap())
         });
         let every = Duration::ZERO;
-        let read = Reread {
+        let read = Reloaded {
             every,
             ..read.unwrap()
         };
@@ -291,10 +290,10 @@ mod tests {
     fn a_file_that_cannot_be_used_says_why() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("number");
-        let missing = Reread::text(&file, number).unwrap_err().to_string();
+        let missing = Reloaded::text(&file, number).unwrap_err().to_string();
         assert!(missing.contains("number: No such file"), "{missing}");
         fs::write(&file, "one").unwrap();
-        let wrong = Reread::text(&file, number).unwrap_err().to_string();
+        let wrong = Reloaded::text(&file, number).unwrap_err().to_string();
         assert!(wrong.ends_with("number: \"one\" is no number"), "{wrong}");
     }
 }

@@ -1,4 +1,4 @@
-//! The beginning of a collaboration: what is asked for, and the files that it is made of.
+//! The settings of a new collaboration, and the files that are made from them.
 
 use std::fmt::Write as _;
 
@@ -16,13 +16,13 @@ use crate::texts::{
     CONCLUSION_FILE, DECISIONS_FILE, PROPOSAL_FILE, READINESS_FILE, REVIEW_FILE, conclusion,
 };
 
-/// Names in the folder that the protocol takes for itself, besides those that begin with [`HIDDEN`].
+/// Reserved names in the folder, besides those that begin with [`HIDDEN`].
 const RESERVED: [&str; 3] = ["README.md", "events.jsonl.torn", "accp"];
 
-/// The begin of the names of files that writers make for a while, and of the lock.
+/// The prefix of the names of temporary files, and of the lock.
 const HIDDEN: &str = ".acp.";
 
-/// Returns the name of a file of the protocol, if a path in the folder takes its place.
+/// Returns the reserved name that a path in the folder takes, if it takes one.
 pub(crate) fn reserved(path: &str) -> Option<&str> {
     let first = path.split('/').next().unwrap_or_default();
     let own = TEXTS.iter().chain(&FORBIDDEN).chain(&RESERVED).copied();
@@ -30,12 +30,12 @@ pub(crate) fn reserved(path: &str) -> Option<&str> {
     (own.any(|own| own == first) || first.starts_with(HIDDEN)).then_some(first)
 }
 
-/// What a collaboration is to be about.
+/// The settings of a new folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct FolderSettings {
     /// The participants; the first is the owner.
     pub participants: Vec<String>,
-    /// What is to be decided or made.
+    /// What the participants decide or make.
     pub objective: String,
     /// The gates of the objective.
     pub gates: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Plan {
     pub mode: Mode,
     /// The directory of deliverables.
     pub dir: String,
-    /// The way from the folder to the repository, in external mode.
+    /// The relative path from the folder to the repository, in external mode.
     pub repo_root: Option<String>,
 }
 
@@ -64,8 +64,8 @@ pub struct NewFile {
     pub text: String,
 }
 
-impl Plan {
-    /// Returns the plan without white space around its texts, without blank and repeated ones.
+impl FolderSettings {
+    /// Returns the settings without white space around the texts, and without blank and repeated texts.
     #[must_use]
     pub fn trimmed(self) -> Self {
         let texts = |texts: Vec<String>| {
@@ -87,7 +87,7 @@ impl Plan {
         }
     }
 
-    /// Takes over what a folder declares: the objective, the participants, the gates and the primary
+    /// Takes the settings from an existing folder: the objective, the participants, the gates and the primary
     /// deliverable.
     pub fn of(protocol: &Protocol) -> Self {
         let gates = protocol.gates.iter();
@@ -131,7 +131,7 @@ impl Plan {
         file.unwrap_or_default()
     }
 
-    /// Returns all that is wrong with the plan; nothing if a folder can be made from it.
+    /// Returns all that is wrong with the settings; nothing if a folder can be made from them.
     pub fn check(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut add = |code, text: String| findings.push(Finding::new(code, text));
@@ -147,7 +147,7 @@ impl Plan {
         for one in self.participants.iter().filter(|one| !is_participant(one)) {
             let text = format!(
                 "the participant `{}` has a control character, a line break or a back-quote; choose another name",
-                crate::shape::shown(one)
+                crate::finding::shortened(one)
             );
             add(Code::ParticipantsEmpty, text);
         }
@@ -221,7 +221,7 @@ impl Plan {
         findings
     }
 
-    /// Returns the files of the new folder, `protocol.json` last: before it is there, there is no folder.
+    /// Returns the files of the new folder, `protocol.json` last: the folder exists once it is there.
     pub fn files(&self, at: &str) -> Vec<NewFile> {
         let file = self.primary_file();
         let primary = match self.mode {
@@ -310,7 +310,7 @@ impl Plan {
             json["repoRoot"] = root.clone().into();
         }
         let mut state = State::new(self.participants.clone());
-        // The first event of a plan that is in order is never refused.
+        // The first event of valid settings is never refused.
         let _ = state.apply(&self.first(at));
         let protocol = Protocol::from_json(json.to_string().as_bytes());
         protocol.map_or_else(
@@ -409,7 +409,7 @@ impl Plan {
     }
 }
 
-/// Makes the finding for a deliverable that takes the place of a file of the protocol.
+/// Makes the finding for a deliverable with a reserved name.
 pub(crate) fn name_reserved(name: &str) -> Finding {
     let text = format!(
         "{name} is the name of a file of the protocol; choose another directory or file for the deliverable"

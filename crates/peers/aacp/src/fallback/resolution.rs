@@ -1,12 +1,12 @@
-//! The course of one request through the tiers. It does no IO of its own and has no clock: a driver
-//! tells it the time, calls the model for it, and waits for it.
+//! The resolution of one request through the tiers. It does no IO and has no clock: a driver passes the time to
+//! it, calls the model, and waits.
 
 use std::time::Duration;
 
 use accp_registry::Hash;
 
 use super::answer;
-use super::claim::{Ask, Claim, Turn};
+use super::claim::{Claim, ClaimDecision, ClaimRequest};
 use super::entry::{Entry, EntryKey, packet};
 use super::model::{ModelError, ModelErrorKind};
 use super::pattern::{self, Fit};
@@ -19,22 +19,21 @@ use crate::owned::PacketBuf;
 use crate::vocabulary::Vocabulary;
 use crate::workflow::Workflow;
 
-/// The entries that are read at once.
+/// How many entries are read at once.
 const PAGE: usize = 256;
 
-/// The shortest and the longest time between two looks at the call of another, in milliseconds.
+/// The shortest and the longest time between two checks of another caller's call, in milliseconds.
 const PAUSES: [u64; 2] = [4, 64];
 
-/// What a lease is longer than the deadline of the model: the time to store an answer.
+/// How much longer a lease is than the deadline of the model: the time to store an answer.
 const SLACK: Duration = Duration::from_secs(15);
 
-/// What requests go by.
+/// The options of requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options<'v> {
     /// The part of the keywords that an instruction has to share with a stored one, from 0 to 1.
     pub threshold: f64,
-    /// How long a request waits for one call of another, if that is longer than the lease of its own
-    /// call would be.
+    /// How long a request waits for another caller's call, at least as long as a lease of its own.
     pub patience: Duration,
     /// The order of the fields, and the version of the packets.
     pub vocabulary: &'v Vocabulary,
@@ -54,24 +53,24 @@ impl Default for Options<'static> {
     }
 }
 
-/// What the driver of a [`Course`] has to do.
+/// What the driver of a [`Resolution`] has to do.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
-    /// Call the model once, and give its answer to [`Course::answered`].
+pub enum ResolutionStep {
+    /// Call the model once, and give its answer to [`Resolution::answered`].
     Call,
-    /// Wait so long, then call [`Course::step`] again.
+    /// Wait for this time, then call [`Resolution::step`] again.
     Wait(Duration),
     /// Nothing: this is the answer.
     Done(Box<Answer>),
 }
 
-/// The course of one request.
+/// The resolution of one request.
 ///
 /// The driver calls [`step`](Self::step) with the time, in milliseconds since 1970, and does what it
-/// says, until it is done or fails. After [`Step::Call`] it calls [`answered`](Self::answered), which
-/// ends the course. `holder` is a random number that no other course has.
+/// says, until it is done or fails. After [`ResolutionStep::Call`] it calls [`answered`](Self::answered), which
+/// ends the resolution. `holder` is a random number that no other resolution has.
 #[derive(Debug)]
-pub struct Course<'c> {
+pub struct Resolution<'c> {
     request: &'c Request,
     options: Options<'c>,
     holder: u64,
@@ -87,8 +86,8 @@ enum State {
     Calling(Claim),
 }
 
-impl<'c> Course<'c> {
-    /// Begins the course of a request. `deadline` is the one of the model; `None` if there is no model.
+impl<'c> Resolution<'c> {
+    /// Begins the resolution of a request. `deadline` is the one of the model; `None` if there is no model.
     pub fn new(
         request: &'c Request,
         options: Options<'c>,
@@ -104,25 +103,29 @@ impl<'c> Course<'c> {
         }
     }
 
-    /// Goes on as far as it can without the model and without waiting.
+    /// Goes on until it needs the model, has to wait, or is done.
     ///
     /// # Errors
     /// The failure of the registry, or of the call that this request has waited for; no tier that
     /// answers.
-    pub fn step(&mut self, registry: &mut impl Registry, now: u64) -> Result<Step, FallbackError> {
+    pub fn step(
+        &mut self,
+        registry: &mut impl Registry,
+        now: u64,
+    ) -> Result<ResolutionStep, FallbackError> {
         if let State::New = self.state {
             if let Some(entry) = registry.hit(&self.request.key())? {
                 return self.hash(&entry);
             }
             if let Some(answer) = self.pattern(registry)? {
-                return Ok(Step::Done(Box::new(answer)));
+                return Ok(ResolutionStep::Done(Box::new(answer)));
             }
         }
         let Some(deadline) = self.deadline else {
             return Err(FallbackError::NoMatch);
         };
         let lease = deadline.saturating_add(SLACK).as_millis();
-        let ask = Ask {
+        let ask = ClaimRequest {
             holder: self.holder,
             waited: match self.state {
                 State::Waiting { number, .. } => Some(number),
@@ -133,16 +136,18 @@ impl<'c> Course<'c> {
         };
         match registry.claim(&self.request.key(), &ask)? {
             Claimed::Entry(entry) => self.hash(&entry),
-            Claimed::Turn(Turn::Call(claim)) => {
+            Claimed::Decided(ClaimDecision::Call(claim)) => {
                 self.state = State::Calling(claim);
-                Ok(Step::Call)
+                Ok(ResolutionStep::Call)
             }
-            Claimed::Turn(Turn::Failed(failure)) => Err(failure.into()),
-            Claimed::Turn(Turn::Wait { number, until }) => self.wait(number, until, now),
+            Claimed::Decided(ClaimDecision::Failed(failure)) => Err(failure.into()),
+            Claimed::Decided(ClaimDecision::Wait { number, until }) => {
+                self.wait(number, until, now)
+            }
         }
     }
 
-    /// Takes the model's answer, and ends the course. A request whose answer is refused is not stored.
+    /// Takes the model's answer, and ends the resolution. A request whose answer is refused is not stored.
     ///
     /// # Errors
     /// The failure of the call, and an answer that is not one packet: [`ModelErrorKind::Refused`].
@@ -173,7 +178,7 @@ impl<'c> Course<'c> {
         }
     }
 
-    /// Says which tier would answer, and changes nothing.
+    /// Returns which tier would answer, and changes nothing.
     ///
     /// # Errors
     /// The failure of the registry.
@@ -217,7 +222,7 @@ impl<'c> Course<'c> {
         Ok(route)
     }
 
-    fn wait(&mut self, number: u64, until: u64, now: u64) -> Result<Step, FallbackError> {
+    fn wait(&mut self, number: u64, until: u64, now: u64) -> Result<ResolutionStep, FallbackError> {
         let [shortest, longest] = PAUSES;
         let (since, pause) = match self.state {
             State::Waiting {
@@ -228,7 +233,7 @@ impl<'c> Course<'c> {
             _ => (now, shortest),
         };
         let waited = Duration::from_millis(now.saturating_sub(since));
-        // The other has as long as this request would have.
+        // The other caller has as long as this request would have.
         let lease = self.deadline.unwrap_or_default().saturating_add(SLACK);
         if waited > self.options.patience.max(lease) {
             return Err(FallbackError::Waited);
@@ -239,11 +244,13 @@ impl<'c> Course<'c> {
             pause,
         };
         let left = until.saturating_sub(now).max(1);
-        Ok(Step::Wait(Duration::from_millis(pause.min(left))))
+        Ok(ResolutionStep::Wait(Duration::from_millis(pause.min(left))))
     }
 
-    fn hash(&self, entry: &Entry) -> Result<Step, FallbackError> {
-        Ok(Step::Done(Box::new(self.found(entry, Source::Hash)?)))
+    fn hash(&self, entry: &Entry) -> Result<ResolutionStep, FallbackError> {
+        Ok(ResolutionStep::Done(Box::new(
+            self.found(entry, Source::Hash)?,
+        )))
     }
 
     /// Makes the answer from the entry of the instruction itself.
@@ -262,8 +269,8 @@ impl<'c> Course<'c> {
         })
     }
 
-    /// Answers from another entry, or from a hop. The entry counts the request; if it has gone
-    /// meanwhile, the next best is taken.
+    /// Answers from another entry, or from a hop. The entry counts the request. If the entry is gone
+    /// meanwhile, the model is asked.
     fn pattern(&self, registry: &mut impl Registry) -> Result<Option<Answer>, FallbackError> {
         let id = self.request.instruction().id();
         let (entry, fit, packet) = match self.match_pattern(registry)? {
@@ -285,7 +292,7 @@ impl<'c> Course<'c> {
         let key: EntryKey = entry.key();
         let counted = registry.hit(&key)?;
         let is_same = |now: &Entry| (now.task(), now.fields()) == (entry.task(), entry.fields());
-        // Another process may have removed or changed the entry: then the model is asked.
+        // If another process has removed or changed the entry, the model is asked.
         let Some(counted) = counted.filter(is_same) else {
             return Ok(None);
         };
@@ -338,7 +345,7 @@ impl<'c> Course<'c> {
                 }
             }
         }
-        // A value that no packet can hold is the model's to put another way.
+        // If no packet can hold a value, the model has to put it another way.
         if let Some((entry, fit)) = best.filter(|_| !is_tie)
             && let Ok(packet) = self.written(&entry, &fit)
         {

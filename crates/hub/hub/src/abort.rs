@@ -1,5 +1,5 @@
-//! Bodies that may have to stop before their end. Who reads one hears why, and never takes it for whole: it
-//! lacks the last chunk.
+//! Response bodies that may be aborted. An aborted body says why, and lacks its last chunk, so that no client takes it
+//! for complete.
 
 use std::io;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use tokio::task::AbortHandle;
 use crate::access::Denied;
 use crate::answer::{ACCP, Refused};
 use crate::app::Shared;
-use crate::gate::Asker;
+use crate::auth::Authenticated;
 use crate::metrics::add;
 
 /// The media type of lines of JSON.
@@ -26,7 +26,7 @@ pub(crate) const LINES: &str = "application/x-ndjson";
 const EVENTS: &str = "text/event-stream";
 
 /// Returns a response of this media type with these pieces. After an error it stops, and the log of the hub
-/// says where: `what` and its session.
+/// names `what` and the session.
 pub(crate) fn response(
     app: &Shared,
     kind: &'static str,
@@ -45,24 +45,29 @@ pub(crate) fn response(
     (kind, Body::from_stream(stopping(pieces))).into_response()
 }
 
-/// Lets a response stop when the right of the asker is over. The request counts as open until its answer has
-/// gone out, also where all of it is there.
-pub(crate) fn at_the_end_of(asker: Asker, app: &Shared, cut: &Cut, response: Response) -> Response {
+/// Aborts a response when the right of the requester is over. The request counts as open until its whole response is
+/// sent.
+pub(crate) fn abort_when_over(
+    requester: Authenticated,
+    app: &Shared,
+    abort: &Abort,
+    response: Response,
+) -> Response {
     let (parts, body) = response.into_parts();
     let body = if body.size_hint().exact().is_some() {
-        Body::new(Held {
+        Body::new(SizedBody {
             body,
             rest: Bytes::new(),
-            over: Some(Box::pin(asker.clone().over())),
+            over: Some(Box::pin(requester.clone().over())),
             watched: None,
-            asker,
-            cut: cut.clone(),
+            requester,
+            abort: abort.clone(),
         })
     } else {
         let kind = kind(&parts.headers);
         let app = std::sync::Arc::clone(app);
-        let watched = Watched::start(asker.clone(), cut);
-        let over: Over = Box::pin(asker.over());
+        let watched = Watched::start(requester.clone(), abort);
+        let over: Over = Box::pin(requester.over());
         let state = (body.into_data_stream(), over, watched);
         let pieces = stream::unfold(state, move |(mut body, mut over, watched)| {
             let app = std::sync::Arc::clone(&app);
@@ -85,24 +90,24 @@ pub(crate) fn at_the_end_of(asker: Asker, app: &Shared, cut: &Cut, response: Res
 
 type Over = Pin<Box<dyn Future<Output = Denied> + Send>>;
 
-/// The end of a connection, whatever its peer does.
-pub(crate) type Cut = std::sync::Arc<Notify>;
+/// Ends a connection, whatever its peer does.
+pub(crate) type Abort = std::sync::Arc<Notify>;
 
-/// Breaks the connection of a body whose right is over, if the peer takes nothing of it: then nobody asks
-/// the body for more. It ends with the body.
+/// Ends the connection of a body whose right is over, if the peer reads nothing: the body is not polled then. Ends with
+/// the body.
 struct Watched(AbortHandle);
 
-/// The time in which a peer can take why its answer stops.
+/// How long a peer may take to read why its response stops.
 const GOODBYE: Duration = Duration::from_millis(700);
 
 impl Watched {
-    fn start(asker: Asker, cut: &Cut) -> Self {
-        let cut = Cut::clone(cut);
+    fn start(requester: Authenticated, abort: &Abort) -> Self {
+        let abort = Abort::clone(abort);
         let watch = tokio::spawn(async move {
-            asker.clone().over().await;
+            requester.clone().over().await;
             tokio::time::sleep(GOODBYE).await;
-            asker.counts_a_cut();
-            cut.notify_one();
+            requester.count_aborted();
+            abort.notify_one();
         });
         Self(watch.abort_handle())
     }
@@ -114,23 +119,22 @@ impl Drop for Watched {
     }
 }
 
-/// The bytes of a body of known length that go out at a time.
+/// How many bytes of a body of known length are sent at a time.
 const PIECE: usize = 64 * 1024;
 
-/// A body of known length. What is large goes out in pieces, so that the body lives until most of it has
-/// gone.
-struct Held {
+/// A body of known length. A large body is sent in pieces, so that it lives until most of it is sent.
+struct SizedBody {
     body: Body,
     rest: Bytes,
     /// `None` once the right is over.
     over: Option<Over>,
-    /// Set once the body is more than a piece.
+    /// Set if the body is longer than a piece.
     watched: Option<Watched>,
-    asker: Asker,
-    cut: Cut,
+    requester: Authenticated,
+    abort: Abort,
 }
 
-impl HttpBody for Held {
+impl HttpBody for SizedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -141,7 +145,7 @@ impl HttpBody for Held {
         let over = self.over.as_mut().map(|over| over.as_mut().poll(context));
         if over.is_none_or(|over| over.is_ready()) {
             self.over = None;
-            self.asker.counts_a_cut();
+            self.requester.count_aborted();
             let error = io::Error::other("the answer was cut off");
             return Poll::Ready(Some(Err(axum::Error::new(error))));
         }
@@ -158,7 +162,7 @@ impl HttpBody for Held {
         let length = self.rest.len().min(PIECE);
         let piece = self.rest.split_to(length);
         if !self.rest.is_empty() && self.watched.is_none() {
-            self.watched = Some(Watched::start(self.asker.clone(), &self.cut));
+            self.watched = Some(Watched::start(self.requester.clone(), &self.abort));
         }
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }

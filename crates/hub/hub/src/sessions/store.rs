@@ -7,20 +7,20 @@ use std::time::{Duration, Instant};
 use accp_store::{Committer, Store, StoreError, StoreErrorKind};
 use tokio::sync::oneshot;
 
-/// The time for which a store that could not be opened is not tried again.
+/// How long to wait after a failure before the store is opened again.
 const PAUSE: Duration = Duration::from_secs(1);
 
 type Open = dyn Fn() -> Result<Committer, StoreError> + Send + Sync;
 
 /// The store that all sessions share. It is opened again when it has failed.
-pub(super) struct Kept {
+pub(super) struct SharedStore {
     open: Arc<Open>,
     committer: Mutex<Committer>,
-    /// Whoever opens the store again has this lock. When that failed, and why.
+    /// Locked while the store is opened again. Holds when that last failed, and why.
     opening: tokio::sync::Mutex<Option<(Instant, StoreError)>>,
 }
 
-impl Kept {
+impl SharedStore {
     pub(super) fn new(
         open: impl Fn() -> Result<Committer, StoreError> + Send + Sync + 'static,
     ) -> Result<Self, StoreError> {
@@ -35,7 +35,7 @@ impl Kept {
         self.lock().clone()
     }
 
-    /// Asks the store something, and once more if the store had to be opened again.
+    /// Runs a query on the store, and once more if the store had to be opened again.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&mut dyn Store) -> Result<T, StoreError> + Send + Clone + 'static,
@@ -56,7 +56,7 @@ impl Kept {
         }
     }
 
-    /// Opens the store again, unless somebody has done so since `failed` was in use.
+    /// Opens the store again, unless another request has done so since `failed` was in use.
     async fn reopen(&self, failed: &Committer) -> Result<Committer, StoreError> {
         let mut last = self.opening.lock().await;
         let now = self.committer();

@@ -1,8 +1,7 @@
-//! The gate: it decides who asks, once for all protocols. What comes out of it is the only thing that
-//! handlers and services get.
+//! Authentication and authorisation, once for all protocols. Handlers and services get only its results.
 //!
-//! A request becomes an [`Asker`] by its token, and a [`Caller`] by the session and the agent that it names: in
-//! its path, in its query, or in the frame that it brings. A caller holds for as long as its right does.
+//! A request becomes [`Authenticated`] by its token, and an [`Authorized`] by the session and the agent that it names: in
+//! its path, in its query, or in the frame that it brings. Both are valid as long as the right of the caller.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -23,34 +22,34 @@ use crate::access::{Denied, Identity};
 use crate::answer::Refused;
 use crate::app::Shared;
 use crate::metrics::add;
-use crate::rates::Opened;
+use crate::rates::Reservation;
 use crate::spans;
 
-/// Who makes a request, by its token.
+/// A requester, identified by its token.
 #[derive(Clone)]
-pub(crate) struct Asker {
+pub(crate) struct Authenticated {
     app: Shared,
     token: Option<Arc<str>>,
     identity: Identity,
-    /// The token's digest: the name under which is counted what the asker uses. Without tokens everybody
-    /// is one asker.
+    /// The digest of the token, under which the usage of the requester is counted. Without tokens everybody is one
+    /// requester.
     key: Arc<str>,
-    /// The revision of the hub's tokens and keys at which the asker was identified.
+    /// The revision of the hub's tokens and keys at which the requester was identified.
     seen: u64,
-    /// The room of the request among those that the asker may have open.
-    _open: Option<Arc<Opened>>,
+    /// The share of the request in the quota of open requests.
+    _open: Option<Arc<Reservation>>,
 }
 
-impl Asker {
+impl Authenticated {
     pub(crate) async fn of(app: &Shared, headers: &HeaderMap) -> Result<Self, Refused> {
-        // A proxy may look at another one than the hub.
+        // A proxy may read another of them than the hub.
         if headers.get_all(header::AUTHORIZATION).iter().count() > 1 {
             return Err(Refused::invalid("one header `Authorization`"));
         }
         let token = bearer(headers).map(Arc::from);
         let seen = *app.revision.borrow();
         let identity = app.access.identify(token.as_deref()).await?;
-        let digest = |token: &Arc<str>| crate::Tokens::digest(token);
+        let digest = |token: &Arc<str>| crate::tokens::Tokens::digest(token);
         let key: Arc<str> = token.as_ref().map(digest).unwrap_or_default().into();
         let open = if app.access.is_open() {
             None
@@ -68,7 +67,7 @@ impl Asker {
         })
     }
 
-    /// Asks again whether the asker has the right with which it came.
+    /// Checks again whether the requester still has its right.
     pub(crate) async fn check(&mut self) -> Result<(), Denied> {
         let now = *self.app.revision.borrow();
         if self.has_expired() {
@@ -80,14 +79,14 @@ impl Asker {
         match self.app.access.identify(self.token.as_deref()).await {
             Ok(identity) if identity == self.identity => self.seen = now,
             Ok(_) => return Err(Denied::Token),
-            // Nobody has said that the right is over.
+            // The right is not known to be over.
             Err(Denied::Unavailable) => {}
             Err(denied) => return Err(denied),
         }
         Ok(())
     }
 
-    /// Returns once the right is over, with the reason.
+    /// Waits until the right is over, and returns the reason.
     pub(crate) async fn over(mut self) -> Denied {
         let mut revision = self.app.revision.clone();
         loop {
@@ -105,7 +104,7 @@ impl Asker {
             };
             tokio::select! {
                 changed = revision.changed() => if changed.is_err() {
-                    // The hub ends, and says so itself.
+                    // The hub ends, and tells its clients itself.
                     std::future::pending::<()>().await;
                 },
                 () = expires => {}
@@ -118,41 +117,41 @@ impl Asker {
         ends.is_some_and(|until| until <= SystemTime::now())
     }
 
-    /// Counts an answer that stopped before its end.
-    pub(crate) fn counts_a_cut(&self) {
+    /// Counts an answer that was broken off.
+    pub(crate) fn count_aborted(&self) {
         add(&self.app.metrics.cut);
     }
 
-    /// Counts something that is no frame, and waits as long as the asker has sent too much.
+    /// Counts input that is not a frame, and waits while the requester is over its rate.
     pub(crate) async fn waits(&self, bytes: usize) {
         wait(&self.app, &self.key, bytes).await;
     }
 
-    /// Returns the room for bytes of a body that the asker sends.
-    pub(crate) fn room(&self) -> Opened {
-        self.app.bodies.room(&self.key)
+    /// Returns a reservation for bytes of a body that the requester sends.
+    pub(crate) fn body_quota(&self) -> Reservation {
+        self.app.bodies.reservation(&self.key)
     }
 
-    /// Returns the agent that the asker is, unless it may be any.
+    /// Returns the agent of the requester, unless it may be any.
     pub(crate) fn name(&self) -> Option<&str> {
         self.identity.name()
     }
 
-    /// Returns whether the asker may look at a session.
+    /// Returns whether the requester may read a session.
     pub(crate) fn may_enter(&self, session: &str) -> bool {
         self.identity.check(session, None).is_ok()
     }
 
-    /// Lets the asker into a session, as this agent or to look.
-    pub(crate) fn enter(&self, session: &str, agent: Option<&str>) -> Result<Caller, Refused> {
+    /// Authorises the requester for a session, as this agent or to read.
+    pub(crate) fn enter(&self, session: &str, agent: Option<&str>) -> Result<Authorized, Refused> {
         check_session(session)?;
         if let Some(agent) = agent {
             check_agent(agent)?;
         }
         self.identity.check(session, agent)?;
-        spans::goes_to(session, agent.or(self.identity.name()));
-        Ok(Caller {
-            asker: self.clone(),
+        spans::record_target(session, agent.or(self.identity.name()));
+        Ok(Authorized {
+            requester: self.clone(),
             session: session.into(),
             agent: agent.map(Arc::from),
             key: format!("{session}/{}", agent.unwrap_or_default()).into(),
@@ -167,12 +166,12 @@ impl Asker {
         }
     }
 
-    /// Lets the asker in as the sender of a frame. Returns the chain that the frame names, too.
+    /// Authorises the requester as the sender of a frame. Also returns the chain that the frame names.
     pub(crate) fn send(
         &self,
         named: &Named,
         frame: &[u8],
-    ) -> Result<(Caller, Option<Mid>), Refused> {
+    ) -> Result<(Authorized, Option<Mid>), Refused> {
         let limit = self.app.config.limits.frame;
         if frame.len() > limit {
             return Err(Refused::too_long(limit));
@@ -184,9 +183,9 @@ impl Asker {
         Ok((caller, chain))
     }
 
-    /// Lets the asker in as the peer whose first frame on a socket this is. Returns whether the peer knows
-    /// the draft alone, too: it says nothing of our log.
-    pub(crate) fn greet(&self, named: &Named, first: &str) -> Result<(Caller, bool), Refused> {
+    /// Authorises the requester as the sender of the first frame on a socket. Also returns whether the peer knows the
+    /// draft alone: its frame has no position in our log.
+    pub(crate) fn greet(&self, named: &Named, first: &str) -> Result<(Authorized, bool), Refused> {
         let frame = Frame::parse(first)?;
         if (&*frame.intent, &*frame.operation) != ("sync", "registry") {
             return Err(Refused::invalid(
@@ -203,7 +202,7 @@ impl Asker {
         named: &Named,
         frame: &Frame<'_>,
         envelope: &Envelope<'_>,
-    ) -> Result<Caller, Refused> {
+    ) -> Result<Authorized, Refused> {
         let (by_url, by_frame) = (named.session.as_deref(), envelope.session_id.as_deref());
         if by_url.is_some() && by_frame.is_some_and(|sid| by_url != Some(sid)) {
             return Err(Refused::invalid("one session, in `?session=` and in `sid`"));
@@ -219,43 +218,42 @@ impl Asker {
     }
 }
 
-impl FromRequestParts<Shared> for Asker {
+impl FromRequestParts<Shared> for Authenticated {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, app: &Shared) -> Result<Self, Response> {
-        let asker = parts.extensions.get::<Self>().cloned();
-        asker.ok_or_else(|| Refused::from(Denied::Token).response(&app.config.agent))
+        let requester = parts.extensions.get::<Self>().cloned();
+        requester.ok_or_else(|| Refused::from(Denied::Token).response(&app.config.agent))
     }
 }
 
-/// The session and the agent that a query names, for a request whose frames say the rest.
+/// The session and the agent that a query names. The frames of the request name what the query does not.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Named {
     /// The session, for frames without `sid`.
     session: Option<String>,
-    /// The agent; the first frame of a socket has to be one of it.
+    /// The agent, which has to send the first frame of a socket.
     pub(crate) agent: Option<String>,
 }
 
-/// Somebody in a session, as an agent or to look.
+/// A caller in a session, as an agent or to read.
 #[derive(Clone)]
-pub(crate) struct Caller {
-    asker: Asker,
+pub(crate) struct Authorized {
+    requester: Authenticated,
     session: Arc<str>,
     agent: Option<Arc<str>>,
-    /// The name under which is counted what the caller sends. An agent of a session has one for all
-    /// protocols.
+    /// The key under which the frames of the caller are counted. An agent of a session has one key for all protocols.
     key: Arc<str>,
 }
 
-impl Caller {
+impl Authorized {
     pub(crate) fn session(&self) -> &str {
         &self.session
     }
 
-    /// Returns the room for bytes of a body that the caller sends.
-    pub(crate) fn room(&self) -> Opened {
-        self.asker.room()
+    /// Returns a reservation for bytes of a body that the caller sends.
+    pub(crate) fn body_quota(&self) -> Reservation {
+        self.requester.body_quota()
     }
 
     /// Returns the agent as which the caller speaks.
@@ -265,65 +263,65 @@ impl Caller {
     }
 
     pub(crate) fn check_admin(&self) -> Result<(), Refused> {
-        Ok(self.asker.identity.check_admin()?)
+        Ok(self.requester.identity.check_admin()?)
     }
 
-    /// Opens the session, or begins it. `is_plain` says that who begins it knows the draft alone.
+    /// Opens the session, or begins it. `is_plain` says that the caller knows the draft alone.
     pub(crate) async fn open(&self, is_plain: bool) -> Result<Hub, Refused> {
-        let app = &self.asker.app;
+        let app = &self.requester.app;
         app.check_able()?;
         app.sessions
-            .get(&self.session, is_plain, Some(&*self.asker.key))
+            .get(&self.session, is_plain, Some(&*self.requester.key))
             .await
     }
 
-    /// Opens the session, which is not begun if it is not there.
-    pub(crate) async fn look(&self) -> Result<Hub, Refused> {
-        self.asker.app.sessions.existing(&self.session).await
+    /// Opens a session that exists.
+    pub(crate) async fn open_existing(&self) -> Result<Hub, Refused> {
+        self.requester.app.sessions.existing(&self.session).await
     }
 
     /// Counts frames and bytes that the caller sends.
     pub(crate) fn takes(&self, frames: u32, bytes: usize) -> Result<(), Refused> {
         let key = &*self.key;
-        let app = &self.asker.app;
+        let app = &self.requester.app;
         let is_fine =
             app.frames.allows(key, f64::from(frames)) && app.bytes.allows(key, bytes as f64);
         is_fine.then_some(()).ok_or_else(Refused::too_many)
     }
 
-    /// Counts a frame, and waits as long as the caller has sent too many.
+    /// Counts a frame, and waits while the caller is over its rate.
     pub(crate) async fn waits(&self, bytes: usize) {
-        wait(&self.asker.app, &self.key, bytes).await;
+        wait(&self.requester.app, &self.key, bytes).await;
     }
 }
 
-impl Meter for Caller {
+impl Meter for Authorized {
     fn takes(&self, frames: u32) -> bool {
         Self::takes(self, frames, 0).is_ok()
     }
 
     fn name(&self) -> &str {
-        &self.asker.key
+        &self.requester.key
     }
 
     fn over(&self) -> Pin<Box<dyn Future<Output = String> + Send>> {
-        let over = self.asker.clone().over();
+        let over = self.requester.clone().over();
         Box::pin(async move { over.await.to_string() })
     }
 
     fn beyond_its_request(&self) -> Option<Arc<dyn Meter>> {
-        let asker = Asker {
+        let requester = Authenticated {
             _open: None,
-            ..self.asker.clone()
+            ..self.requester.clone()
         };
         Some(Arc::new(Self {
-            asker,
+            requester,
             ..self.clone()
         }))
     }
 }
 
-impl FromRequestParts<Shared> for Caller {
+impl FromRequestParts<Shared> for Authorized {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, app: &Shared) -> Result<Self, Response> {
@@ -337,7 +335,7 @@ async fn wait(app: &Shared, key: &str, bytes: usize) {
     app.bytes.wait(key, bytes as f64).await;
 }
 
-/// Names that a session may have over a network: they stand in a URL and in a reference.
+/// Checks the name of a session, which is used in URLs and in references.
 fn check_session(session: &str) -> Result<(), Refused> {
     let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if !session.is_empty() && session.len() <= 128 && session.chars().all(is_fine) {
