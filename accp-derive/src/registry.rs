@@ -10,7 +10,7 @@ use accp_registry::{Protocol, Registry, registry_files};
 use proc_macro2::{Ident, Span};
 use syn::LitStr;
 
-use crate::ctxt::{Ctxt, Noted};
+use crate::ctxt::{Ctxt, Reported};
 
 /// A registry, and the inputs whose change must rebuild the crate.
 #[derive(Clone)]
@@ -96,7 +96,7 @@ pub(crate) fn is_first(said: &str, item: &Ident) -> bool {
 }
 
 /// Returns the value of the variable, if it is set.
-fn value_of(cx: &Ctxt, variable: &str) -> Result<Option<String>, Noted> {
+fn value_of(cx: &Ctxt, variable: &str) -> Result<Option<String>, Reported> {
     match std::env::var(variable) {
         Ok(path) => Ok(Some(path).filter(|path| !path.is_empty())),
         Err(std::env::VarError::NotPresent) => Ok(None),
@@ -105,7 +105,7 @@ fn value_of(cx: &Ctxt, variable: &str) -> Result<Option<String>, Noted> {
                 Span::call_site(),
                 format!("the variable {variable} is not Unicode"),
             );
-            Err(Noted)
+            Err(Reported)
         }
     }
 }

@@ -11,7 +11,7 @@ use super::generics::{Way, bounds, decode_generics, where_clause};
 use super::lifetimes::text_lifetime;
 use super::{optional, shapes};
 use crate::ast::Input;
-use crate::plan::Frame;
+use crate::resolved::Frame;
 
 pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, frame: &Frame<'_>) -> TokenStream {
     let ident = input.ident();

@@ -11,7 +11,7 @@ use super::lifetimes::{span_of, text_lifetime, without_lifetimes};
 use super::owned::{is_owned, owned_bound, type_to_read};
 use super::shapes;
 use crate::ast::Input;
-use crate::plan::{Arm, ArmContent, Frame, Role};
+use crate::resolved::{Arm, ArmContent, Frame, Role};
 
 pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
     let ident = input.ident();
@@ -213,8 +213,8 @@ fn alone(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
         };
         let span = span.resolved_at(Span::call_site());
         quote_spanned!(span=>
-            const _: () = if let _p::Some(said) = _p::taken(VARIANTS, CLASHES, #at) {
-                ::core::panic!("{}", said.as_str())
+            const _: () = if let _p::Some(error) = _p::taken(VARIANTS, CLASHES, #at) {
+                ::core::panic!("{}", error.as_str())
             };
         )
     });
@@ -245,8 +245,8 @@ fn alone_here(input: &Input<'_>, arms: &[Arm<'_>], types: &[TokenStream]) -> Tok
     let count = arms.len();
     quote! {
         const {
-            if let _p::Some(said) = _p::first_taken::<#count>(&[#((#names, #types)),*]) {
-                ::core::panic!("{}", said.as_str())
+            if let _p::Some(error) = _p::first_taken::<#count>(&[#((#names, #types)),*]) {
+                ::core::panic!("{}", error.as_str())
             }
         }
     }

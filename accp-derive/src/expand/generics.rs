@@ -13,7 +13,7 @@ use super::lifetimes::{span_of, text_lifetime};
 use super::owned::{owned_bound, type_to_read};
 use crate::ast::{Input, mentions};
 use crate::attr::Predicates;
-use crate::plan::{Fields, Role};
+use crate::resolved::{Fields, Role};
 
 /// The direction of an impl.
 #[derive(Clone, Copy)]

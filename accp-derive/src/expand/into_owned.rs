@@ -167,7 +167,7 @@ fn is_relaxed(bound: &TypeParamBound) -> bool {
 }
 
 /// Returns whether a type of a type parameter occurs, as in `T::Item`, or a bound depends on one. What
-/// it is for the owned form of `T` cannot be said, so the item is its own owned form if it does not
+/// it is for the owned form of `T` cannot be known, so the item is its own owned form if it does not
 /// borrow.
 fn projects(original: &DeriveInput) -> bool {
     let of = &original.generics;

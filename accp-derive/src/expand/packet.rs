@@ -10,7 +10,7 @@ use super::generics::{Way, bounds, decode_generics, where_clause};
 use super::lifetimes::{span_of, text_lifetime};
 use crate::ast::Input;
 use crate::check::{item_of, optional};
-use crate::plan::{Fields, Filled, Frame, Role, Wire};
+use crate::resolved::{Fields, Filled, Frame, Role, Wire};
 
 pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, packet: &Frame<'_>) -> TokenStream {
     let ident = input.ident();

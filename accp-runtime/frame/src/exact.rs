@@ -196,7 +196,8 @@ impl Serialize for Exact<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Message, Value};
+    use crate::message::Message;
+    use crate::value::Value;
 
     #[test]
     fn a_number_that_a_float_would_change_keeps_its_digits() {

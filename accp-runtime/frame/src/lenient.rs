@@ -6,9 +6,12 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
+use accp_registry::Limits;
 use accp_registry::lexical::{self, is_agent_char, is_delimiter, is_key_char};
 
-use crate::{DecodeError, DecodeOptions, Frame, Limits};
+use crate::error::DecodeError;
+use crate::frame::Frame;
+use crate::reader::DecodeOptions;
 
 /// One repair of a text that a model wrote: by [`Frame::parse_lenient`], or by another lenient
 /// reader with mistakes of its own.

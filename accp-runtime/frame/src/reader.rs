@@ -5,8 +5,9 @@ mod values;
 use alloc::vec::Vec;
 
 use accp_registry::lexical::{is_agent_char, is_key_char};
+use accp_registry::{ErrorCode, Limits};
 
-use crate::{DecodeError, ErrorCode, Limits};
+use crate::error::DecodeError;
 
 /// The options for reading a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

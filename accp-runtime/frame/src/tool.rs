@@ -5,15 +5,19 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
-use accp_registry::{Field, Registry, Schema, Tool, Type, lexical, nearest};
+use accp_registry::{Field, Limits, Registry, Schema, Tool, Type, lexical, nearest};
 use serde_json::{Map as JsonMap, Value as Json};
 
+use crate::agent::AgentId;
+use crate::envelope::Envelope;
+use crate::error::EncodeError;
 use crate::externalise::unbounded;
+use crate::message::Message;
+use crate::reader::{DecodeOptions, Header, Reader};
 use crate::scalar::wanted;
-use crate::{
-    AgentId, DecodeFrame, DecodeOptions, EncodeError, Envelope, FrameType, Header, Limits, Map,
-    Message, Reader, Typed, Value, Writer,
-};
+use crate::typed::{DecodeFrame, Typed};
+use crate::value::{Decimal, Map, Value};
+use crate::writer::{FrameType, Writer};
 
 /// The reasons why a tool call is no frame: all of them, one a line, in words for the model that made
 /// the call.
@@ -475,7 +479,7 @@ fn integer(number: &serde_json::Number) -> Option<i64> {
 }
 
 /// Returns a number of at most six places. Nothing is rounded.
-fn decimal(number: &serde_json::Number) -> Option<crate::Decimal> {
+fn decimal(number: &serde_json::Number) -> Option<Decimal> {
     if let Some(integer) = number.as_i64() {
         return Some(integer.into());
     }

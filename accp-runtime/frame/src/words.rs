@@ -18,7 +18,11 @@ use std::sync::LazyLock;
 
 use accp_registry::{Field, FrameSpec, Intent, Limits, Registry, Schema, abbreviate};
 
-use crate::{DecodeError, DecodeOptions, Frame, Message, Param, Value};
+use crate::error::DecodeError;
+use crate::frame::{Frame, Param};
+use crate::message::Message;
+use crate::reader::DecodeOptions;
+use crate::value::Value;
 
 /// Options without size limits, because a host judged a log's frames, and its own may be longer.
 pub const UNLIMITED: DecodeOptions = DecodeOptions {

@@ -3,11 +3,14 @@
 use alloc::format;
 use alloc::string::String;
 
-use accp_registry::Intent;
+use accp_registry::{ErrorCode, Intent, Limits};
 
+use crate::agent::AgentId;
+use crate::envelope::Envelope;
+use crate::error::EncodeError;
 use crate::external::{Externals, Reason, put_external};
 use crate::kind::OfItem;
-use crate::{AgentId, EncodeError, Envelope, ErrorCode, Limits, Value};
+use crate::value::Value;
 
 /// The options for writing a frame.
 ///

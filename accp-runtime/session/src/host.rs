@@ -1,13 +1,13 @@
 //! The host of a session, which judges the frames.
 mod accept;
+mod checkpoint;
+mod draft;
 mod guests;
 mod lineage;
-mod plain;
 mod queue;
 mod repeat;
 mod schemas;
 mod serve;
-mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Weak;
@@ -19,25 +19,29 @@ use crate::delivery::relay::Relays;
 use crate::gate::Gate;
 use crate::gate::content::check;
 use crate::gate::numbers::Numbers;
-use crate::gate::refusal::Refusal;
 use crate::gate::transactions::Transactions;
+use crate::host::checkpoint::CheckpointCauses;
 use crate::host::guests::Guests;
 use crate::host::lineage::Lost;
 use crate::host::queue::Queue;
-use crate::host::turn::Turn;
-use crate::log::effect::Effect;
-use crate::options::Rules;
+use crate::interface::event::Event;
+use crate::interface::input::JoinError;
+use crate::interface::outbound::SendError;
+use crate::interface::output::{Cold, Read, Stored};
+use crate::log::entry::Entry;
+use crate::log::mid::{MemberId, Mid};
+use crate::log::vouch::LogKey;
+use crate::options::{Options, Rules};
 use crate::send::encode::Composed;
 use crate::side::Side;
-use crate::side::fold::with_kept;
+use crate::side::fold::{RestoreError, with_kept};
+use crate::state::effect::Effect;
 use crate::wire::control::Control;
 use crate::wire::link::Piece;
+use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use crate::{
-    Cold, Entry, Event, JoinError, LogKey, MemberId, Mid, Options, Read, RestoreError, SendError,
-    Stored, Time,
-};
 use accp_context::CheckpointHooks;
+use accp_context::Time;
 use accp_frame::{AgentId, Envelope};
 
 /// The host of a session.
@@ -49,12 +53,12 @@ pub(crate) struct Host {
     /// Members that want a value, each with its first byte, while the store reads the value.
     pub serving: BTreeMap<String, Vec<(MemberId, u64)>>,
     /// Members that want a value which is on its way here, each with the first byte that it wants.
-    pub hoping: BTreeMap<String, BTreeMap<MemberId, u64>>,
+    pub awaiting: BTreeMap<String, BTreeMap<MemberId, u64>>,
     /// The newest fold that a member may fetch, while one fetches it.
     pub offer: Option<Offer<Weak<[u8]>>>,
     /// Pieces that go out with the next batch.
     pub pieces: Vec<(MemberId, Piece)>,
-    pub turn: Turn,
+    pub causes: CheckpointCauses,
     /// Members that wait for a number.
     pub queue: Queue,
     /// Members whose agents live in this process.
@@ -108,12 +112,12 @@ impl Host {
             gate,
             relays,
             serving: BTreeMap::new(),
-            hoping: BTreeMap::new(),
+            awaiting: BTreeMap::new(),
             offer: None,
             pieces: Vec::new(),
             queue: Queue::default(),
             guests: Guests::default(),
-            turn: Turn::default(),
+            causes: CheckpointCauses::default(),
             hooks: Box::new(()),
             key,
             lost: None,
@@ -306,7 +310,7 @@ impl Host {
     /// Writes a control entry of the host.
     pub(crate) fn control(&mut self, control: Control, now: Time) {
         if let Err(error) = self.write_control(control, now) {
-            self.side.tell(Event::NotWritten(error.to_string()));
+            self.side.emit(Event::NotWritten(error.to_string()));
         }
     }
 
@@ -388,7 +392,7 @@ impl Host {
             self.enter(MemberId::HOST, &frame, effect, mid.clone(), sequence, now);
             last = Some(mid);
         }
-        self.end_turn(now);
+        self.take_due_checkpoint(now);
         last.ok_or(SendError::NotJoined)
     }
 
@@ -412,14 +416,14 @@ impl Host {
             self.greet(member, None, now);
         }
         for (member, piece) in std::mem::take(&mut self.pieces) {
-            self.say_piece(member, &piece, now);
+            self.send_piece(member, &piece, now);
         }
         let (sends, reads) = self.relays.take_due(self.side.clock.timers());
         if !sends.is_empty() {
             self.side.batch.get().sends.extend(sends);
         }
         self.side.reads.extend(reads);
-        self.flush_plainly(now);
+        self.flush_draft(now);
         self.want_answers();
         self.want_summary();
         self.side.snapshot(&self.gate.numbers);
@@ -449,8 +453,8 @@ impl Host {
         self.answer_frame(from, entries);
         let (sends, behind) = self.relays.supply(from, entries);
         for member in behind {
-            if self.is_plain(member) {
-                self.begin_plainly(member, now);
+            if self.is_draft(member) {
+                self.restart_draft(member, now);
             } else {
                 self.greet_behind(member, now);
             }
@@ -462,7 +466,7 @@ impl Host {
 
     /// Takes a value that the store read.
     pub(crate) fn cold(&mut self, key: &str, cold: Option<Cold>, now: Time) {
-        self.value_for_plain(key, cold.as_ref());
+        self.draft_value(key, cold.as_ref());
         let numbers = &mut self.gate.numbers;
         if let Some(cold) = cold.filter(|cold| cold.bytes.is_some()) {
             if let Some(missing) = numbers.missing.remove(key) {
@@ -475,11 +479,11 @@ impl Host {
         // members ask again.
         let waiting = self.waiting_for(key);
         let missing = &self.gate.numbers.missing;
-        self.hoping.retain(|key, _| missing.contains_key(key));
+        self.awaiting.retain(|key, _| missing.contains_key(key));
         if let Some(missing) = missing.get(key) {
             let announced = Some((missing.digest, missing.length));
             self.side.transfers.want(key, missing.from, announced);
-            self.hoping.entry(key.into()).or_default().extend(waiting);
+            self.awaiting.entry(key.into()).or_default().extend(waiting);
         }
     }
 }

@@ -1,26 +1,29 @@
 //! A member of a session, which follows the host.
 
-mod fate;
+mod draft;
 mod follow;
-mod plain;
+mod outcome;
 
 use accp_registry::Hash;
 
 use crate::delivery::backoff::Backoff;
 use crate::delivery::outbox::Outbox;
 use crate::delivery::transfer::log_key_of;
-use crate::member::plain::Plain;
+use crate::interface::outbound::SendError;
+use crate::interface::output::{Cold, OutboxChange, Stored};
+use crate::log::entry::Entry;
+use crate::log::mid::{MemberId, Mid};
+use crate::log::vouch::Voucher;
+use crate::member::draft::DraftHost;
+use crate::options::Options;
 use crate::send::encode::Composed;
 use crate::side::Side;
-use crate::side::fold::with_kept;
+use crate::side::fold::{RestoreError, with_kept};
 use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::relay::Relay;
 use crate::wire::scan::Scanned;
-use crate::wire::stamp::Of;
-use crate::{
-    Cold, Entry, MemberId, Mid, Options, OutboxChange, RestoreError, SendError, Stored, Time,
-    Voucher,
-};
+use crate::wire::stamp::About;
+use accp_context::Time;
 use accp_frame::{Intent, Registry};
 
 /// A member of a session.
@@ -36,7 +39,7 @@ pub(crate) struct Member {
     pub fetching: Option<Fetching>,
     /// The last word of the host for the log of this side.
     pub voucher: Option<Voucher>,
-    pub say: Say,
+    pub to_send: ToSend,
     /// Pieces that the host has asked for.
     pub wanted: Vec<(String, u64)>,
     /// The registry of the host, while this side fetches it. The frames that follow may need it.
@@ -48,13 +51,13 @@ pub(crate) struct Member {
     /// The place in the outbox from which on the frames are of this run.
     pub first: u64,
     /// The position in the last hello of this side.
-    pub said: u64,
+    pub hello_position: u64,
     /// The last position of the host, as far as its errors and acknowledgements tell.
-    pub heard: u64,
+    pub host_position: u64,
     /// The frame in parts whose end the caller was told last.
     pub ended: Option<Mid>,
     /// What this side knows of a session whose host knows the draft alone.
-    pub plain: Option<Box<Plain>>,
+    pub draft: Option<Box<DraftHost>>,
 }
 
 /// A fold that is being fetched.
@@ -70,7 +73,7 @@ pub(crate) struct Fetching {
 
 /// The messages for the host in the next batch.
 #[derive(Debug, Default)]
-pub(crate) struct Say {
+pub(crate) struct ToSend {
     /// A hello, with the position that this side holds.
     pub hello: bool,
     /// An acknowledgement of the position that this side holds.
@@ -87,7 +90,7 @@ impl Member {
     pub(crate) fn open(options: Options, now: Time) -> Self {
         let mut member = Self::start(options, &Stored::default(), now);
         if !member.side.options.extensions {
-            member.become_plain(Plain::of(&Stored::default()), now);
+            member.follow_draft_host(DraftHost::of(&Stored::default()), now);
         }
         member
     }
@@ -103,19 +106,19 @@ impl Member {
             hello: Backoff::new(retry),
             fetching: None,
             voucher: stored.voucher,
-            say: Say {
+            to_send: ToSend {
                 hello: true,
-                ..Say::default()
+                ..ToSend::default()
             },
             wanted: Vec::new(),
             learning: None,
             parts: false,
             met: false,
             first: stored.outbox.last().map_or(0, |last| last.order + 1),
-            said: 0,
-            heard: 0,
+            hello_position: 0,
+            host_position: 0,
             ended: None,
-            plain: None,
+            draft: None,
         }
     }
 
@@ -154,10 +157,10 @@ impl Member {
         session.restore_schemas(&stored.registries);
         // Only a host of the draft alone leaves a member without an entry that lets it in.
         let has_host = session.side.state.members().next().is_some();
-        let is_plain = session.side.position > 0 || stored.outbox_sequence > 0;
-        if !has_host && (is_plain || !session.side.options.extensions) {
-            session.become_plain(Plain::of(stored), now);
-            session.joined = is_plain;
+        let is_draft = session.side.position > 0 || stored.outbox_sequence > 0;
+        if !has_host && (is_draft || !session.side.options.extensions) {
+            session.follow_draft_host(DraftHost::of(stored), now);
+            session.joined = is_draft;
             let side = &mut session.side;
             let kept = with_kept(&side.options.registry, &stored.registries);
             side.set_registry(kept);
@@ -183,9 +186,9 @@ impl Member {
         let Ok(text) = std::str::from_utf8(frame) else {
             return;
         };
-        if self.plain.is_some() {
+        if self.draft.is_some() {
             if let Ok(frame) = Scanned::of_entry(text) {
-                self.receive_plainly(&frame, now);
+                self.receive_draft(&frame, now);
             }
             return;
         }
@@ -214,13 +217,13 @@ impl Member {
     pub(crate) fn asks_anew(&mut self, key: &str) -> bool {
         let is_it = |fetching: &Fetching| format!("snap_{}", fetching.fold) == key;
         let asks = self.fetching.as_ref().is_some_and(is_it);
-        self.say.hello |= asks;
+        self.to_send.hello |= asks;
         asks
     }
 
     /// Tells the host how far the log of this side goes, because the connection is new.
     pub(crate) fn connected(&mut self) {
-        self.say.hello = true;
+        self.to_send.hello = true;
     }
 
     /// Returns whether the log has every frame sent, the host has answered the last hello, and this
@@ -234,7 +237,7 @@ impl Member {
 
     /// Returns whether the host has answered the last hello.
     pub(crate) fn is_greeted(&self) -> bool {
-        !self.say.hello && self.hello.at().is_none()
+        !self.to_send.hello && self.hello.at().is_none()
     }
 
     /// Checks that this many frames may be sent, which refer to new values or not. Frames that the
@@ -297,30 +300,30 @@ impl Member {
 
     /// Puts everything that goes out now into the batch.
     pub(crate) fn flush(&mut self, now: Time) {
-        if std::mem::take(&mut self.say.hello) {
+        if std::mem::take(&mut self.to_send.hello) {
             let position = self.side.position;
-            self.said = position;
-            let hello = self.plain_hello().unwrap_or_else(|| Hello {
+            self.hello_position = position;
+            let hello = self.draft_hello().unwrap_or_else(|| Hello {
                 voucher: self.voucher.filter(|held| held.position >= position),
                 next: self.outbox.known_sequence(),
                 asks: self.outbox.asks(),
                 ..self.side.hello()
             });
-            let text = self.stamp(now).frame(hello.frame(), Of::Nothing);
-            self.side.say(MemberId::HOST, text);
+            let text = self.stamp(now).frame(hello.frame(), About::Nothing);
+            self.side.send_link(MemberId::HOST, text);
             self.hello.arm(self.side.clock.timers());
         }
-        if std::mem::take(&mut self.say.ack) {
+        if std::mem::take(&mut self.to_send.ack) {
             let text = self.stamp(now).ack(None);
             self.side.send(MemberId::HOST, text);
         }
-        if std::mem::take(&mut self.say.ping) {
+        if std::mem::take(&mut self.to_send.ping) {
             let text = self.stamp(now).beat(Intent::PING);
             self.side.send(MemberId::HOST, text);
         }
         let side = &mut self.side;
         // What the host answers may change what goes out, and under which numbers.
-        let is_greeted = !self.say.hello && self.hello.at().is_none();
+        let is_greeted = !self.to_send.hello && self.hello.at().is_none();
         if self.joined && self.met && is_greeted {
             for text in self.outbox.take_due(side.clock.timers()) {
                 side.send(MemberId::HOST, text);
@@ -342,13 +345,13 @@ impl Member {
     pub(crate) fn timeout(&mut self) {
         let now = self.side.clock.timers();
         if self.hello.is_due(now) {
-            self.say.hello = true;
+            self.to_send.hello = true;
             self.hello.again(now);
         }
         if self.outbox.retry.is_due(now) {
             self.outbox.timeout(&self.side.clock);
-            self.say.ping = self.outbox.retry.tries() >= ASK_AFTER;
-            self.say.hello |= !self.outbox.asks().is_empty();
+            self.to_send.ping = self.outbox.retry.tries() >= ASK_AFTER;
+            self.to_send.hello |= !self.outbox.asks().is_empty();
         }
     }
 
@@ -359,7 +362,7 @@ impl Member {
         let bytes = serde_json::to_vec(&texts).unwrap_or_default();
         for at in self.take_wanted(&key) {
             let piece = Piece::of(&key, &bytes, Hash::of(&bytes), at);
-            self.side.say_piece(MemberId::HOST, &piece, now);
+            self.side.send_piece(MemberId::HOST, &piece, now);
         }
     }
 
@@ -376,7 +379,7 @@ impl Member {
         let Some(bytes) = &cold.bytes else { return };
         for at in wanted {
             let piece = Piece::of(key, bytes, cold.digest, at);
-            self.side.say_piece(MemberId::HOST, &piece, now);
+            self.side.send_piece(MemberId::HOST, &piece, now);
         }
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use accp_registry::{DeltaPolicy, Problems};
 use serde::{Deserialize, Serialize};
 
-use crate::{GroupLimits, LogKey, MemberId};
+use crate::log::mid::MemberId;
+use crate::log::vouch::LogKey;
 use accp_context::{ContextLimits, Headers, Summarizer};
 use accp_frame::{AgentId, FrameTokenLimits, Limits, Registry, TokenCounter};
 
@@ -173,6 +174,28 @@ impl fmt::Debug for Options {
                 &self.counter.as_ref().map(|counter| counter.name()),
             )
             .finish_non_exhaustive()
+    }
+}
+
+/// Bounds on incomplete frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupLimits {
+    /// Frames that a sender may have under way in parts: 8 by default.
+    pub groups: usize,
+    /// Bytes that the parts of a frame may have together: 256 KiB by default.
+    pub bytes: usize,
+    /// The time without a new part after which a frame makes room for another: 5 minutes by
+    /// default.
+    pub age: Duration,
+}
+
+impl Default for GroupLimits {
+    fn default() -> Self {
+        Self {
+            groups: 8,
+            bytes: 256 * 1024,
+            age: Duration::from_secs(300),
+        }
     }
 }
 

@@ -11,20 +11,23 @@ use accp_registry::{ErrorCode, Hash};
 use self::fold::Schedule;
 use crate::delivery::clock::Clock;
 use crate::delivery::transfer::Transfers;
-use crate::log::chain;
-use crate::log::effect::Effect;
-use crate::log::mid::MidSource;
-use crate::log::relayed::Relayed;
-use crate::log::state::{Applied, State};
+use crate::interface::cancel::CancelToken;
+use crate::interface::event::Event;
+use crate::interface::inbound::Inbound;
+use crate::interface::outbound::{Outbound, SendError};
+use crate::interface::output::{Batch, Read, Transmit};
+use crate::log::entry::{Due, Entry, EntryKind};
+use crate::log::mid::{MemberId, Mid, MidSource};
+use crate::options::Options;
 use crate::send::encode::{Encoded, Encoder, Peer, last_put_of};
+use crate::state::effect::Effect;
+use crate::state::{Applied, State, chain};
 use crate::wire::control::Control;
 use crate::wire::link::{Hello, Link, Piece, want};
+use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
-use crate::wire::stamp::{Of, Stamp};
-use crate::{
-    Batch, CancelToken, Due, Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound,
-    Read, SendError, Time, Transmit,
-};
+use crate::wire::stamp::{About, Stamp};
+use accp_context::Time;
 use accp_frame::{AgentId, DecodeError, EncodeError, Intent, Registry};
 
 /// The extensions of this implementation that this side understands.
@@ -182,7 +185,7 @@ impl Side {
             self.fire();
         }
         if let Some(id) = applied.checkpoint {
-            self.tell(Event::Checkpoint(id));
+            self.emit(Event::Checkpoint(id));
         }
         self.batch.get().entries.push(entry);
         applied
@@ -325,7 +328,7 @@ impl Side {
                 ),
             });
         }
-        if let Some(instead) = Control::said_by(intent, operation) {
+        if let Some(instead) = Control::instead_of(intent, operation) {
             return Err(SendError::Refused {
                 code: ErrorCode::POLICY_DENIED,
                 expected: format!(
@@ -377,7 +380,7 @@ impl Side {
         for encoded in encoded {
             self.batch.get().cold.extend(encoded.values);
             for (part, tokens, limit) in encoded.over_soft {
-                self.tell(Event::OverSoftLimit {
+                self.emit(Event::OverSoftLimit {
                     mid: mid.clone(),
                     part,
                     tokens,
@@ -392,13 +395,13 @@ impl Side {
             mid: self.mids.next_link(),
             agent: &self.options.agent,
             held: self.position,
-            plain: false,
+            draft: false,
             now,
         }
     }
 
     /// Tells the caller about an event.
-    pub(crate) fn tell(&mut self, event: Event) {
+    pub(crate) fn emit(&mut self, event: Event) {
         self.batch.get().events.push(event);
     }
 
@@ -426,22 +429,22 @@ impl Side {
 
     /// Sends a link frame. Tells the caller if the frame could not be written, because something in
     /// it is over the limits of a frame.
-    pub(crate) fn say(&mut self, to: MemberId, text: Result<String, EncodeError>) {
+    pub(crate) fn send_link(&mut self, to: MemberId, text: Result<String, EncodeError>) {
         match text {
             Ok(text) => self.send(to, text),
-            Err(error) => self.tell(Event::NotWritten(error.to_string())),
+            Err(error) => self.emit(Event::NotWritten(error.to_string())),
         }
     }
 
-    pub(crate) fn say_piece(&mut self, to: MemberId, piece: &Piece, now: Time) {
+    pub(crate) fn send_piece(&mut self, to: MemberId, piece: &Piece, now: Time) {
         let stamp = self.stamp(now);
-        let text = stamp.frame(piece.frame(), Of::Nothing);
-        self.say(to, text);
+        let text = stamp.frame(piece.frame(), About::Nothing);
+        self.send_link(to, text);
     }
 
-    pub(crate) fn say_hello(&mut self, to: MemberId, hello: &Hello, now: Time) {
-        let text = self.stamp(now).frame(hello.frame(), Of::Nothing);
-        self.say(to, text);
+    pub(crate) fn send_hello(&mut self, to: MemberId, hello: &Hello, now: Time) {
+        let text = self.stamp(now).frame(hello.frame(), About::Nothing);
+        self.send_link(to, text);
     }
 
     /// Returns a piece of the schemas that this side has and the registry of the key lacks. The key
@@ -462,8 +465,8 @@ impl Side {
     /// Asks the peers for the wanted bytes.
     pub(crate) fn ask(&mut self, now: Time) {
         for (to, key, at) in self.transfers.take_due(self.clock.timers()) {
-            let text = self.stamp(now).frame(want(&key, at), Of::Nothing);
-            self.say(to, text);
+            let text = self.stamp(now).frame(want(&key, at), About::Nothing);
+            self.send_link(to, text);
         }
     }
 }

@@ -12,8 +12,9 @@ use serde_json::Value;
 use super::frames::{Frame, Pair, Param, record};
 use super::grammar::Expr;
 use super::{regex, tokens};
+use crate::model::Registry;
 use crate::tables::EnvelopeKind;
-use crate::{Registry, Type};
+use crate::types::Type;
 
 /// Returns the schema of these frames, as text.
 pub(super) fn write(registry: &Registry, frames: &[Frame<'_>], depth: u32) -> String {

@@ -5,7 +5,8 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::grammar::{Expr, choice, class, literal, many, optional, repeat, sequence, some};
-use crate::{EnumValue, lexical};
+use crate::lexical;
+use crate::types::EnumValue;
 
 const DIGIT: (u8, u8) = (b'0', b'9');
 

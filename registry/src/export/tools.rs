@@ -7,7 +7,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::json_schema::{Node, closed, object, text};
-use crate::{Field, Registry, Tool, Type};
+use crate::model::{Field, Registry};
+use crate::tool::Tool;
+use crate::types::Type;
 
 /// The API that takes the definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,12 +13,13 @@ use super::grammar::{
 use super::rules::{has_levels, separated, word};
 use super::tokens::{self, bytes, chars, digits};
 use crate::lexical::is_agent_char;
+use crate::model::{Registry, Schema};
 use crate::protocol::NO_HEAD;
+use crate::types::{EnumValue, Type};
 use crate::view::{
     ABSENT, BELOW, DELIMITERS, ROLE, SPOKEN, implied, is_bare, is_bare_key, is_hidden, words_of,
     write_quoted,
 };
-use crate::{EnumValue, Registry, Schema, Type};
 
 /// Letters beyond ASCII that a text without quotes may begin with: those of the scripts whose
 /// letters stand together.

@@ -9,16 +9,15 @@ use core::hash::{BuildHasher, Hash};
 #[cfg(feature = "std")]
 use std::collections::HashMap;
 
-use accp_registry::lexical;
+use accp_registry::{ErrorCode, lexical};
 
 use super::{Decoded, Encoded, wrong};
-use crate::kind::OfItem;
-use crate::reader::Token;
+use crate::error::DecodeError;
+use crate::kind::{self, OfItem};
+use crate::reader::{Reader, Token};
 use crate::typed::DecodeValue;
-use crate::value::{at_pairs, no_ref_key};
-use crate::writer::Absent;
-use crate::writer::EncodeValue;
-use crate::{DecodeError, ErrorCode, Map, Number, Reader, Value, Writer, kind};
+use crate::value::{Map, Number, Value, at_pairs, no_ref_key};
+use crate::writer::{Absent, EncodeValue, Writer};
 
 /// Implements lists and maps with a declared item type, and those without a declared type.
 macro_rules! containers {

@@ -1,6 +1,8 @@
 //! One error for a type that does not hold the type of its field.
 
-use crate::{DecodeValue, EncodeValue, IntoOwned};
+use crate::into_owned::IntoOwned;
+use crate::typed::DecodeValue;
+use crate::writer::EncodeValue;
 
 /// The type has both halves of the codec.
 #[derive(Debug)]

@@ -4,10 +4,13 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use accp_registry::{lexical, nearest};
+use accp_registry::{ErrorCode, Intent, lexical, nearest};
 
 use super::FrameTypes;
-use crate::{DecodeError, Envelope, ErrorCode, FrameType, Header, Intent, Reader};
+use crate::envelope::Envelope;
+use crate::error::DecodeError;
+use crate::reader::{Header, Reader};
+use crate::writer::FrameType;
 
 /// The longest word of a peer that an error repeats.
 const WORD: usize = 40;

@@ -5,10 +5,10 @@
 
 use core::option::Option;
 
-use super::said::Said;
+use super::const_error::ConstError;
 use super::shape::equal;
-use crate::FrameType;
 use crate::frame_types::FrameTypes;
+use crate::writer::FrameType;
 
 /// The slots of a table. A longer list of types is walked several times, each time for a part of the hashes.
 const SLOTS: usize = 1024;
@@ -177,29 +177,29 @@ pub const fn taken(
     variants: &[(&str, FrameTypes)],
     clashes: &[Option<Clash>],
     at: usize,
-) -> Option<Said> {
+) -> Option<ConstError> {
     let Option::Some(Clash { before, frame }) = clashes[at] else {
         return Option::None;
     };
-    let said = Said::of("`")
+    let error = ConstError::of("`")
         .and(frame.intent.as_str().as_bytes())
         .and(b":");
-    let said = said.and(frame.operation.as_bytes()).and(b"`");
-    let said = match frame.schema {
-        Option::Some(code) => said.and(b" of schema ").and(code.as_bytes()),
-        Option::None => said,
+    let error = error.and(frame.operation.as_bytes()).and(b"`");
+    let error = match frame.schema {
+        Option::Some(code) => error.and(b" of schema ").and(code.as_bytes()),
+        Option::None => error,
     };
-    let said = said
+    let error = error
         .and(b" is the variant `")
         .and(variants[before].0.as_bytes());
-    let said = said.and(b"` already, so `").and(variants[at].0.as_bytes());
+    let error = error.and(b"` already, so `").and(variants[at].0.as_bytes());
     Option::Some(
-        said.and(b"` would never be read: one of the two needs another operation or schema"),
+        error.and(b"` would never be read: one of the two needs another operation or schema"),
     )
 }
 
 /// Returns the error for the first variant that has a clash. There are as many variants as `N`.
-pub const fn first_taken<const N: usize>(variants: &[(&str, FrameTypes)]) -> Option<Said> {
+pub const fn first_taken<const N: usize>(variants: &[(&str, FrameTypes)]) -> Option<ConstError> {
     let clashes = clashes::<N>(variants);
     let mut at = 0;
     while at < N {

@@ -1,8 +1,8 @@
 //! The types of frames that a type accepts, also of a type that is no frame.
 
 use super::shape::Probe;
-use crate::DecodeFrame;
 use crate::frame_types::FrameTypes;
+use crate::typed::DecodeFrame;
 
 /// The answer for a type that is no frame: the compiler says so elsewhere.
 pub trait Untyped {

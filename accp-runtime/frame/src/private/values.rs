@@ -2,11 +2,14 @@
 
 use alloc::borrow::Cow;
 
-use accp_registry::lexical;
+use accp_registry::{ErrorCode, lexical};
 
-use crate::reader::Token;
+use crate::error::{DecodeError, EncodeError};
+use crate::kind;
+use crate::reader::{Reader, Token};
+use crate::typed::DecodeValue;
 use crate::value::at_pairs;
-use crate::{DecodeError, DecodeValue, EncodeError, EncodeValue, ErrorCode, Reader, Writer, kind};
+use crate::writer::{EncodeValue, Writer};
 
 /// Reads a map, plain or in the pairs form, entry by entry.
 #[derive(Debug)]

@@ -3,8 +3,12 @@
 use alloc::format;
 use core::fmt::Display;
 
+use accp_registry::ErrorCode;
+
 use super::{no_preset, read_or_default, read_required, unfit_default};
-use crate::{DecodeError, DecodeOptions, DecodeValue, EncodeError, ErrorCode, Reader};
+use crate::error::{DecodeError, EncodeError};
+use crate::reader::{DecodeOptions, Reader};
+use crate::typed::DecodeValue;
 
 /// Returns what the module makes of a value, for writing.
 #[inline]

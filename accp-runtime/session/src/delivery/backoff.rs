@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Time;
+use accp_context::Time;
 
 /// The number of times that the waiting time doubles.
 const DOUBLINGS: u32 = 5;

@@ -6,9 +6,10 @@ use std::time::Duration;
 use accp_registry::Hash;
 
 use crate::delivery::backoff::Backoff;
-use crate::delivery::plain::Plain;
+use crate::delivery::draft::DraftMember;
+use crate::log::mid::Mid;
 use crate::wire::link::Hello;
-use crate::{Mid, Time};
+use accp_context::Time;
 
 /// The progress of one member through the log.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ pub(crate) struct Cursor {
     /// Whether the member understands the pairs that vouch for an entry; `None` before its hello.
     pub vouched: Option<bool>,
     /// What a member that knows the draft alone was told.
-    pub plain: Option<Box<Plain>>,
+    pub draft: Option<Box<DraftMember>>,
     /// The time of the last hello to the member as to one that knows the draft alone.
     pub greeted: Option<Time>,
     /// The number of values that the member waits for.
@@ -78,7 +79,7 @@ impl Cursor {
             claim: None,
             doubts: 0,
             vouched: None,
-            plain: None,
+            draft: None,
             greeted: None,
             wants: 0,
             furthest: 0,
@@ -92,13 +93,13 @@ impl Cursor {
     }
 
     /// Returns what a member that knows the draft alone was told.
-    pub(crate) fn plain(&mut self) -> Option<&mut Plain> {
-        self.plain.as_deref_mut()
+    pub(crate) fn draft(&mut self) -> Option<&mut DraftMember> {
+        self.draft.as_deref_mut()
     }
 
     /// Returns whether the member knows the draft alone.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.plain.is_some()
+    pub(crate) fn is_draft(&self) -> bool {
+        self.draft.is_some()
     }
 
     /// Makes the entries after `held` go out again.

@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use crate::delivery::backoff::Backoff;
 use crate::delivery::clock::Clock;
+use crate::delivery::parts::Part;
+use crate::interface::output::Outgoing;
+use crate::log::mid::Mid;
 use crate::options::Scope;
-use crate::send::outbound::with_pair;
 use crate::wire::link::mid_value;
 use crate::wire::scan::Scanned;
-use crate::{Mid, Outgoing, Part, Time};
+use accp_context::Time;
 
 /// Frames under way where each sender has its own numbers.
 const WINDOW: usize = 32;
@@ -30,7 +32,7 @@ const KEPT: usize = 1024;
 pub(crate) struct Outbox {
     scope: Scope,
     /// Frames that the host has consumed, and that this side has not found in the log so far.
-    taken: VecDeque<Taken>,
+    taken: VecDeque<Consumed>,
     /// Frames that the host has consumed, and whose entries this side may have missed. It asks the
     /// host whether the log has them.
     unsure: Vec<Outgoing>,
@@ -67,7 +69,7 @@ pub(crate) struct Outbox {
 
 /// A frame that the host has consumed.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct Consumed {
     pub frame: Outgoing,
     /// The position by which the frame is in the log, unless the host dropped it.
     until: u64,
@@ -187,7 +189,7 @@ impl Outbox {
             return false;
         };
         let gone = index + 1;
-        let taken = self.frames.drain(..gone).map(|frame| Taken {
+        let taken = self.frames.drain(..gone).map(|frame| Consumed {
             frame,
             until,
             accepted: false,
@@ -380,4 +382,22 @@ impl Outgoing {
             self.head, self.mid, self.tail
         )
     }
+}
+
+/// Returns the pairs of `tail`, with this value under `key` in place of any other.
+fn with_pair(tail: &str, key: &str, value: &str) -> String {
+    let mut out = String::new();
+    let mut escaped = false;
+    // A comma after a backslash belongs to a value.
+    let pairs = tail.split(|c| {
+        let separates = c == ',' && !escaped;
+        escaped = c == '\\' && !escaped;
+        separates
+    });
+    let is_other = |pair: &&str| pair.split(':').next() != Some(key);
+    for pair in pairs.filter(|pair| !pair.is_empty()).filter(is_other) {
+        out.push(',');
+        out.push_str(pair);
+    }
+    out + &format!(",{key}:{value}")
 }

@@ -5,7 +5,8 @@ use std::fmt;
 use accp_registry::Registry;
 use accp_registry::lexical::{self, Literal};
 
-use crate::{Mid, read_value};
+use crate::log::mid::Mid;
+use crate::reference::read_value;
 use accp_frame::__internal::{are_others, full_name, into_pair};
 use accp_frame::{
     DecodeError, DecodeOptions, EncodeError, Envelope, ErrorCode, FrameTokenLimits, Header, Limits,

@@ -4,13 +4,16 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::delivery::cursor::Cursor;
-use crate::delivery::plain::Plain;
-use accp_registry::Hash;
-
+use crate::delivery::draft::DraftMember;
+use crate::interface::output::{Read, Transmit};
 use crate::log::by_member::ByMember;
-use crate::log::relayed::Relayed;
+use crate::log::entry::Entry;
+use crate::log::mid::{MemberId, Mid};
+use crate::log::vouch::LogKey;
 use crate::wire::relay::Relay;
-use crate::{Entry, LogKey, MemberId, Mid, Read, Time, Transmit};
+use crate::wire::relayed::Relayed;
+use accp_context::Time;
+use accp_registry::Hash;
 
 /// Entries under way to a member.
 const WINDOW: usize = 64;
@@ -49,8 +52,8 @@ impl Relayed {
         sends: &mut Vec<Transmit>,
     ) {
         let prev = std::mem::replace(&mut cursor.sent, self.position);
-        if let Some(plain) = cursor.plain() {
-            return plain.waiting.push_back(self.clone());
+        if let Some(draft) = cursor.draft() {
+            return draft.waiting.push_back(self.clone());
         }
         let hash = self.hash.as_ref().filter(|_| cursor.is_vouched());
         let relay = Relay {
@@ -195,18 +198,18 @@ impl Relays {
 
     /// Serves a member that knows the draft alone from here on. It was told of everything up to this
     /// position.
-    pub(crate) fn go_on_plainly(
+    pub(crate) fn serve_draft_from(
         &mut self,
         member: MemberId,
         position: u64,
-        plain: Plain,
+        draft: DraftMember,
         now: Time,
     ) {
         let cursor = self.cursor(member);
         cursor.greeting = false;
         cursor.greeted = Some(now);
         cursor.vouched = Some(false);
-        cursor.plain = Some(Box::new(plain));
+        cursor.draft = Some(Box::new(draft));
         self.go_back(member, position);
     }
 
@@ -220,14 +223,14 @@ impl Relays {
     }
 
     /// Returns the members that know the draft alone.
-    pub(crate) fn plain_members(&self) -> Vec<MemberId> {
-        let plain = self.cursors.iter().filter(|(_, cursor)| cursor.is_plain());
-        plain.map(|(member, _)| member).collect()
+    pub(crate) fn draft_members(&self) -> Vec<MemberId> {
+        let draft = self.cursors.iter().filter(|(_, cursor)| cursor.is_draft());
+        draft.map(|(member, _)| member).collect()
     }
 
     /// Notes that a member that knows the draft alone was told of an entry. Until the member has
     /// said that it has everything, it is asked.
-    pub(crate) fn told(&mut self, member: MemberId, position: u64, now: Time) {
+    pub(crate) fn draft_entry_sent(&mut self, member: MemberId, position: u64, now: Time) {
         let cursor = self.cursor(member);
         cursor.acked = Some(position);
         cursor.retry.rest();
@@ -268,7 +271,7 @@ impl Relays {
 
     /// Takes a sign of life from a member. If the member was gone, the host asks it what it holds,
     /// because the member may take an earlier answer for the answer to its last hello.
-    pub(crate) fn heard(&mut self, member: MemberId, now: Time) {
+    pub(crate) fn note_alive(&mut self, member: MemberId, now: Time) {
         let cursor = self.cursor(member);
         if std::mem::take(&mut cursor.gone) && cursor.acked.is_none() {
             self.starting(member, now);
@@ -283,7 +286,7 @@ impl Relays {
 
     pub(crate) fn disconnected(&mut self, member: MemberId) {
         let cursor = self.cursor(member);
-        cursor.plain = None;
+        cursor.draft = None;
         (cursor.greeting, cursor.greeted) = (false, None);
         cursor.gone = true;
         cursor.acked = None;
@@ -298,7 +301,7 @@ impl Relays {
             !cursor.greeting
                 && cursor.claim.is_none()
                 && cursor.acked.is_none_or(|acked| acked == self.last)
-                && (!cursor.is_plain() || cursor.retry.at().is_none())
+                && (!cursor.is_draft() || cursor.retry.at().is_none())
         })
     }
 
@@ -413,7 +416,7 @@ impl Relays {
         let due = cursors.filter_map(|(member, cursor)| {
             let (mid, at) = cursor.ack.take()?;
             // To others the log itself says so.
-            (!cursor.is_plain()).then_some((member, mid, at))
+            (!cursor.is_draft()).then_some((member, mid, at))
         });
         due.collect()
     }
@@ -440,8 +443,8 @@ impl Relays {
             if !cursor.retry.is_due(now) {
                 continue;
             }
-            if let Some(plain) = &mut cursor.plain {
-                plain.timeout(&mut cursor.retry, now);
+            if let Some(draft) = &mut cursor.draft {
+                draft.timeout(&mut cursor.retry, now);
                 continue;
             }
             match cursor.acked {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use accp_frame::{Limits, Registry};
 
-use crate::gate::profile::Piece;
-use crate::gate::transactions::message_of;
+use crate::gate::profile::StreamPiece;
+use crate::interface::inbound::Inbound;
+use crate::log::mid::{MemberId, Mid};
 use crate::wire::scan::Scanned;
-use crate::{Inbound, MemberId, Mid};
 
 /// Bytes of the frames that wait, if the reader does not say how many frames.
 const BYTES: usize = 1 << 20;
@@ -222,7 +222,7 @@ fn place(registry: &Registry, inbound: &Inbound) -> Option<(Mid, i64)> {
     let frame = Scanned::new(inbound.text(), Limits::NONE).ok()?;
     let schema = frame.schema_in(registry)?;
     let names = schema.rules.sequence.as_ref()?;
-    let message = message_of(registry, &frame)?;
-    let piece = Piece::of(&message, names)?;
+    let message = frame.message(registry)?;
+    let piece = StreamPiece::of(&message, names)?;
     Some((frame.cid()?.clone(), piece.index))
 }

@@ -5,15 +5,20 @@
 //! checks as a frame without a link.
 
 use super::Host;
+use crate::gate::Ruling;
 use crate::gate::content::check;
-use crate::gate::refusal::{Refusal, Ruling};
+use crate::interface::inbound::Inbound;
+use crate::interface::input::JoinError;
+use crate::interface::outbound::{Outbound, SendError};
 use crate::log::by_member::ByMember;
-use crate::log::effect::Effect;
-use crate::log::mid::MidSource;
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::{MemberId, Mid, MidSource};
 use crate::options::Scope;
 use crate::send::encode::{Encoded, Peer, last_put_of};
+use crate::state::effect::Effect;
+use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use crate::{Entry, EntryKind, Inbound, JoinError, MemberId, Mid, Outbound, SendError, Time};
+use accp_context::Time;
 use accp_frame::{AgentId, Intent};
 
 /// The guests of a host.
@@ -126,7 +131,7 @@ impl Host {
         if self.side.state.scope == Scope::Shared {
             self.call_next(now);
         }
-        self.end_turn(now);
+        self.take_due_checkpoint(now);
         self.side.keep(vec![encoded], last_put, &mid);
         Ok(mid)
     }

@@ -4,18 +4,23 @@ use accp_registry::{ErrorCode, Hash};
 
 use super::Host;
 use crate::delivery::transfer::log_key_of;
-use crate::gate::refusal::Refusal;
-use crate::log::effect::Effect;
-use crate::log::relayed::Relayed;
+use crate::interface::event::Event;
+use crate::interface::input::InputError;
+use crate::interface::outbound::SendError;
+use crate::interface::output::Read;
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::MemberId;
+use crate::log::vouch::{LogKey, Voucher};
 use crate::options::Scope;
 use crate::side::ALL_SCHEMAS;
+use crate::state::effect::Effect;
 use crate::wire::control::{self, Control};
 use crate::wire::link::Hello;
+use crate::wire::refusal::Refusal;
 use crate::wire::relay::Relay;
+use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
-use crate::{
-    Entry, EntryKind, Event, InputError, LogKey, MemberId, Read, SendError, Time, Voucher,
-};
+use accp_context::Time;
 
 /// False claims in turn after which a member has to leave. The link may have damaged one.
 const DOUBTS: u8 = 3;
@@ -156,9 +161,9 @@ impl Host {
             cursor.doubts = 0;
             let expected = "the log of this session; this side holds another log, so open it anew";
             let refusal = Refusal::new(ErrorCode::POLICY_DENIED, expected);
-            self.tell(member, None, refusal, now);
+            self.send_refusal(member, None, refusal, now);
             self.leave(member, now);
-            self.side.tell(Event::Removed(member));
+            self.side.emit(Event::Removed(member));
         }
     }
 
@@ -180,7 +185,7 @@ impl Host {
             taken: Vec::new(),
         }));
         self.relays.stop();
-        self.side.tell(Event::LostTime { member, position });
+        self.side.emit(Event::LostTime { member, position });
     }
 
     /// Begins to take the entries that this host has lost from the member that has them.
@@ -252,7 +257,7 @@ impl Host {
         let first = taken.first().map_or(0, |taken| taken.position);
         let has_place = first > self.side.position;
         if !has_place || hash != Some(claim.hash) || !self.take_over(from, &taken, now) {
-            return self.side.tell(Event::NotRecovered(from));
+            return self.side.emit(Event::NotRecovered(from));
         }
         // The claim is settled: nobody vouches for this one.
         self.side.batch.get().voucher = Some(Voucher {
@@ -261,10 +266,10 @@ impl Host {
         });
         self.resume();
         self.side
-            .tell(Event::Recovered(own_end + 1..=claim.position));
+            .emit(Event::Recovered(own_end + 1..=claim.position));
         self.announce_schemas(now);
-        self.turn.current = Some(claim.position);
-        self.end_turn(now);
+        self.causes.current = Some(claim.position);
+        self.take_due_checkpoint(now);
         // Which bytes of this host's own values are missing is nowhere else.
         self.side.take_snapshot(&self.gate.numbers);
         self.side.transfers.want(ALL_SCHEMAS, from, None);
@@ -331,7 +336,7 @@ impl Host {
             self.take_control(from, entry.sender, control);
         }
         if entry.kind == EntryKind::Frame {
-            self.turn.parent = self.side.state.chains.parent(frame);
+            self.causes.parent = self.side.state.chains.parent(frame);
         }
         self.gate.see(&entry);
         let registry = &self.side.options.registry;

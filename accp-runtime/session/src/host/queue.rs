@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::{MemberId, Mid, Time};
+use crate::log::mid::{MemberId, Mid};
+use accp_context::Time;
 
 /// Gives members their turns, so that none takes all numbers. A member waits in the queue with one
 /// frame, and the host tells it the number when its turn comes. Others wait until it has taken the

@@ -5,10 +5,13 @@ use accp_registry::ErrorCode;
 
 use super::Host;
 use crate::gate::transactions::Asker;
-use crate::log::effect::Effect;
-use crate::send::outbound::error_frame;
+use crate::interface::event::Event;
+use crate::interface::outbound::{SendError, error_frame};
+use crate::interface::output::Read;
+use crate::log::entry::{Entry, EntryKind};
+use crate::state::effect::Effect;
 use crate::wire::scan::Scanned;
-use crate::{Entry, EntryKind, Event, Read, SendError, Time};
+use accp_context::Time;
 
 impl Host {
     /// Asks the store for the answers that somebody waits for.
@@ -29,7 +32,7 @@ impl Host {
         let answer = answer.filter(|answer| answer.position == at && !answer.text.is_empty());
         for asker in self.gate.numbers.transactions.owed(at).to_vec() {
             if let Err(error) = self.give_copy(answer, &asker, now) {
-                self.side.tell(Event::NotWritten(error.to_string()));
+                self.side.emit(Event::NotWritten(error.to_string()));
             }
         }
     }

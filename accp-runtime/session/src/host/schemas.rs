@@ -3,10 +3,12 @@
 use accp_registry::{Delta, Hash, Problems, Schema};
 
 use super::Host;
+use crate::interface::event::Event;
+use crate::side::fold::RestoreError;
 use crate::wire::control::Control;
 use crate::wire::inline;
 use crate::wire::link::Hello;
-use crate::{Event, RestoreError, Time};
+use accp_context::Time;
 use accp_frame::Registry;
 
 impl Host {
@@ -31,7 +33,7 @@ impl Host {
             Ok(()) => self.side.set_registry(merged),
             Err(problems) => {
                 let event = Event::SchemasUnavailable(problems.to_string());
-                self.side.tell(event);
+                self.side.emit(event);
             }
         }
         Ok(())
@@ -95,7 +97,7 @@ impl Host {
                 self.side.set_registry(registry);
                 self.announce_schemas(now);
             }
-            Err(why) => self.side.tell(Event::SchemasUnavailable(why)),
+            Err(why) => self.side.emit(Event::SchemasUnavailable(why)),
         }
     }
 }

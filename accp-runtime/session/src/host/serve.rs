@@ -6,13 +6,18 @@ use accp_registry::Hash;
 
 use super::Host;
 use crate::delivery::cursor::Offer;
-use crate::delivery::transfer::{Progress, log_key};
+use crate::delivery::transfer::{TransferProgress, log_key};
+use crate::interface::event::Event;
+use crate::interface::input::Supplied;
+use crate::interface::output::{Cold, Read};
+use crate::log::entry::Entry;
+use crate::log::mid::MemberId;
 use crate::options::Scope;
 use crate::side::{ALL_SCHEMAS, PROOF};
 use crate::wire::control::put_key;
 use crate::wire::link::{Hello, Link, Piece};
-use crate::wire::stamp::Of;
-use crate::{Cold, Entry, Event, MemberId, Read, Supplied, Time};
+use crate::wire::stamp::About;
+use accp_context::Time;
 use accp_frame::Intent;
 
 /// Values that a member may wait for at a time.
@@ -20,7 +25,7 @@ const WANTS: u8 = 16;
 
 impl Host {
     pub(crate) fn link(&mut self, from: MemberId, link: Link, now: Time) {
-        if self.plain_link(from, &link, now) {
+        if self.draft_link(from, &link, now) {
             return;
         }
         match link {
@@ -39,12 +44,12 @@ impl Host {
             }
             Link::Hello(hello) => {
                 self.side.transfers.returned(from);
-                if hello.plain {
-                    return self.greet_plainly(from, &hello, now);
+                if hello.draft {
+                    return self.greet_draft(from, &hello, now);
                 }
                 let is_vouched = hello.extensions.iter().any(|name| name == PROOF);
                 let cursor = self.relays.cursor(from);
-                (cursor.plain, cursor.vouched) = (None, Some(is_vouched));
+                (cursor.draft, cursor.vouched) = (None, Some(is_vouched));
                 self.hello(from, &hello, now);
                 let own = self.side.schemas.to_string();
                 let cursor = self.relays.cursor(from);
@@ -59,7 +64,7 @@ impl Host {
             }
             Link::Error { error, .. } => {
                 let event = Event::PeerError(from, error);
-                self.side.tell(event);
+                self.side.emit(event);
             }
             Link::Want { key, at } => self.serve(from, &key, at, now),
             Link::Bytes(piece) => self.take_piece(from, piece, now),
@@ -121,7 +126,7 @@ impl Host {
                 self.relays.starting(member, self.side.clock.timers());
             }
         }
-        self.side.say_hello(member, &answer, now);
+        self.side.send_hello(member, &answer, now);
     }
 
     /// Offers the fold of now to a member that lacks entries which the log does not have any more.
@@ -144,7 +149,7 @@ impl Host {
             level: Some(self.side.state.level()),
             ..self.side.hello()
         };
-        self.side.say_hello(member, &answer, now);
+        self.side.send_hello(member, &answer, now);
     }
 
     /// Returns the fold that a member starts from. It stays the same until the member has the fold.
@@ -188,7 +193,7 @@ impl Host {
                 offer.clone()
             }
             Err(error) => {
-                self.side.tell(Event::NotWritten(error.to_string()));
+                self.side.emit(Event::NotWritten(error.to_string()));
                 None
             }
         }
@@ -212,9 +217,11 @@ impl Host {
     pub(crate) fn take_piece(&mut self, from: MemberId, piece: Piece, now: Time) {
         let key = piece.key.clone();
         match self.side.transfers.take(from, piece) {
-            Progress::Whole(bytes) if key == ALL_SCHEMAS => self.learn(&bytes, now),
-            Progress::Whole(bytes) if log_key(&key).is_some() => self.recovered(from, &bytes, now),
-            Progress::Whole(bytes) => {
+            TransferProgress::Whole(bytes) if key == ALL_SCHEMAS => self.learn(&bytes, now),
+            TransferProgress::Whole(bytes) if log_key(&key).is_some() => {
+                self.recovered(from, &bytes, now)
+            }
+            TransferProgress::Whole(bytes) => {
                 let cold = Cold {
                     key,
                     digest: Hash::of(&bytes),
@@ -223,8 +230,8 @@ impl Host {
                 };
                 self.keep_value(&cold, now);
             }
-            Progress::Tampered => self.side.tell(Event::Tampered(key)),
-            Progress::More | Progress::Ignored => {}
+            TransferProgress::Tampered => self.side.emit(Event::Tampered(key)),
+            TransferProgress::More | TransferProgress::Ignored => {}
         }
     }
 
@@ -268,19 +275,19 @@ impl Host {
     fn keep_value(&mut self, cold: &Cold, now: Time) {
         self.side.batch.get().cold.push(cold.clone());
         self.gate.numbers.missing.remove(&cold.key);
-        self.side.tell(Event::Supplied(cold.key.clone()));
-        self.value_for_plain(&cold.key, Some(cold));
+        self.side.emit(Event::Supplied(cold.key.clone()));
+        self.draft_value(&cold.key, Some(cold));
         self.answer_wants(cold, now);
     }
 
-    pub(crate) fn say_piece(&mut self, to: MemberId, piece: &Piece, now: Time) {
-        let text = self.stamp_for(to, now).frame(piece.frame(), Of::Nothing);
-        self.side.say(to, text);
+    pub(crate) fn send_piece(&mut self, to: MemberId, piece: &Piece, now: Time) {
+        let text = self.stamp_for(to, now).frame(piece.frame(), About::Nothing);
+        self.side.send_link(to, text);
     }
 
     pub(crate) fn serve(&mut self, to: MemberId, key: &str, at: u64, now: Time) {
         if let Some(piece) = self.side.schemas_piece(key, at) {
-            return self.say_piece(to, &piece, now);
+            return self.send_piece(to, &piece, now);
         }
         if let Some(fold) = key.strip_prefix("snap_") {
             let joined = self.joined(to);
@@ -291,7 +298,7 @@ impl Host {
                     position, bytes, ..
                 }) if fold.parse() == Ok(position) => {
                     let piece = Piece::of(key, &bytes, Hash::of(&bytes), at);
-                    self.say_piece(to, &piece, now);
+                    self.send_piece(to, &piece, now);
                 }
                 // The host has started again, and does not know what the member understands.
                 _ if cursor.greeting => self.greet(to, None, now),
@@ -356,12 +363,12 @@ impl Host {
 
     pub(crate) fn answer_wants(&mut self, cold: &Cold, now: Time) {
         let Some(bytes) = &cold.bytes else { return };
-        let hoping = self.hoping.remove(&cold.key).unwrap_or_default();
+        let awaiting = self.awaiting.remove(&cold.key).unwrap_or_default();
         let waiting = self.waiting_for(&cold.key);
-        let waiting: BTreeSet<_> = waiting.into_iter().chain(hoping).collect();
+        let waiting: BTreeSet<_> = waiting.into_iter().chain(awaiting).collect();
         for (member, at) in waiting {
             let piece = Piece::of(&cold.key, bytes, cold.digest, at);
-            self.say_piece(member, &piece, now);
+            self.send_piece(member, &piece, now);
         }
     }
 }

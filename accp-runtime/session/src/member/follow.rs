@@ -3,16 +3,21 @@ use std::sync::Arc;
 
 use accp_registry::{Delta, ErrorCode, Hash};
 
-use super::fate::may_be_dropped;
+use super::outcome::may_be_dropped;
 use super::{Fetching, Member};
-use crate::delivery::transfer::{Progress, is_schemas, log_key};
-use crate::log::effect::Effect;
-use crate::log::relayed::Relayed;
+use crate::delivery::transfer::{TransferProgress, is_schemas, log_key};
+use crate::interface::event::Event;
+use crate::interface::output::{Cold, Outgoing, Read, Snapshot};
+use crate::log::mid::MemberId;
+use crate::log::vouch::Voucher;
+use crate::side::fold::RestoreError;
+use crate::state::effect::Effect;
 use crate::wire::control::Control;
 use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::relay::Relay;
+use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
-use crate::{Cold, Event, MemberId, Outgoing, Read, RestoreError, Snapshot, Time, Voucher};
+use accp_context::Time;
 use accp_frame::Intent;
 
 /// Entries that go to a host, which has lost them, at a time.
@@ -27,7 +32,7 @@ impl Member {
             return;
         }
         // The host learns how far the log goes, even if this entry is not new.
-        self.say.ack = true;
+        self.to_send.ack = true;
         let position = relay.position;
         if position <= self.side.position || relay.prev != self.side.position {
             return;
@@ -46,7 +51,7 @@ impl Member {
         if let (Some(hash), Some(held)) = (hash, self.voucher) {
             let Some(vouched) = relay.vouched.filter(|vouched| vouched.is_of(&hash)) else {
                 // The relay was damaged on its way, or this is another log. The host finds out.
-                self.say.hello = true;
+                self.to_send.hello = true;
                 return;
             };
             if position >= held.position {
@@ -128,11 +133,11 @@ impl Member {
                 let json = registry.to_json().to_string();
                 self.side.batch.get().registries.push((hash, json));
                 self.side.set_registry(registry);
-                self.side.tell(Event::Schemas(hash));
+                self.side.emit(Event::Schemas(hash));
             }
-            Err(why) => self.side.tell(Event::SchemasUnavailable(why)),
+            Err(why) => self.side.emit(Event::SchemasUnavailable(why)),
         }
-        self.say.ack = true;
+        self.to_send.ack = true;
     }
 
     /// Returns the key under which the host sends what it knows beyond the schemas of this side.
@@ -172,7 +177,7 @@ impl Member {
                 // The acknowledgement is old, or the host has lost time.
                 Some(_) if held < self.side.position => {}
                 Some(up) => {
-                    self.heard = self.heard.max(held);
+                    self.host_position = self.host_position.max(held);
                     if self.outbox.contains(&mid) {
                         self.outbox.acknowledged(&mid, at, up);
                     } else {
@@ -189,16 +194,16 @@ impl Member {
                 }
             },
             Link::Ack { of: None, .. } => {}
-            Link::Pong { held } => self.say.hello |= held < self.side.position,
+            Link::Pong { held } => self.to_send.hello |= held < self.side.position,
             Link::Ping { .. } => {
                 let pong = self.side.stamp(now).beat(Intent::PONG);
                 self.side.send(MemberId::HOST, pong);
             }
             Link::Hello(hello) => self.greeted(&hello, now),
             // It went out before something that the host has said since.
-            Link::Error { error, held } if error.is_about_turn() && held < self.heard => {}
+            Link::Error { error, held } if error.is_about_turn() && held < self.host_position => {}
             Link::Error { error, held } => {
-                self.heard = self.heard.max(held);
+                self.host_position = self.host_position.max(held);
                 self.refused(error);
             }
             Link::Want { key, at } => self.serve(key, at, now),
@@ -208,12 +213,12 @@ impl Member {
 
     /// Takes a hello of the host, which answers or is back.
     pub(crate) fn greeted(&mut self, hello: &Hello, now: Time) {
-        if hello.plain {
-            return self.greeted_plainly(hello, now);
+        if hello.draft {
+            return self.greeted_by_draft(hello, now);
         }
-        if self.plain.is_some() {
+        if self.draft.is_some() {
             // The host has started again, and does not know what this side understands.
-            self.say.hello = true;
+            self.to_send.hello = true;
             return;
         }
         let Some(member) = hello.member else {
@@ -224,11 +229,11 @@ impl Member {
         self.parts = hello.extensions.iter().any(|name| name == "parts");
         let Some(from) = hello.from else {
             // The host was away and does not know how far this log goes.
-            self.say.hello = true;
+            self.to_send.hello = true;
             return;
         };
         self.hello.rest();
-        self.heard = hello.position;
+        self.host_position = hello.position;
         // The frames of this run may have the ids of other frames.
         let is_behind = hello.snapshot.is_some() && hello.next.is_none();
         if !is_behind {
@@ -236,10 +241,10 @@ impl Member {
         }
         // Entries that were under way may have come before the answer.
         let needs_word = self.voucher.is_none() && hello.voucher.is_some();
-        let is_answer = from == self.side.position || from == self.said && !needs_word;
+        let is_answer = from == self.side.position || from == self.hello_position && !needs_word;
         if is_answer {
             self.outbox.go_again();
-            self.told(hello);
+            self.take_answers(hello);
         }
         if let Some(next) = hello.next {
             self.outbox.greeted(next, hello.last.as_ref());
@@ -281,7 +286,7 @@ impl Member {
                     self.learn(hash);
                 }
             }
-            _ => self.say.hello = true,
+            _ => self.to_send.hello = true,
         }
     }
 
@@ -320,13 +325,13 @@ impl Member {
         if !self.joined {
             self.joined = true;
             let me = self.side.me();
-            self.side.tell(Event::Joined(me));
+            self.side.emit(Event::Joined(me));
         }
     }
 
     pub(crate) fn serve(&mut self, key: String, at: u64, now: Time) {
         if let Some(piece) = self.side.schemas_piece(&key, at) {
-            return self.side.say_piece(MemberId::HOST, &piece, now);
+            return self.side.send_piece(MemberId::HOST, &piece, now);
         }
         if self.wanted.iter().all(|(wanted, _)| *wanted != key) {
             self.side.reads.push_back(match log_key(&key) {
@@ -344,12 +349,12 @@ impl Member {
         let key = piece.key.clone();
         let length = piece.length;
         match self.side.transfers.take(MemberId::HOST, piece) {
-            Progress::Whole(bytes) if is_schemas(&key) => self.learnt(&bytes),
-            Progress::Whole(bytes) => match self.fetching.take() {
+            TransferProgress::Whole(bytes) if is_schemas(&key) => self.learnt(&bytes),
+            TransferProgress::Whole(bytes) => match self.fetching.take() {
                 Some(fetching) if key == format!("snap_{}", fetching.fold) => {
                     if self.adopt(fetching, bytes).is_err() {
-                        self.side.tell(Event::Tampered(key));
-                        self.say.hello = true;
+                        self.side.emit(Event::Tampered(key));
+                        self.to_send.hello = true;
                     }
                 }
                 fetching => {
@@ -360,19 +365,19 @@ impl Member {
                         length,
                         bytes: Some(bytes.into()),
                     });
-                    self.side.tell(Event::Supplied(key));
+                    self.side.emit(Event::Supplied(key));
                 }
             },
-            Progress::Tampered => {
+            TransferProgress::Tampered => {
                 if is_schemas(&key) {
                     // This side goes on meanwhile, and asks again at the next retry.
                     self.learning = None;
                 } else if self.fetching.take().is_some() {
-                    self.say.hello = true;
+                    self.to_send.hello = true;
                 }
-                self.side.tell(Event::Tampered(key));
+                self.side.emit(Event::Tampered(key));
             }
-            Progress::More | Progress::Ignored => {}
+            TransferProgress::More | TransferProgress::Ignored => {}
         }
     }
 
@@ -403,7 +408,7 @@ impl Member {
             self.keep(voucher);
         }
         if from > held {
-            self.side.tell(Event::Missed(held + 1..=from));
+            self.side.emit(Event::Missed(held + 1..=from));
         }
         self.conclude_missed();
         self.side.take_snapshot(&());
@@ -412,7 +417,7 @@ impl Member {
             self.learn(hash);
         }
         // The hello is repeated until the host answers, so that the host knows where to go on.
-        self.say.hello = true;
+        self.to_send.hello = true;
         Ok(())
     }
 }

@@ -4,10 +4,13 @@ use std::borrow::Cow;
 
 use accp_registry::{ErrorCode, Hash};
 
-use crate::handler::inbound::UNBOUNDED;
-use crate::send::outbound::Content;
+use crate::delivery::parts::{Part, Split, split};
+use crate::interface::outbound::{Content, Outbound, SendError};
+use crate::interface::output::Cold;
+use crate::log::mid::{MemberId, Mid};
 use crate::wire::control::{Control, put_key};
-use crate::{Cold, MemberId, Mid, Outbound, Part, SendError, Split, Time, split};
+use crate::wire::scan::UNBOUNDED;
+use accp_context::Time;
 use accp_frame::{
     AgentId, EncodeError, EncodeFrame, EncodeOptions, Envelope, External, Externals, Frame,
     FrameTokenLimits, FrameTokens, Intent, Limits, Map, Message, Registry, TokenCounter,

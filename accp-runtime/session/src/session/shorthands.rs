@@ -3,9 +3,12 @@
 use accp_frame::AgentId;
 
 use super::{Role, Session, host_only};
-use crate::{
-    Event, Inbound, InputError, MemberId, Mid, Outbound, Posted, SendError, Supplied, Time,
-};
+use crate::interface::event::Event;
+use crate::interface::inbound::Inbound;
+use crate::interface::input::{InputError, Posted, Supplied};
+use crate::interface::outbound::{Outbound, SendError};
+use crate::log::mid::{MemberId, Mid};
+use accp_context::Time;
 
 impl Session {
     /// Takes a frame that has arrived: [`Input::Frame`](crate::Input::Frame).
@@ -122,7 +125,7 @@ impl Session {
         if is_over && side.mark_lapsed(inbound.position()) {
             side.clock.set(now);
             if let Ok(mid) = inbound.mid() {
-                side.tell(Event::Lapsed(mid));
+                side.emit(Event::Lapsed(mid));
             }
         }
         is_over

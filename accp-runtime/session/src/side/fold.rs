@@ -5,10 +5,13 @@ use accp_registry::Hash;
 use serde::{Deserialize, Serialize};
 
 use super::Side;
-use crate::log::effect::Effect;
-use crate::log::state::State;
+use crate::interface::event::Event;
+use crate::interface::output::Snapshot;
+use crate::log::entry::Entry;
+use crate::log::vouch::Voucher;
+use crate::state::State;
+use crate::state::effect::Effect;
 use crate::wire::scan::Scanned;
-use crate::{Entry, Event, Snapshot, Voucher};
 
 /// The schedule of snapshots. They cost at most as much as the log itself.
 #[derive(Debug, Default)]
@@ -69,7 +72,7 @@ impl Side {
         };
         let text = match self.fold_text(judge, None) {
             Ok(text) => text,
-            Err(error) => return self.tell(Event::NotWritten(error.to_string())),
+            Err(error) => return self.emit(Event::NotWritten(error.to_string())),
         };
         self.schedule.last = text.len();
         self.batch.get().snapshot = Some(Snapshot {

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use accp_registry::{ErrorCode, Hash};
 
+use crate::log::mid::MemberId;
+use crate::options::Scope;
 use crate::wire::frames::{
     ControlFrame, ExpireSync, GrantSync, JoinSync, LeaveSync, LevelSync, OpenSync, PutSync,
     SchemasSync, VetoSync,
 };
 use crate::wire::link::{borrowed, member, owned};
 use crate::wire::scan::Scanned;
-use crate::{MemberId, Scope};
 use accp_context::Checkpoint;
 use accp_frame::{
     AgentId, DecodeError, DecodeOptions, EncodeError, EncodeOptions, Envelope, Intent, Limits,
@@ -55,7 +56,7 @@ pub(crate) enum Control {
 impl Control {
     /// Returns whether the frame is a control frame.
     pub(crate) fn is(frame: &Scanned<'_>) -> bool {
-        Self::said_by(frame.intent, frame.header.operation).is_some()
+        Self::instead_of(frame.intent, frame.header.operation).is_some()
     }
 
     /// Returns whether only the host may write the frame.
@@ -65,7 +66,7 @@ impl Control {
 
     /// Names the API that writes a control frame, which no application may send. Returns `None` for
     /// all other frames.
-    pub(crate) fn said_by(intent: Intent, operation: &str) -> Option<&'static str> {
+    pub(crate) fn instead_of(intent: Intent, operation: &str) -> Option<&'static str> {
         if intent != Intent::SYNC {
             return None;
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use accp_registry::{Delta, Hash};
 use serde_json::{Map as JsonMap, Value as Json};
 
-use crate::refs::reference::{ColdKey, Reference, Target, places, read_value};
+use crate::reference::{ColdKey, Reference, Target, places, read_value};
 use crate::wire::marks;
 use crate::wire::scan::Scanned;
 use accp_context::Digest;

@@ -7,9 +7,11 @@ use accp_registry::Hash;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
+use crate::log::mid::{MemberId, Mid};
+use crate::log::vouch::Voucher;
+use crate::options::Scope;
 use crate::wire::frames::{BytesQry, BytesSync, LinkFrame, RegistrySync};
 use crate::wire::scan::Scanned;
-use crate::{MemberId, Mid, Scope, Voucher};
 use accp_frame::profiles::ErrorFail;
 use accp_frame::{DecodeError, ErrorCode, Intent, Map, Message, Registry, Typed, Value};
 
@@ -92,7 +94,7 @@ pub(crate) struct Hello {
     pub extensions: Vec<String>,
     /// True if the sender knows the draft alone: it says the version and the hash of its registry,
     /// and perhaps `schemas`.
-    pub plain: bool,
+    pub draft: bool,
     /// The `seq` of the frame: from a peer of the draft alone, the last number that it knows of.
     pub number: Option<u64>,
     /// For or from a peer of the draft alone: schemas in the form of section 6.2.
@@ -245,7 +247,7 @@ impl From<RegistrySync<'_>> for Hello {
         let mids = |value| texts(value).iter().map(|mid| Mid::parse(mid)).collect();
         let extra = [&said.position, &said.member, &said.extensions];
         Self {
-            plain: said.hash.is_some() && extra.into_iter().all(Option::is_none),
+            draft: said.hash.is_some() && extra.into_iter().all(Option::is_none),
             number: None,
             schemas: match said.schemas.clone() {
                 Some(Value::Map(schemas)) => Some(schemas.into_owned()),
@@ -297,7 +299,7 @@ impl Hello {
             version: Some(number(self.version)),
             hash: Some(Value::from(self.hash.as_str())),
             level: self.level.map(|level| number(level.into())),
-            position: Some(number(self.position)).filter(|_| !self.plain),
+            position: Some(number(self.position)).filter(|_| !self.draft),
             member: self.member.map(|member| number(member.number().into())),
             scope: self.member.map(|_| Value::from(self.scope().as_str())),
             snapshot: self.snapshot.map(number),
@@ -313,7 +315,7 @@ impl Hello {
             gone: mids(&self.gone),
             up: self.up.map(number),
             schemas: self.schemas.clone().map(Value::Map),
-            extensions: Some(Value::Array(extensions.collect())).filter(|_| !self.plain),
+            extensions: Some(Value::Array(extensions.collect())).filter(|_| !self.draft),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use accp_frame::{__internal::full_name, Frame, Limits, Registry, Value};
 use accp_registry::{Type, lexical};
 
-use crate::refs::reference::read_value;
+use crate::reference::read_value;
 use crate::wire::scan::Scanned;
 
 /// Returns the frame at this position of the log for a peer of the draft alone. A value with something of ours is a
@@ -234,8 +234,8 @@ mod tests {
         // A text as the registry has it needs no mark, so a `"` is a part of it.
         insta::assert_snapshot!(shown(r#"text:"hi"|zip:"94107|list:["a,b]|schema:N"#), @r#"text:"hi"|zip:$cold.p57.zip|list:["a,b]|schema:N"#);
         insta::assert_snapshot!(shown(r#"inner:{zip:"94107}|schema:N"#), @"inner:$cold.p57.inner|schema:N");
-        let plain = r"a:x|b:[1,2.5,{k:~}]|c:\[\\\],@b,$cold.k101_1|d:true";
-        assert_eq!(shown(plain), plain);
+        let draft = r"a:x|b:[1,2.5,{k:~}]|c:\[\\\],@b,$cold.k101_1|d:true";
+        assert_eq!(shown(draft), draft);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! An entry on its way to a member.
 
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::MemberId;
 use crate::log::vouch::Vouched;
-use crate::{Entry, EntryKind, MemberId};
 
 /// The metadata pairs that only a host writes.
 pub(crate) const RESERVED: [&str; 8] = ["pos", "prev", "tok", "cut", "rep", "by", "sum", "proof"];
@@ -111,7 +112,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::LogKey;
+    use crate::log::vouch::LogKey;
 
     proptest! {
         #[test]

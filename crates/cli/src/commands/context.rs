@@ -18,9 +18,9 @@ use clap::ValueEnum;
 use time::{OffsetDateTime, UtcOffset};
 
 use super::tokens::CounterArgs;
-use crate::choices::Format;
-use crate::input::Input;
-use crate::outcome::{Failure, Outcome};
+use accp_console::choices::Format;
+use accp_console::input::Input;
+use accp_console::outcome::{Failure, Outcome};
 
 /// The folder that keeps sessions, unless another is given.
 const ROOT: &str = "Memory/Shared";

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use accp_session::{Batch, Entry, Stored};
 
-use crate::{Erasure, Freed, Kept, Retention, SideId, Store, StoreError, StoreErrorKind, Summary};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::side::SideId;
+use crate::store::{Erasure, Freed, Kept, Retention, Store, Summary};
 use side::{Side, Undo};
 
 /// Keeps sides until it is dropped: for tests, and for programs that need no state after a restart.

@@ -24,11 +24,11 @@ use std::time::Duration;
 
 use accp_session::{Batch, Entry, Stored};
 
+use crate::error::{StoreError, StoreErrorKind};
+use crate::rows::{Transactional, Write};
+use crate::side::SideId;
+use crate::store::{Erasure, Freed, Kept, Lease, Retention, Store, Summary};
 use crate::table::Side;
-use crate::{
-    Erasure, Freed, Kept, Lease, Retention, SideId, Store, StoreError, StoreErrorKind, Summary,
-    Transactional, Write,
-};
 use commit::{Failure, Writer};
 use connect::Address;
 use fault::Fault;

@@ -1,7 +1,7 @@
 //! The numbers of the frames, against what the host says.
 
 use super::{LATER, Outbox};
-use crate::Mid;
+use crate::log::mid::Mid;
 use crate::options::Scope;
 
 impl Outbox {

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{KEPT, LATER, Outbox, Taken};
-use crate::refs::reference::references;
+use super::{Consumed, KEPT, LATER, Outbox};
+use crate::delivery::parts::Part;
+use crate::interface::output::Outgoing;
+use crate::log::mid::Mid;
+use crate::reference::references;
 use crate::wire::control::Control;
-use crate::{Mid, Outgoing, Part};
 
 /// Frames that a member asks about at a time.
 const ASKED: usize = 32;
@@ -47,7 +49,7 @@ impl Outbox {
         mid: &Mid,
         (sequence, position): (u64, u64),
         may_be_dropped: impl Fn(&Outgoing) -> bool,
-    ) -> Vec<Taken> {
+    ) -> Vec<Consumed> {
         let is_it = |frame: &Outgoing| frame.name() == *mid;
         if let Some(last) = self.frames.iter().rev().find(|frame| is_it(frame)) {
             let last = last.mid.clone();
@@ -71,7 +73,7 @@ impl Outbox {
 
     /// Returns the frames that the host has consumed, and that would be in the log up to this
     /// position if the host had not dropped them.
-    pub(crate) fn passed_by(&mut self, position: u64) -> Vec<Taken> {
+    pub(crate) fn passed_by(&mut self, position: u64) -> Vec<Consumed> {
         self.settle(|taken| taken.until <= position)
     }
 
@@ -92,7 +94,7 @@ impl Outbox {
 
     /// Removes and returns consumed frames. A part is never in the log by itself, so the last part
     /// decides for all of its frame.
-    fn settle(&mut self, is_settled: impl Fn(&Taken) -> bool) -> Vec<Taken> {
+    fn settle(&mut self, is_settled: impl Fn(&Consumed) -> bool) -> Vec<Consumed> {
         // The last part may have been withdrawn.
         let ends = |frame: &Outgoing| {
             frame.part().is_none_or(|part| {
@@ -152,9 +154,9 @@ impl Outbox {
 
     /// Keeps a frame that the host has dropped until this side has the log up to this position, which tells why.
     pub(crate) fn gone(&mut self, frame: Outgoing, until: u64) {
-        let before = |taken: &&Taken| taken.frame.order < frame.order;
+        let before = |taken: &&Consumed| taken.frame.order < frame.order;
         let place = self.taken.iter().take_while(before).count();
-        let taken = Taken {
+        let taken = Consumed {
             frame,
             until,
             accepted: false,
@@ -208,7 +210,7 @@ impl Outbox {
     }
 
     /// As [`Outbox::passed_by`], for entries that this side has missed.
-    pub(crate) fn missed(&mut self, position: u64) -> Vec<Taken> {
+    pub(crate) fn missed(&mut self, position: u64) -> Vec<Consumed> {
         self.sure_from = self.next_order;
         self.anew.values_mut().for_each(|is_sure| *is_sure = false);
         for taken in &mut self.taken {
@@ -229,7 +231,7 @@ impl Outbox {
 
     /// Returns the other parts of a frame of which the host refused one.
     pub(crate) fn others_of(&mut self, of: &Mid) -> Vec<Outgoing> {
-        let is_other = |taken: &Taken| taken.frame.part().is_some_and(|part| part.of == *of);
+        let is_other = |taken: &Consumed| taken.frame.part().is_some_and(|part| part.of == *of);
         let taken = std::mem::take(&mut self.taken).into_iter();
         let (gone, left): (Vec<_>, Vec<_>) = taken.partition(is_other);
         self.taken = left.into();

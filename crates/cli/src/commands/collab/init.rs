@@ -7,8 +7,8 @@ use accp_collab::{Code, Finding, FolderSettings, Kind, Mode, Scope};
 use serde_json::json;
 
 use super::{Place, report};
-use crate::choices::Format;
-use crate::outcome::{Outcome, Verdict};
+use accp_console::choices::Format;
+use accp_console::outcome::{Outcome, Verdict};
 
 /// Make a folder with its files
 ///

@@ -5,9 +5,9 @@ use accp_tokens::ModelCounter;
 use serde_json::{Value as Json, json};
 
 use super::{Place, Size, Summary, failure, report};
-use crate::choices::Format;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output;
+use accp_console::choices::Format;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output;
 
 /// Keep the list as it stands
 #[derive(Debug, clap::Args)]

@@ -10,7 +10,9 @@ use accp_session::{
     Snapshot, Stored, Voucher,
 };
 
-use crate::{Erasure, Freed, Kept, Retention, SideId, Summary, conflict};
+use crate::conflict;
+use crate::side::SideId;
+use crate::store::{Erasure, Freed, Kept, Retention, Summary};
 
 /// The data of one side.
 #[derive(Debug, Clone)]
@@ -310,26 +312,21 @@ impl Side {
         let after = self.entries.range(covered + 1..);
         let due = self.due.range(..=covered);
         let counted = self.entries.values().filter(|entry| entry.sequence > 0);
-        Stored {
-            host: self.host,
-            snapshot: self.snapshot.clone(),
-            entries: after.map(|(_, entry)| entry.clone()).collect(),
-            last: self.last(),
-            due: due.filter_map(|at| self.entries.get(at).cloned()).collect(),
-            seen: counted.map(seen).collect(),
-            outbox: self.outbox.values().cloned().collect(),
-            outbox_sequence: self.outbox_sequence,
-            last_put: self.last_put,
-            epoch: self.epoch,
-            key: self.key.clone(),
-            voucher: self.voucher,
-            inboxes: self.inboxes.clone().into_iter().collect(),
-            registries: self
-                .registries
-                .iter()
-                .map(|(hash, json)| (*hash, json.clone()))
-                .collect(),
-        }
+        let mut stored = Stored::new(self.host);
+        stored.snapshot = self.snapshot.clone();
+        stored.entries = after.map(|(_, entry)| entry.clone()).collect();
+        stored.last = self.last();
+        stored.due = due.filter_map(|at| self.entries.get(at).cloned()).collect();
+        stored.seen = counted.map(seen).collect();
+        stored.outbox = self.outbox.values().cloned().collect();
+        stored.outbox_sequence = self.outbox_sequence;
+        stored.last_put = self.last_put;
+        stored.epoch = self.epoch;
+        stored.key = self.key.clone();
+        stored.voucher = self.voucher;
+        stored.inboxes = self.inboxes.clone().into_iter().collect();
+        stored.registries = self.registries.clone().into_iter().collect();
+        stored
     }
 
     pub(super) fn to_summary(&self, id: &SideId) -> Summary {

@@ -12,8 +12,11 @@ use super::read::first;
 use super::rows::PostgresRows;
 use super::work::{SIDE_NAME, Work, check_name};
 use super::{erase, retain, schema, write};
+use crate::error::StoreError;
+use crate::rows::Write;
+use crate::side::SideId;
+use crate::store::{Erasure, Freed, Retention};
 use crate::table::{Side, apply};
-use crate::{Erasure, Freed, Retention, SideId, StoreError, Write};
 
 /// Each statement behind the lock sees what was committed before the lock was had, whatever the
 /// database has as its default.

@@ -14,8 +14,10 @@ use super::row::Rows;
 use super::schema::{COLD, FRAME, LOG, SNAPSHOT};
 use super::text::escaped;
 use super::write::{self, KEYS, MARKS, SNAPSHOTS, push_log};
+use crate::conflict;
+use crate::side::SideId;
+use crate::store::{Erasure, Freed};
 use crate::table::{Conflict, State, integer, text};
-use crate::{Erasure, Freed, SideId, conflict};
 
 /// U+0001 stands in front of every letter that is written as two.
 const ENTRIES: &str = concat!(

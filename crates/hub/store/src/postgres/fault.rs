@@ -2,8 +2,9 @@
 
 use tokio_postgres::error::SqlState;
 
+use crate::error::{StoreError, StoreErrorKind};
+use crate::rows::RowsError;
 use crate::table::{Conflict, Damage};
-use crate::{RowsError, StoreError, StoreErrorKind};
 
 #[derive(Debug)]
 pub(super) enum Fault {

@@ -12,7 +12,7 @@ use super::link::{Param, Step};
 use super::read::{log_columns, read_key, read_log, read_side, side_columns};
 use super::text::{escaped, unescaped};
 use super::work::Work;
-use crate::SideId;
+use crate::side::SideId;
 
 /// The rows to ask for. Every array of a kind has one element for each row.
 #[derive(Default)]

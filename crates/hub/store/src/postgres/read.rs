@@ -12,11 +12,12 @@ use super::link::{Link, Step};
 use super::row::Table;
 use super::schema::{COLD, FRAME, INBOX, LOG, OUTBOX, REGISTRY, SIDE, SNAPSHOT};
 use super::text::escaped;
+use crate::side::SideId;
+use crate::store::Kept;
 use crate::table::{
     self, Key, Side, ascend, lost_text, other_digest, read_inbox, read_outgoing, same_snapshot,
     to_seen,
 };
-use crate::{Kept, SideId};
 
 /// The columns of a side.
 macro_rules! side_columns {
@@ -145,20 +146,11 @@ pub(super) fn load(
     let Some(side) = side.first().map(read_side).transpose()? else {
         return Ok((rows, None));
     };
-    let mut stored = Stored {
-        host: side.host,
-        snapshot: snapshot(&side, snapshots)?,
-        last: side.last,
-        outbox: outbox(frames)?,
-        outbox_sequence: side.outbox_sequence,
-        last_put: side.last_put,
-        epoch: side.epoch,
-        key: side.key.clone(),
-        voucher: side.voucher,
-        inboxes: self::inboxes(inboxes)?,
-        registries: self::registries(registries)?,
-        ..Stored::default()
-    };
+    let mut stored = side.to_stored();
+    stored.snapshot = snapshot(&side, snapshots)?;
+    stored.outbox = outbox(frames)?;
+    stored.inboxes = self::inboxes(inboxes)?;
+    stored.registries = self::registries(registries)?;
     let mut counted = side.without_log();
     for row in log {
         let (_, mut entry) = read_log(row)?;

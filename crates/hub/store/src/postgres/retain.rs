@@ -7,8 +7,9 @@ use super::fence;
 use super::link::{Link, Step};
 use super::read::{OF_SIDE, ask, first, piece, read_side};
 use super::write;
+use crate::side::SideId;
+use crate::store::{Freed, Retention};
 use crate::table::first_kept;
-use crate::{Freed, Retention, SideId};
 
 /// The most texts and values that one transaction deletes, so that none takes long.
 const MOST: usize = 10_000;

@@ -11,7 +11,7 @@ use super::read::{
     BEGIN, INBOXES_OF, KEYS_OF, OF_SIDE, OUTBOX_OF, PIECE, REGISTRIES_OF, SNAPSHOT_OF, ask,
     inboxes, outbox, piece, read_entry, read_key, read_log, read_side, registries, snapshot,
 };
-use crate::SideId;
+use crate::side::SideId;
 use crate::table::{Side, other_digest, same_count};
 
 /// The number of entries that are read at once.

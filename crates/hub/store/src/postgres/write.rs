@@ -12,7 +12,7 @@ use super::row::Rows;
 use super::schema::{COLD, FRAME, INBOX, LOG, OUTBOX, REGISTRY, SIDE, SNAPSHOT};
 use super::text::escaped;
 use super::work::Work;
-use crate::SideId;
+use crate::side::SideId;
 use crate::table::{Cell, LOG as LOG_CELLS, MidCell, Side, integer, log_cells, text};
 
 const LOGS: &str = "INSERT INTO accp_log SELECT * FROM unnest(

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::fault::Fault;
 use super::row::{columns, write};
-use crate::Kept;
+use crate::store::Kept;
 use crate::table::{Cell, Key, State, other_digest, text};
 
 pub(super) fn find(conn: &Connection, side: i64, key: &str) -> Result<Option<Key>, Fault> {

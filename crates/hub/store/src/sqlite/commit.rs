@@ -10,8 +10,9 @@ use super::fault::Fault;
 use super::row::{columns, to_sql, write};
 use super::side::Side;
 use super::{cold, entry, schema};
+use crate::side::SideId;
+use crate::store::{Freed, Retention};
 use crate::table::{self, Cell, Key, MidCell, Tables, apply, first_kept, integer, text};
-use crate::{Freed, Retention, SideId};
 
 /// Applies the durable part of a batch.
 pub(super) fn batch(conn: &Connection, id: &SideId, batch: &Batch) -> Result<(), Fault> {

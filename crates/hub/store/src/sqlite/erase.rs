@@ -10,8 +10,10 @@ use super::commit::Rows;
 use super::fault::Fault;
 use super::row::write;
 use super::side::Side;
+use crate::conflict;
+use crate::side::SideId;
+use crate::store::{Erasure, Freed};
 use crate::table::{Cell, Conflict, State, Tables, integer, text};
-use crate::{Erasure, Freed, SideId, conflict};
 
 /// Erases texts and values of a side, inside a transaction.
 pub(super) fn side(conn: &Connection, id: &SideId, erasure: &Erasure) -> Result<Freed, Fault> {

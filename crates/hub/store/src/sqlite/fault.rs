@@ -5,9 +5,10 @@ use std::str::Utf8Error;
 
 use rusqlite::{ErrorCode, ffi};
 
+use crate::error::{StoreError, StoreErrorKind};
 use crate::place::unreachable;
+use crate::rows::RowsError;
 use crate::table::{Conflict, Damage};
-use crate::{RowsError, StoreError, StoreErrorKind};
 
 #[derive(Debug)]
 pub(super) enum Fault {

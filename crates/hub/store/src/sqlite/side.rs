@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::fault::Fault;
 use super::row::{all, columns, confirm, write};
-use crate::SideId;
+use crate::side::SideId;
 use crate::table::{Cell, SIDE, Side as Row, ascend};
 
 /// A row of table `side`.

@@ -9,7 +9,8 @@ use accp_session::{Batch, Cold, Due, Entry, MemberId, Mid, OutboxChange, Outgoin
 use super::cell::{Conflict, integer};
 use super::key::{Key, State};
 use super::side::Side;
-use crate::{Retention, conflict};
+use crate::conflict;
+use crate::store::Retention;
 
 /// The tables, as far as they have rows of one side. A write refuses numbers that a column cannot hold.
 pub(crate) trait Tables {

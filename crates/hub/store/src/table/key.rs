@@ -7,7 +7,7 @@ use accp_session::Cold;
 
 use super::cell::{Cell, Conflict, hex, integer};
 use super::columns::{Columns, Damage};
-use crate::Kept;
+use crate::store::Kept;
 
 /// The row of a key, without the side and the name.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! The columns of table `side`: the sides, and sums that otherwise would need a read of the log.
 
-use accp_session::{Entry, LogId, LogKey, MemberId, Outgoing, Snapshot, Time, Voucher};
+use accp_session::{Entry, LogId, LogKey, MemberId, Outgoing, Snapshot, Stored, Time, Voucher};
 
 use super::cell::{Cell, Conflict, integer, text};
 use super::columns::{Columns, Damage, ascend};
 use super::entry::lost_text;
-use crate::{SideId, Summary};
+use crate::side::SideId;
+use crate::store::Summary;
 
 /// A row of table `side`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,6 +125,18 @@ impl Side {
             )));
         }
         Ok(side)
+    }
+
+    /// Returns what this row has of the data from which the side is restored.
+    pub(crate) fn to_stored(&self) -> Stored {
+        let mut stored = Stored::new(self.host);
+        stored.last = self.last;
+        stored.outbox_sequence = self.outbox_sequence;
+        stored.last_put = self.last_put;
+        stored.epoch = self.epoch;
+        stored.key = self.key.clone();
+        stored.voucher = self.voucher;
+        stored
     }
 
     /// Returns the side with a log that is empty so far, to [`count`](Self::count) its entries.

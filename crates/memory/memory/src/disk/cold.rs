@@ -225,10 +225,7 @@ impl Cold {
     ) -> Result<Vec<KeptFile>, ColdError> {
         let number = kept.map_or(0, |kept| kept.steps);
         let said = kept.map_or(0, |kept| kept.session.originals.len());
-        let mut batch = Batch {
-            host: true,
-            ..Batch::default()
-        };
+        let mut batch = Batch::new(true);
         for (index, message) in plan.new.iter().enumerate() {
             let bytes = message.raw().as_bytes();
             batch.cold.push(value(key(MESSAGE, said + index), bytes));
