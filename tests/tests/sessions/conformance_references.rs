@@ -124,9 +124,9 @@ fn sec_02_refuses_a_grant_that_is_not_the_host_s() {
 fn sec_05_accepts_references_to_what_is_there() {
     let mut host = host();
     let position = with_value(&mut host);
-    let hot = format!("hot.p{position}");
+    let hot_state = format!("hot.p{position}");
     for (n, key) in (4..).zip([
-        hot.as_str(),
+        hot_state.as_str(),
         "ctx.owner",
         "cold.k101_1",
         "42.30",
@@ -135,7 +135,7 @@ fn sec_05_accepts_references_to_what_is_there() {
     ]) {
         host.takes(101, &frame(&lookup(key), n, n.into(), ""));
     }
-    assert!(matches!(locate(&host, &hot), Ok(Located::Hot(_))));
+    assert!(matches!(locate(&host, &hot_state), Ok(Located::Hot(_))));
     assert_eq!(
         locate(&host, "cold.k101_1"),
         Ok(Located::Cold("k101_1".into()))
@@ -146,8 +146,8 @@ fn sec_05_accepts_references_to_what_is_there() {
     host.takes(101, &frame("@dev>done:plan{}", 10, 10, ",cid:101000001003"));
     host.phase(NOW).unwrap();
     host.carries_out(NOW);
-    assert_eq!(locate(&host, &hot), Ok(Located::Log(position)));
-    host.takes(101, &frame(&lookup(&hot), 11, 11, ""));
+    assert_eq!(locate(&host, &hot_state), Ok(Located::Log(position)));
+    host.takes(101, &frame(&lookup(&hot_state), 11, 11, ""));
 }
 
 #[test]

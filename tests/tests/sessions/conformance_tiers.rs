@@ -87,10 +87,10 @@ fn st_01_accepts_the_parent_that_aid_names() {
         }
         // The answer has taken a checkpoint. The request of the chain waits for its own answer.
         assert_eq!(host.state().warm().last(), 1);
-        let hot: String = host.state().hot().lines().collect();
-        let shown = (1..=5).filter(|n| hot.contains(&format!("{{n:{n}}}")));
+        let hot_state: String = host.state().hot().lines().collect();
+        let shown = (1..=5).filter(|n| hot_state.contains(&format!("{{n:{n}}}")));
         let expected: &[u32] = if stays { &[1, 3, 5] } else { &[1, 5] };
-        assert_eq!(shown.collect::<Vec<_>>(), expected, "{hot}");
+        assert_eq!(shown.collect::<Vec<_>>(), expected, "{hot_state}");
     }
 }
 

@@ -229,10 +229,13 @@ fn ckp_04_refuses_a_checkpoint_that_a_hook_vetoes() {
     let seen = Arc::default();
     host.hooks(Never(Arc::clone(&seen)));
     host.takes(101, &frame("@dev>sync:plan{}", 1, 1, ""));
-    let (hot, warm) = (host.state().hot().clone(), host.state().warm().clone());
+    let (hot_state, warm) = (host.state().hot().clone(), host.state().warm().clone());
     assert_eq!(host.phase(NOW), None);
     host.carries_out(NOW);
-    assert_eq!((host.state().hot(), host.state().warm()), (&hot, &warm));
+    assert_eq!(
+        (host.state().hot(), host.state().warm()),
+        (&hot_state, &warm)
+    );
     assert_eq!(
         host.events.last(),
         Some(&Event::CheckpointDeferred("not now".into()))

@@ -286,8 +286,8 @@ fn a_checkpoint_without_an_id() {
         let is_told =
             |event: &&Event| matches!(event, Event::NotWritten(why) if why.contains("used up"));
         told += heard.events.iter().filter(is_told).count();
-        let hot = host.state().hot().tokens();
-        assert!(hot <= host.options.context.hot, "{hot}");
+        let hot_state = host.state().hot().tokens();
+        assert!(hot_state <= host.options.context.hot, "{hot_state}");
     }
     assert!(told > 0);
     let log = host.log();

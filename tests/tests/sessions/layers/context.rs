@@ -75,9 +75,9 @@ fn st_01_the_parent_stays_hot_after_a_kill() {
         kill(&mut host);
         host.takes(101, &frame("@dev>done:plan{n:5}", 5, 5, aid));
         kill(&mut host);
-        let hot: String = host.state().hot().lines().collect();
-        let shown = (1..=5).filter(|n| hot.contains(&format!("{{n:{n}}}")));
-        assert_eq!(shown.collect::<Vec<_>>(), expected, "{hot}");
+        let hot_state: String = host.state().hot().lines().collect();
+        let shown = (1..=5).filter(|n| hot_state.contains(&format!("{{n:{n}}}")));
+        assert_eq!(shown.collect::<Vec<_>>(), expected, "{hot_state}");
     }
 }
 
