@@ -16,19 +16,19 @@ use tokio::sync::{oneshot, watch};
 
 use crate::claim::Claim;
 use crate::context::{Cx, Marked};
+use crate::deadline::Deadline;
 use crate::error::{Done, Error};
-use crate::patience::Patience;
 use crate::sent::Sent;
 use crate::wire::Wire;
 
 /// What a handler of any type does with a frame.
-pub(crate) type Handling =
+pub(crate) type HandlerFuture =
     Pin<Box<dyn Future<Output = Result<(), Box<dyn StdError + Send + Sync>>> + Send>>;
-/// What is said of a handler that panicked.
+/// The error of a handler that panicked.
 pub(crate) const PANICKED: &str = "the handler of the frame panicked";
 
 /// A handler as it is registered: it takes the frame that a router has chosen it for.
-pub(crate) type Handlers = Router<Option<Cx>, Handling>;
+pub(crate) type Handlers = Router<Option<Cx>, HandlerFuture>;
 
 /// What a handle asks of its side.
 pub(crate) enum Command {
@@ -145,7 +145,7 @@ impl Posting {
 pub(crate) struct Asking {
     pub(crate) outbound: Outbound<'static>,
     pub(crate) number: u64,
-    pub(crate) patience: Patience,
+    pub(crate) deadline: Deadline,
     /// True if its chain is cancelled when nobody waits any more.
     pub(crate) cancels: bool,
     /// Who wants to know when the host has accepted the question.
@@ -190,7 +190,7 @@ where
 }
 
 /// Calls a handler. The task of the side calls it, and must outlive it.
-fn handling<R, E>(call: impl FnOnce() -> R) -> Handling
+fn handling<R, E>(call: impl FnOnce() -> R) -> HandlerFuture
 where
     R: Future<Output = Result<(), E>> + Send + 'static,
     E: Into<Box<dyn StdError + Send + Sync>> + 'static,

@@ -88,8 +88,8 @@ impl Handle {
     }
 
     pub(crate) fn tell(&self, command: Command) -> Result<(), Error> {
-        let told = self.side.send((self.number, command));
-        told.map_err(|_| Error::ended())
+        let sent = self.side.send((self.number, command));
+        sent.map_err(|_| Error::ended())
     }
 
     /// Returns whether the side has ended, or this agent of it.
@@ -134,7 +134,7 @@ impl Handle {
             key: key.clone(),
             done,
         });
-        // Somebody may have announced the value and never send it.
+        // The agent that announced the value may never send it.
         let read = tokio::time::timeout(SUPPLY, reads).await;
         read.unwrap_or(Err(Error::Reference(key, ReadError::Unavailable)))
     }
@@ -149,7 +149,7 @@ impl Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         if self.number != SIDE {
-            // A host that has ended has no agents any more.
+            // When a host has ended, so have its agents.
             let _ = self.tell(Command::Close);
         }
     }

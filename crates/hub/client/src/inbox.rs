@@ -157,7 +157,7 @@ impl FromStr for Inbox {
     type Err = NoInbox;
 
     fn from_str(text: &str) -> Result<Self, NoInbox> {
-        // A range has a successor.
+        // Another range follows.
         let number = |text: &str| {
             let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
             let number = text.parse().ok().filter(|number| *number < u64::MAX);
@@ -222,7 +222,7 @@ mod tests {
             if let Ok(inbox) = text.parse::<Inbox>() {
                 let written = inbox.to_string();
                 prop_assert_eq!(written.parse::<Inbox>(), Ok(inbox.clone()).map(|inbox| {
-                    // What begins within the part that is handled says nothing.
+                    // A range that begins inside the handled part adds nothing.
                     let begins = if inbox.begins > inbox.through { inbox.begins } else { 0 };
                     Inbox { begins, ..inbox }
                 }));

@@ -1,13 +1,13 @@
 //! The task of a side: it owns the driver of a session, and does what the handles ask.
 
-mod asked;
-mod beginning;
+mod catch_up;
+mod delivery;
 mod guest;
 mod guests;
-mod handing;
+mod open_question;
 mod outgoing;
 mod peers;
-mod speaker;
+mod sender;
 mod work;
 
 use std::any::Any;
@@ -25,14 +25,14 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::clock::{instant, now};
 use crate::command::{Command, refuse};
-use crate::error::{Done, Error, Told};
+use crate::error::{Done, Error, OnDurable};
 use crate::handle::{End, SIDE};
 use crate::wire::{Frame, Wire};
 use guest::Guest;
-use speaker::Speaker;
+use sender::SessionSender;
 use work::Work;
 
-/// What who still uses an agent or a hub is told once it was closed.
+/// The error of calls on an agent or a hub that was closed.
 const CLOSED: &str = "it was closed";
 /// Frames, and commands, that share a commit.
 const AT_ONCE: usize = 256;
@@ -64,8 +64,8 @@ pub(crate) struct Side {
     committer: Option<Committer>,
     /// Sides of agents that are guests from now on. They are deleted once the inboxes are kept.
     leaving: Vec<SideId>,
-    /// What is told to callers once the inputs are durable.
-    durable: Vec<Told>,
+    /// Called once the inputs are durable.
+    durable: Vec<OnDurable>,
     posted: Vec<(Posted, Done<Posted>)>,
     supplied: Vec<(Supplied, Done<Supplied>)>,
     /// How far the log is durable.
@@ -135,8 +135,8 @@ impl Side {
         for guest in self.guests.values_mut() {
             guest.work.end(ended);
         }
-        for told in self.durable.drain(..) {
-            told(Err(ended()));
+        for on_durable in self.durable.drain(..) {
+            on_durable(Err(ended()));
         }
         for (_, done) in self.posted.drain(..) {
             let _ = done.send(Err(ended()));
@@ -150,8 +150,8 @@ impl Side {
         for (_, done) in self.readings.drain(..) {
             let _ = done.send(Err(ended()));
         }
-        // The other sides see that this one is gone. Handles see it first: a link that ends before its host
-        // has ended was replaced.
+        // Handles see first that this side is gone, then the other sides do: a link that ends while its host still
+        // runs was replaced.
         drop(self.last);
         drop(self.frames);
         self.peers.clear();
@@ -165,8 +165,8 @@ impl Side {
     async fn turn(&mut self) -> Result<bool, Error> {
         let outcome = self.driver.carry_out(now()).await?;
         self.delete_sides().await?;
-        for told in self.durable.drain(..) {
-            told(Ok(()));
+        for on_durable in self.durable.drain(..) {
+            on_durable(Ok(()));
         }
         self.work.settle(false, &outcome.entries, &outcome.events);
         if self.has_drained() {
@@ -187,7 +187,7 @@ impl Side {
         });
         let has_lost = self.send_out()?;
         let (driver, durable) = (&mut self.driver, &mut self.durable);
-        let mut own = Speaker {
+        let mut own = SessionSender {
             driver,
             guest: None,
             durable,
@@ -220,7 +220,7 @@ impl Side {
             }
         };
         tokio::select! {
-            // A command may say why the host has ended.
+            // A command may bring the reason why the host has ended.
             biased;
             command = self.commands.recv() => {
                 let Some((by, command)) = command else {
@@ -229,16 +229,16 @@ impl Side {
                 };
                 self.obey(by, command).await?;
             }
-            Some(frame) = self.frames.recv() => self.hear(&frame)?,
+            Some(frame) = self.frames.recv() => self.receive(&frame)?,
             () = gone => return Err(Error::Ended("the host of the session has ended".to_owned())),
             () = sleep_until(wakes.unwrap_or_else(Instant::now)), if wakes.is_some() => {}
         }
-        // What else is there already shares the next commit.
+        // Inputs that have already arrived share the next commit.
         for _ in 0..AT_ONCE {
             let Ok(frame) = self.frames.try_recv() else {
                 break;
             };
-            self.hear(&frame)?;
+            self.receive(&frame)?;
         }
         for _ in 0..AT_ONCE {
             let Ok((by, command)) = self.commands.try_recv() else {
@@ -272,7 +272,7 @@ impl Side {
         if by != SIDE {
             return self.obey_guest(by, command).await;
         }
-        let mut own = Speaker {
+        let mut own = SessionSender {
             driver: &mut self.driver,
             guest: None,
             durable: &mut self.durable,
@@ -365,7 +365,7 @@ impl Side {
 /// Returns the options of a member's side.
 pub(crate) fn member(mut options: Options, agent: AgentId<'static>) -> Options {
     options.agent = agent;
-    // Frames that no handler takes must not keep answers away.
+    // Without a limit, so that frames without a handler do not hold up answers.
     options.backlog = usize::MAX;
     options
 }

@@ -6,12 +6,12 @@ use accp_session::{Entry, Inbound, InputError, MemberId, Mid, Transmit};
 use accp_store::{AsyncDriver, DriverError};
 use tokio::sync::watch;
 
-use super::beginning::{answered_by, is_open};
-use super::speaker::Speaker;
-use super::work::{Taken, Work};
+use super::catch_up::{answered_by, is_open};
+use super::sender::SessionSender;
+use super::work::{Dispatch, Work};
 use crate::clock::now;
 use crate::command::Asking;
-use crate::error::Told;
+use crate::error::OnDurable;
 use crate::inbox::Inbox;
 
 /// Entries that are read at a time at most, and at least.
@@ -64,12 +64,12 @@ impl Guest {
         }
     }
 
-    pub(super) fn speaker<'s>(
+    pub(super) fn sender<'s>(
         &self,
         driver: &'s mut Driver,
-        durable: &'s mut Vec<Told>,
-    ) -> Speaker<'s> {
-        Speaker {
+        durable: &'s mut Vec<OnDurable>,
+    ) -> SessionSender<'s> {
+        SessionSender {
             driver,
             guest: Some(self.member),
             durable,
@@ -88,14 +88,14 @@ impl Guest {
     pub(super) fn ask(
         &mut self,
         driver: &mut Driver,
-        durable: &mut Vec<Told>,
+        durable: &mut Vec<OnDurable>,
         asking: Asking,
     ) -> Result<(), DriverError> {
         if self.work.questions.is_empty() {
             self.heard = driver.session().position() + 1;
         }
-        let mut speaker = self.speaker(driver, durable);
-        self.work.ask(&mut speaker, asking)
+        let mut sender = self.sender(driver, durable);
+        self.work.ask(&mut sender, asking)
     }
 
     /// Lets handlers have the frames that none has taken so far.
@@ -113,7 +113,7 @@ impl Guest {
     pub(super) fn mark_late(
         &mut self,
         driver: &mut Driver,
-        durable: &mut Vec<Told>,
+        durable: &mut Vec<OnDurable>,
     ) -> Result<bool, DriverError> {
         if self.work.late.is_empty() {
             return Ok(false);
@@ -196,7 +196,7 @@ impl Guest {
             };
             let mut expected = from;
             for entry in entries {
-                // What is missing between entries was erased.
+                // Positions between the entries were erased.
                 self.pass(expected, entry.position - 1);
                 expected = entry.position + 1;
                 has_inputs |= self.take(driver, entry).await?;
@@ -271,12 +271,12 @@ impl Guest {
             return Ok(false);
         };
         match self.work.start(&whole) {
-            Taken::Started => self.next = at + 1,
-            Taken::Refused => {
+            Dispatch::Started => self.next = at + 1,
+            Dispatch::Refused => {
                 self.next = at + 1;
                 return Ok(true);
             }
-            Taken::Nobody => self.is_blocked = true,
+            Dispatch::Nobody => self.is_blocked = true,
         }
         Ok(false)
     }
@@ -292,7 +292,7 @@ impl Guest {
             let asked = answered.and_then(|(at, _)| self.work.questions.get(at));
             let number = piece.or_else(|| Some(asked?.asking.number));
             let Some(number) = number else {
-                // Nobody waits any more. A handler may take the frame.
+                // The asker has given up. A handler may take the frame.
                 self.next = self.next.min(inbound.position());
                 continue;
             };
@@ -320,7 +320,7 @@ impl Guest {
                 }
                 (None, Some(answered)) => {
                     if !self.work.hand_answer(whole, answered) {
-                        // It is late, so a handler gets it. The commit that would keep the mark keeps this.
+                        // The answer is late, so a handler gets it. Its inbox is written with the next commit.
                         self.inbox = before;
                         self.next = self.next.min(at);
                         let text = self.inbox.to_string();

@@ -1,4 +1,4 @@
-//! What an agent has under way: its handlers, its questions, and what waits.
+//! The work of an agent: its running handlers, its open questions, and frames that wait.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,11 +12,11 @@ use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::asked::{Asked, OnItsWay};
-use super::speaker::{error_of, waits};
+use super::open_question::{OnItsWay, OpenQuestion};
+use super::sender::{error_of, waits};
 use crate::command::{Command, Handlers, PANICKED, refuse};
 use crate::context::{DELIVERED, Kept, Marked, Reply, Ticket};
-use crate::error::{Done, Error, Told};
+use crate::error::{Done, Error, OnDurable};
 use crate::handle::Handle;
 
 /// Handlers of an agent that run at a time. The frames behind wait in their order.
@@ -32,7 +32,7 @@ pub(super) struct Work {
     pub(super) listens: bool,
     /// The positions of frames that handlers have.
     pub(super) begun: BTreeSet<u64>,
-    pub(super) questions: Vec<Asked>,
+    pub(super) questions: Vec<OpenQuestion>,
     /// Frames whose fate somebody wants to know.
     pub(super) sent: BTreeMap<Mid, OnItsWay>,
     /// Frames that wait until the session takes them.
@@ -44,7 +44,7 @@ pub(super) struct Work {
 }
 
 /// What became of a frame that was handed to the handlers.
-pub(super) enum Taken {
+pub(super) enum Dispatch {
     Started,
     Refused,
     /// The agent has no handle any more.
@@ -108,9 +108,9 @@ impl Work {
         let asked = self
             .questions
             .iter()
-            .map(|asked| asked.asking.patience.until);
+            .map(|asked| asked.asking.deadline.until);
         let early = self.early.iter().filter_map(|command| match command {
-            Command::Ask(asking) => Some(asking.patience.until),
+            Command::Ask(asking) => Some(asking.deadline.until),
             _ => None,
         });
         asked.chain(early).min()
@@ -160,30 +160,30 @@ impl Work {
     }
 
     /// Starts the handler of a frame, if there is one.
-    pub(super) fn start(&mut self, whole: &Inbound) -> Taken {
+    pub(super) fn start(&mut self, whole: &Inbound) -> Dispatch {
         if self.own.strong_count() == 0 {
-            return Taken::Nobody;
+            return Dispatch::Nobody;
         }
         let own = self.own.clone();
         let mark = move |marked| {
-            // The frame of an agent that has ended comes again when it is opened.
+            // The agent has ended. The frame comes again when the agent is opened.
             let own = own.upgrade().and_then(|own| own.downcast().ok());
             let _ = own.map(|own: Arc<Handle>| own.tell(Command::Handled(marked)));
         };
         let (ticket, cx) = Ticket::new(whole.clone(), self.own.clone(), Box::new(mark));
         match self.handlers.dispatch(&mut Some(cx), whole) {
-            Ok(None) => return Taken::Nobody,
+            Ok(None) => return Dispatch::Nobody,
             Ok(Some(handling)) => {
-                // A panic is an end like any other. Where the program ends, the next one gets the frame.
+                // A panic counts as a failure. If the program ends instead, its next run gets the frame.
                 let handling = AssertUnwindSafe(handling).catch_unwind();
                 tokio::spawn(async move {
                     let result = handling.await;
                     ticket.ends(result.unwrap_or_else(|_| Err(PANICKED.into())));
                 });
                 self.begun.insert(whole.position());
-                return Taken::Started;
+                return Dispatch::Started;
             }
-            // The frame says that it has the type of the handler, and has not.
+            // The header names the type of the handler, but the fields do not fit it.
             Err(error) => self.late.push_back(Marked {
                 inbound: whole.clone(),
                 reply: Some(Reply::Error(error.code(), error.to_string())),
@@ -191,7 +191,7 @@ impl Work {
             }),
         }
         self.begun.insert(whole.position());
-        Taken::Refused
+        Dispatch::Refused
     }
 
     /// Marks frames as handled, as far as the session takes the answers now. `handled` marks one of them
@@ -199,7 +199,7 @@ impl Work {
     pub(super) fn mark_late(
         &mut self,
         registry: &Registry,
-        durable: &mut Vec<Told>,
+        durable: &mut Vec<OnDurable>,
         mut handled: impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<Option<Mid>, DriverError>,
     ) -> Result<bool, DriverError> {
         let before = self.late.len();
@@ -217,11 +217,11 @@ impl Work {
         &mut self,
         marked: Marked,
         registry: &Registry,
-        durable: &mut Vec<Told>,
+        durable: &mut Vec<OnDurable>,
         handled: &mut impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<Option<Mid>, DriverError>,
     ) -> Result<Option<Marked>, DriverError> {
         let inbound = &marked.inbound;
-        // An answer to an answer would be answered in turn. A frame whose schema is not known here has an intent, too.
+        // Answers are not answered, or the two agents would go on for ever. The intent is known even without the schema.
         let asks = || {
             Frame::parse_with(inbound.text(), &DELIVERED)
                 .is_ok_and(|frame| !matches!(&*frame.intent, "done" | "fail" | "end"))

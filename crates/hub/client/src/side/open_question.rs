@@ -9,14 +9,14 @@ use crate::error::{Done, Error};
 use crate::sent::Sent;
 
 /// A question that an agent waits for.
-pub(super) struct Asked {
+pub(super) struct OpenQuestion {
     pub(super) question: Question,
     pub(super) asking: Asking,
     /// Pieces that wait for those before them.
     order: PiecesInOrder<Inbound>,
 }
 
-impl Asked {
+impl OpenQuestion {
     pub(super) fn new(question: Question, asking: Asking) -> Self {
         Self {
             question,
@@ -28,7 +28,7 @@ impl Asked {
     /// Hands a piece of a stream to who asks, and the pieces that have waited for it.
     pub(super) fn hand_piece(&mut self, registry: &Registry, whole: Inbound) {
         let place = whole.clone();
-        // A piece that came before is not handed again.
+        // A piece that comes twice is handed out once.
         let ready = self.order.take(registry, &place, whole);
         self.hand(ready.unwrap_or_default());
     }
@@ -45,7 +45,7 @@ impl Asked {
             return;
         };
         for piece in pieces {
-            // Whoever reads no more pieces may still wait for the answer.
+            // The reader may have stopped reading pieces and still wait for the answer.
             let _ = reader.send(piece);
         }
     }

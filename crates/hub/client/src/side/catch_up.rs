@@ -76,7 +76,7 @@ fn names(text: &Arc<str>) -> Vec<Mid> {
     let Some(envelope) = frame.envelope().ok().filter(|_| ends) else {
         return Vec::new();
     };
-    // An answer that names no frame answers the one that began the chain.
+    // An answer without `aid` answers the first frame of its chain.
     let named = envelope.causation_id.or(envelope.correlation_id);
     named.iter().map(|id| Mid::parse(id)).collect()
 }

@@ -4,7 +4,7 @@ use accp_session::Inbound;
 use accp_store::DriverError;
 
 use super::Side;
-use super::work::Taken;
+use super::work::Dispatch;
 use crate::clock::now;
 
 impl Side {
@@ -26,9 +26,9 @@ impl Side {
         if self.begins || self.work.drains() {
             return Ok(false);
         }
-        // A handler gets no frame before an earlier one that waits for its values or for room.
+        // Handlers get frames in order: a frame that waits for its values or for room holds up those behind it.
         let mut is_blocked = false;
-        // Neither does who asks get a frame before a piece that waits for its values.
+        // An asker gets its frames in order, too: a piece that waits for its values holds up the answer.
         let mut held = Vec::new();
         let mut rest = Vec::new();
         for inbound in std::mem::take(&mut self.inbox) {
@@ -66,14 +66,14 @@ impl Side {
                     if self.work.hand_answer(whole, answered) {
                         self.driver.handled(&inbound, Vec::new(), now())?;
                     } else {
-                        // It is late, so a handler gets it.
+                        // The answer is late, so a handler gets it.
                         rest.push(inbound);
                     }
                 }
                 (Some(whole), None) => match self.work.start(&whole) {
-                    Taken::Started => {}
-                    Taken::Refused => has_inputs = true,
-                    Taken::Nobody => rest.push(inbound),
+                    Dispatch::Started => {}
+                    Dispatch::Refused => has_inputs = true,
+                    Dispatch::Nobody => rest.push(inbound),
                 },
                 (None, answered) => {
                     is_blocked |= answered.is_none();
