@@ -7,8 +7,8 @@ use accp_context::{Checkpoint, Trigger};
 use accp_session::{Entry, EntryKind, MemberId, ReadError, Reference, Scope, Target, references};
 use accp_store::{DriverError, Log, SideId, Store as _};
 
-use crate::outcome::Failure;
 use crate::store_file::{Shared, Side};
+use accp_console::outcome::Failure;
 
 /// The findings in a log that was read from its beginning to its end.
 #[derive(Debug, Default)]

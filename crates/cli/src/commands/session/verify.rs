@@ -8,11 +8,11 @@ use accp_store::{Store as _, Summary};
 use serde_json::json;
 
 use crate::audit::Audit;
-use crate::choices::Format;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, Output};
 use crate::store_file::{self, Kept, Shared, Side};
 use crate::words::{counted, name};
+use accp_console::choices::Format;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{self, Output};
 
 /// Check a file of sessions: its pages, every row, every digest, every reference
 ///
