@@ -1,4 +1,4 @@
-//! The task of a side: it owns the driver of a session, and does what the handles ask.
+//! The task of a side: it owns the driver of a session, and carries out the commands of the handles.
 
 mod catch_up;
 mod delivery;
@@ -34,7 +34,7 @@ use work::Work;
 
 /// The error of calls on an agent or a hub that was closed.
 const CLOSED: &str = "it was closed";
-/// Frames, and commands, that share a commit.
+/// The most frames, and the most commands, that share a commit.
 const AT_ONCE: usize = 256;
 
 pub(crate) struct Side {
@@ -44,25 +44,25 @@ pub(crate) struct Side {
     commands: UnboundedReceiver<(u64, Command)>,
     frames: mpsc::Receiver<Frame>,
     peers: BTreeMap<MemberId, Wire>,
-    /// Of a member: what its agent has under way.
+    /// Of a member: the work of its agent.
     work: Work,
     /// Frames that are to be handed out, in the order of the session.
     inbox: Vec<Inbound>,
-    /// Frames that no handler takes. A frame that answers a question comes after the question, so
-    /// none of these does.
+    /// Frames that no handler takes. None of them answers an open question, because an answer comes after
+    /// its question.
     unclaimed: Vec<Inbound>,
-    /// Readings of values that are on their way here.
+    /// Reads whose values are on their way here.
     readings: Vec<(String, Done<Value<'static>>)>,
     /// True until a side that begins has caught up with its session.
     begins: bool,
     joining: Vec<Done<()>>,
     /// Of a host: the agents in its process, by the numbers of their handles.
     guests: BTreeMap<u64, Guest>,
-    /// Why guests have ended whose handles are still there.
+    /// The reasons why guests have ended, for the handles that they still have.
     ended: BTreeMap<u64, Error>,
     /// Of a host: its store.
     committer: Option<Committer>,
-    /// Sides of agents that are guests from now on. They are deleted once the inboxes are kept.
+    /// Sides of agents that have become guests. They are deleted once the inboxes are durable.
     leaving: Vec<SideId>,
     /// Called once the inputs are durable.
     durable: Vec<OnDurable>,
@@ -106,13 +106,13 @@ impl Side {
         }
     }
 
-    /// Makes the side that of a host on this store, whose guests have no sides of their own.
+    /// Makes this the side of a host, whose guests have no sides of their own in the store.
     pub(crate) fn hosting(mut self, committer: Committer) -> Self {
         self.committer = Some(committer);
         self
     }
 
-    /// Makes the side that of an agent, which reaches its host on a wire.
+    /// Makes this the side of a member, which reaches its host on a wire.
     pub(crate) fn of(mut self, agent: Weak<dyn Any + Send + Sync>, host: Wire) -> Self {
         self.work = Work::new(&self.work.name, agent);
         self.peers.insert(MemberId::HOST, host);
@@ -255,7 +255,7 @@ impl Side {
         is_done && self.driver.session().outbox_len() == 0
     }
 
-    /// Says what is left of an agent whose last handle is gone.
+    /// Ends an agent whose last handle was dropped.
     fn leaves(&self) {
         let waiting = self.driver.session().outbox_len() + self.work.early.len();
         if waiting > 0 {
@@ -322,7 +322,7 @@ impl Side {
         Ok(())
     }
 
-    /// Carries out what any handle may ask of the session.
+    /// Carries out a command that every handle may send.
     async fn look_up(&mut self, command: Command) -> Result<(), Error> {
         match command {
             Command::Look(look) => look(self.driver.session()),

@@ -19,7 +19,7 @@ impl Side {
         self.work.mark_late(&registry, &mut self.durable, handled)
     }
 
-    /// Hands frames to those who ask and to handlers, in their order. Frames that nobody takes wait.
+    /// Hands frames to askers and handlers, in their order. Frames that nobody takes wait.
     /// Returns whether the session has new inputs.
     pub(super) async fn hand_out(&mut self) -> Result<bool, DriverError> {
         let mut has_inputs = false;
@@ -85,7 +85,7 @@ impl Side {
         Ok(has_inputs)
     }
 
-    /// Hands a piece of a stream to who asks, once its values are here. Returns whether it did.
+    /// Hands a piece of a stream to its asker, once its values are here. Returns whether it did.
     async fn hand_piece(
         &mut self,
         inbound: Inbound,

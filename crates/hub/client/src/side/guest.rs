@@ -1,4 +1,4 @@
-//! An agent in the process of its host: it reads the log of the host, and keeps how far it has handled it.
+//! A guest: an agent in the process of its host, which reads the log of the host and keeps how far it has handled it.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,13 @@ use crate::command::Asking;
 use crate::error::OnDurable;
 use crate::inbox::Inbox;
 
-/// Entries that are read at a time at most, and at least.
+/// The most and the fewest entries that are read at a time.
 const PIECE: usize = 256;
 const FEW: usize = 8;
 
 type Driver = AsyncDriver<Vec<Transmit>>;
 
-/// A guest. Frames that wait are positions, and not texts: their texts are in the log.
+/// A guest. It keeps only the positions of frames that wait, because the log has their texts.
 pub(super) struct Guest {
     pub(super) member: MemberId,
     pub(super) work: Work,
@@ -28,15 +28,15 @@ pub(super) struct Guest {
     /// The last position of the log when the agent was opened: a handler of an earlier opening may have had
     /// the frames up to there.
     again: u64,
-    /// Handlers have had what they take before this position.
+    /// Handlers have got all frames for them before this position.
     next: u64,
-    /// Those who ask have had what is for them before this position.
+    /// Askers have got all frames for them before this position.
     heard: u64,
-    /// What the agent has answered, while only questions count.
+    /// The ids that the agent has answered, while only questions count.
     answered: Option<BTreeSet<Mid>>,
     /// True while the frame at `next` waits for its values.
     is_blocked: bool,
-    /// Frames for those who ask, which wait for their values.
+    /// Frames for askers that wait for their values.
     held: Vec<Inbound>,
     /// How far the log is durable.
     last: watch::Sender<u64>,
@@ -98,13 +98,13 @@ impl Guest {
         self.work.ask(&mut sender, asking)
     }
 
-    /// Lets handlers have the frames that none has taken so far.
+    /// Offers frames again that no handler has taken so far.
     pub(super) fn begin_again(&mut self) {
         self.next = self.inbox.through() + 1;
         self.is_blocked = false;
     }
 
-    /// Notes that values have come, or will not come.
+    /// Notes that values have arrived, or will never arrive.
     pub(super) fn unblock(&mut self) {
         self.is_blocked = false;
     }
@@ -135,7 +135,7 @@ impl Guest {
         })
     }
 
-    /// Marks a frame that somebody gets who asked. Returns false if the session keeps nothing now.
+    /// Marks a frame for an asker. Returns false if the session takes no mark now.
     fn mark(&mut self, driver: &mut Driver, at: u64) -> Result<bool, DriverError> {
         let marked = marked(&self.inbox, at, self.offered(), &self.work.begun);
         let session = driver.session_mut()?;
@@ -147,7 +147,8 @@ impl Guest {
         Ok(is_kept)
     }
 
-    /// Returns the position before which handlers were offered everything, or there is none.
+    /// Returns the position before which every frame was offered to handlers, or to askers alone if the agent has no
+    /// handlers.
     fn offered(&self) -> u64 {
         if self.work.listens {
             self.next
@@ -211,7 +212,7 @@ impl Guest {
         Ok(has_inputs)
     }
 
-    /// Goes past positions that hold nothing for this guest.
+    /// Skips positions that hold nothing for this guest.
     fn pass(&mut self, first: u64, last: u64) {
         if first > last {
             return;
@@ -281,7 +282,7 @@ impl Guest {
         Ok(false)
     }
 
-    /// Hands frames to those who ask, each once its values are here and after the pieces before it. Returns
+    /// Hands frames to askers, each once its values are here and after the pieces before it. Returns
     /// whether the session has new inputs.
     async fn hand_held(&mut self, driver: &mut Driver) -> Result<bool, DriverError> {
         let mut has_inputs = false;
@@ -337,8 +338,8 @@ impl Guest {
     }
 }
 
-/// Returns an inbox with one more position. Of the frames that no handler takes, the oldest go if there are too
-/// many gaps.
+/// Returns an inbox with one more position. If there are too many gaps, the oldest frames that no handler takes
+/// count as handled.
 fn marked(inbox: &Inbox, at: u64, offered: u64, begun: &BTreeSet<u64>) -> Inbox {
     let mut marked = inbox.clone();
     marked.add(at);

@@ -20,7 +20,7 @@ use crate::inbox::Inbox;
 const AGAIN: &str = "the agent was opened again";
 
 impl Side {
-    /// Carries out what the handle with this number asks for its guest.
+    /// Carries out a command of the handle with this number.
     pub(super) async fn obey_guest(&mut self, by: u64, command: Command) -> Result<(), Error> {
         if let Command::Open { agent, own, last } = command {
             return self.open(by, &agent, own, last).await;
@@ -62,7 +62,7 @@ impl Side {
         Ok(())
     }
 
-    /// Opens an agent. Whoever was this agent before ends, be it a guest or a link.
+    /// Opens an agent. An earlier guest or link of this agent ends.
     async fn open(
         &mut self,
         number: u64,
@@ -174,7 +174,7 @@ impl Side {
         }
     }
 
-    /// Lets guests have what has become durable, up to the position `end`, and takes what they say to it.
+    /// Hands guests the entries that have become durable, up to the position `end`, and takes their inputs.
     /// Returns whether the session has new inputs.
     pub(super) async fn serve_guests(
         &mut self,
@@ -222,7 +222,7 @@ impl Side {
     }
 }
 
-/// What an agent has left in a side of its own, as an earlier version of this program kept it.
+/// The data of an agent in a side of its own, as an earlier version of this program kept it.
 struct Before {
     inbox: Inbox,
     /// Frames that the host may not have.

@@ -76,14 +76,14 @@ impl Work {
         Ok(())
     }
 
-    /// Notes who wants to know what becomes of a frame.
+    /// Notes that the program waits for the fate of a frame.
     pub(super) fn watch(&mut self, mid: &Mid, fate: Done<Sent>) {
         let position = None;
         self.sent.insert(mid.clone(), OnItsWay { position, fate });
     }
 
-    /// Tells who waits what has become of their frames. The log of a host has the frames of its guests when they
-    /// are durable; a member hears of its own.
+    /// Reports the fate of frames to the program. Frames of guests are accepted once the log of the host has them;
+    /// a member gets events about its own.
     pub(super) fn settle(&mut self, is_guest: bool, entries: &[Entry], events: &[Event]) {
         if self.sent.is_empty() {
             return;
@@ -163,7 +163,7 @@ impl Work {
         }
     }
 
-    /// Tells those who ask what has become of their questions. Returns whether the session has new inputs:
+    /// Reports the fate of questions to their askers. Returns whether the session has new inputs:
     /// cancellations.
     pub(super) fn follow(
         &mut self,
@@ -210,7 +210,7 @@ impl Work {
         Ok(())
     }
 
-    /// Forgets a question that nobody waits for any more, and lets it stand.
+    /// Forgets a question that nobody waits for any more, without cancelling it.
     pub(super) fn leave(&mut self, number: u64) {
         self.questions.retain(|asked| asked.asking.number != number);
     }

@@ -1,4 +1,4 @@
-//! The other sides that this one talks to.
+//! The other sides of the session.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ impl Side {
             .receive(frame.from, frame.text.as_bytes(), now())
     }
 
-    /// Sends the frames that may leave. Returns whether a peer is gone that was not known to be.
+    /// Sends the frames that may leave. Returns whether this found that a peer is gone.
     pub(super) fn send_out(&mut self) -> Result<bool, DriverError> {
         let mut gone = Vec::new();
         for frame in std::mem::take(self.driver.link_mut()) {
@@ -28,7 +28,7 @@ impl Side {
                 gone.push(frame.to);
             }
         }
-        // The host is gone. The member notices it in its turn.
+        // If the host is gone, the member notices that in its turn.
         gone.retain(|member| *member != MemberId::HOST && self.peers.remove(member).is_some());
         for member in &gone {
             self.input(Input::Disconnected(*member))?;

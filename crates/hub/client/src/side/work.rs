@@ -25,7 +25,7 @@ const HANDLERS: usize = 64;
 pub(super) struct Work {
     /// The name of the agent.
     pub(super) name: Box<str>,
-    /// For handlers, which mark frames. An agent does not keep itself alive by it.
+    /// For handlers, which mark frames. It is weak, so that an agent does not keep itself alive.
     own: Weak<dyn Any + Send + Sync>,
     handlers: Handlers,
     /// True once a handler was registered.
@@ -33,13 +33,13 @@ pub(super) struct Work {
     /// The positions of frames that handlers have.
     pub(super) begun: BTreeSet<u64>,
     pub(super) questions: Vec<OpenQuestion>,
-    /// Frames whose fate somebody wants to know.
+    /// Frames of which the program waits to know whether the host accepts them.
     pub(super) sent: BTreeMap<Mid, OnItsWay>,
     /// Frames that wait until the session takes them.
     pub(super) early: VecDeque<Command>,
-    /// Marks whose answers wait for the same.
+    /// Marks that wait until the session takes their answers.
     pub(super) late: VecDeque<Marked>,
-    /// Who waits for the end of an agent that was closed; `None` before it was.
+    /// Gets the end of an agent that was closed; `None` before it was closed.
     draining: Option<Vec<Done<()>>>,
 }
 
@@ -67,7 +67,7 @@ impl Work {
         }
     }
 
-    /// Hands out nothing more from now on. `done` hears when all that is under way is done.
+    /// Hands out no more frames. `done` is answered when the work that has begun is done.
     pub(super) fn drain(&mut self, done: Option<Done<()>>) {
         self.draining.get_or_insert_default().extend(done);
     }
@@ -76,7 +76,7 @@ impl Work {
         self.draining.is_some()
     }
 
-    /// Returns whether the agent was closed, its handlers have ended, and what it has sent has its fate.
+    /// Returns whether the agent was closed, its handlers have ended, and the fate of its frames is known.
     pub(super) fn has_drained(&self) -> bool {
         let is_idle = self.begun.is_empty() && self.late.is_empty() && self.early.is_empty();
         self.drains() && is_idle && self.sent.is_empty()
@@ -103,7 +103,7 @@ impl Work {
         HANDLERS.saturating_sub(self.begun.len())
     }
 
-    /// Returns when somebody gives up to wait.
+    /// Returns when the next wait is over.
     pub(super) fn wakes(&self) -> Option<Instant> {
         let asked = self
             .questions
@@ -116,7 +116,7 @@ impl Work {
         asked.chain(early).min()
     }
 
-    /// Tells all who wait why the agent has ended.
+    /// Answers all waits with the reason why the agent has ended.
     pub(super) fn end(&mut self, ended: impl Fn() -> Error) {
         for asked in self.questions.drain(..) {
             let _ = asked.asking.answer.send(Err(ended()));
@@ -140,7 +140,7 @@ impl Work {
         Some(asked.asking.number)
     }
 
-    /// Hands a piece of a stream to who asks.
+    /// Hands a piece of a stream to its asker.
     pub(super) fn hand_piece(&mut self, registry: &Registry, whole: Inbound, number: u64) {
         let mut asked = self.questions.iter_mut();
         if let Some(asked) = asked.find(|asked| asked.asking.number == number) {
@@ -154,7 +154,7 @@ impl Work {
         asked.find_map(|(at, asked)| Some((at, asked.is_answered_by(inbound)?)))
     }
 
-    /// Hands an answer to who asks. Returns false if they have just given up.
+    /// Hands an answer to its asker. Returns false if the asker has just given up.
     pub(super) fn hand_answer(&mut self, whole: Inbound, (at, intent): (usize, Intent)) -> bool {
         self.questions.remove(at).hand_answer(whole, intent)
     }
@@ -195,7 +195,7 @@ impl Work {
     }
 
     /// Marks frames as handled, as far as the session takes the answers now. `handled` marks one of them
-    /// with these answers. Returns whether the session has taken one.
+    /// with its answers. Returns whether the session has taken one.
     pub(super) fn mark_late(
         &mut self,
         registry: &Registry,
@@ -272,8 +272,8 @@ impl Work {
     }
 }
 
-/// Returns why a handler has not read a frame, if that is because the registry of its agent lacks the schema of the
-/// frame. A handler that says anything else of its own has read it.
+/// Returns the error of a handler that could not read a frame because the registry of its agent lacks the schema of
+/// the frame.
 fn unread(code: ErrorCode, text: &str, inbound: &Inbound, registry: &Registry) -> Option<String> {
     if code == ErrorCode::INTERNAL_ERROR && text != PANICKED {
         return None;
@@ -290,7 +290,7 @@ fn unread(code: ErrorCode, text: &str, inbound: &Inbound, registry: &Registry) -
     ))
 }
 
-/// Tells an input that the session does not take from a driver that has failed.
+/// Separates an input that the session refuses from the failure of the driver.
 fn input<T>(result: Result<T, DriverError>) -> Result<Result<T, Error>, DriverError> {
     match result {
         Ok(taken) => Ok(Ok(taken)),
