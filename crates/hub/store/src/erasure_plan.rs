@@ -15,12 +15,12 @@ use crate::log::Log;
 use crate::side::SideId;
 use crate::store::{Erasure, Freed, Store};
 
-/// Which data of a session to erase. All that is named goes.
+/// The data of a session to erase.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErasureRequest {
     /// All frames of this agent, and all values that it has put.
     pub from: Option<String>,
-    /// The frames at these positions. What the session says of itself is passed over.
+    /// The frames at these positions. Control frames are skipped.
     pub positions: Vec<RangeInclusive<u64>>,
     /// The values under these keys, without their tier: `k101_7`.
     pub keys: BTreeSet<String>,
@@ -28,7 +28,7 @@ pub struct ErasureRequest {
     pub lapses: bool,
 }
 
-/// An erasure that is ready: all that has to go from each side of a session in a store.
+/// An erasure that is ready to be carried out: what it deletes from each side of a session in a store.
 ///
 /// The frames take with them what [`Erasing`] says: their parts and copies, their values, and the
 /// checkpoints that may state facts of them. The fold of each side is made anew without them. What
@@ -44,7 +44,7 @@ pub struct ErasureRequest {
 /// use accp_runtime::profiles::ScheduleReq;
 /// use accp_runtime::session::{Options, Outbound, Rules, Time};
 /// use accp_runtime::{AgentId, Registry};
-/// use accp_store::{Driver, MemoryStore, ErasurePlan, Store, ErasureRequest};
+/// use accp_store::{Driver, ErasurePlan, ErasureRequest, MemoryStore, Store};
 ///
 /// let registry = Arc::new(Registry::standard());
 /// let options = Options::new("launch", AgentId::new("hub")?, registry);
@@ -68,7 +68,7 @@ pub struct ErasurePlan {
     sides: Vec<SideErasurePlan>,
 }
 
-/// What goes from one side.
+/// What is erased from one side.
 #[derive(Debug)]
 pub struct SideErasurePlan {
     /// The side.
@@ -82,7 +82,7 @@ pub struct SideErasurePlan {
     erasure: Erasure,
 }
 
-/// An entry that goes.
+/// An entry whose text is erased.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedEntry {
     /// The position.
@@ -133,7 +133,7 @@ pub enum EraseError {
 }
 
 impl ErasurePlan {
-    /// Finds all that has to go from the sides of a session. Changes nothing.
+    /// Finds all that has to be erased from the sides of a session. Changes nothing.
     ///
     /// `options` and `rules` are those under which the session runs, or the defaults: the names of
     /// session and agent are replaced.
@@ -209,7 +209,7 @@ impl ErasurePlan {
         }
     }
 
-    /// Returns what goes from each side; sides from which nothing goes are left out.
+    /// Returns what is erased from each side, without the sides from which nothing is erased.
     pub fn sides(&self) -> &[SideErasurePlan] {
         &self.sides
     }
@@ -269,7 +269,7 @@ impl<'f> Fold<'f> {
         Ok(session.state().clone())
     }
 
-    /// Checks that nobody needs what goes.
+    /// Checks that nobody needs the data.
     fn check(&self, erased: &Erased, wanted: &ErasureRequest) -> Result<(), EraseError> {
         let outbox = &self.stored.outbox;
         let is_own = wanted.from.as_deref() == Some(self.side.agent());

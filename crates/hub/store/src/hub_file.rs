@@ -11,8 +11,8 @@ use crate::files;
 use crate::open_file::{OpenFile, unreachable};
 use crate::sqlite::SqliteStore;
 
-/// A file of sessions that one hub has, and no other: two hubs on one file would each go on from a state
-/// that the other has left behind.
+/// A file of sessions that one hub has for itself. Two hubs on one file would each work on a state that the
+/// other has changed since.
 ///
 /// The hub holds a lock of the system on a file beside the store, `hub.accp-hub` for `hub.accp`, until this is
 /// dropped or the process ends, however it ends. So the next hub can start at once after a kill. The lock file
@@ -53,7 +53,7 @@ const MOST: u64 = 200;
 
 impl HubFile {
     /// Takes a file for this process. The file need not be there yet. `holder` tells people where this hub is:
-    /// a second hub says it, with the number of this process.
+    /// the error of a second hub has it, with the number of this process.
     ///
     /// # Errors
     /// [`Busy`](crate::StoreErrorKind::Busy) when another hub has the file; [`Io`](crate::StoreErrorKind::Io)

@@ -25,7 +25,7 @@ struct Wal {
     path: PathBuf,
     /// The log as the last write left it, with its length; `None` before there is one.
     seen: Mutex<Option<(FileId, u64)>>,
-    /// Set once what is committed is not found any more. No write helps then.
+    /// Set once commits are lost. No later write brings them back.
     lost: OnceLock<WalLoss>,
 }
 

@@ -18,11 +18,11 @@ type TracedFrame = [String; 3];
 
 thread_local! {
     /// The events of this thread while [`record`] runs.
-    static EVENTS: RefCell<Option<Vec<Said>>> = const { RefCell::new(None) };
+    static EVENTS: RefCell<Option<Vec<TracedFrame>>> = const { RefCell::new(None) };
 }
 
 /// Returns the frames that the drivers of this thread report while this runs. Other tests run at the same time.
-fn record(run: impl FnOnce()) -> Vec<Said> {
+fn record(run: impl FnOnce()) -> Vec<TracedFrame> {
     static START: Once = Once::new();
     START.call_once(|| {
         tracing::subscriber::set_global_default(Recorder).unwrap();
