@@ -148,6 +148,13 @@ pub(crate) fn replaced(text: &str, values: &[(Pointer, String)]) -> Option<Strin
     Some(out)
 }
 
+/// Adds a character as JSON in ASCII has it: `\u00e9`.
+pub(crate) fn push_escaped(out: &mut String, c: char) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        out.push_str(&format!("\\u{unit:04x}"));
+    }
+}
+
 /// Returns a JSON text without white space between its tokens.
 pub(crate) fn compact(text: &str) -> Cow<'_, str> {
     let mut inside = false;
