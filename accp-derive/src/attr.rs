@@ -40,7 +40,7 @@ pub(crate) struct Attrs {
     pub(crate) rename_all: Option<Case>,
     /// Bounds in place of those of the derive.
     pub(crate) bound: Bound,
-    /// Whether an attribute is wrong. What seems to be missing may be what it meant.
+    /// Whether an attribute is wrong. It may be an attribute that seems to be missing.
     pub(crate) is_faulty: bool,
 }
 
@@ -124,7 +124,7 @@ impl AttributeTarget {
 }
 
 impl Attrs {
-    /// Reads the attributes of one item. Wrong attributes are noted and left out.
+    /// Reads the attributes of one item. Wrong attributes are reported and left out.
     pub(crate) fn read(cx: &Ctxt, attributes: &[Attribute], target: AttributeTarget) -> Self {
         let mut attrs = Self {
             head: cx.protocol.head.iter().map(|_| None).collect(),

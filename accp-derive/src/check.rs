@@ -22,8 +22,9 @@ use crate::ctxt::{Ctxt, Reported};
 use crate::registry::{self, Loaded};
 use crate::resolved::{Frame, ResolvedItem};
 
-/// Checks an item against every rule. `None` when there is nothing to write; the mistakes are
-/// noted. An item may also come with mistakes. The registry is `None` if the item needs none.
+/// Checks an item against every rule. `None` when no code can be written; the mistakes are
+/// reported. A resolved item may come with mistakes, too. The registry is `None` if the item needs
+/// none.
 pub(crate) fn check<'a>(
     cx: &Ctxt,
     input: &'a Input<'a>,

@@ -113,7 +113,7 @@ pub(crate) fn allow() -> TokenStream {
 fn tracked(loaded: &Loaded) -> TokenStream {
     let files = loaded.files.iter().map(|file| {
         let path = file.to_string_lossy();
-        // The metadata of the crate has the values of constants, and no bodies of private functions.
+        // The metadata of the crate holds the values of constants, but not the bodies of private functions.
         quote!(
             const _: () = {
                 fn _tracked() -> &'static [::core::primitive::u8] {

@@ -33,7 +33,7 @@ impl Loaded {
 }
 
 /// Returns the registry of an item: the one it names, or the one that the environment names, or the
-/// standard profiles. `None` when the registry cannot be read; the mistake is noted.
+/// standard profiles. `None` when the registry cannot be read; the mistake is reported.
 pub(crate) fn load(
     cx: &Ctxt,
     variable: &'static str,
@@ -75,7 +75,7 @@ pub(crate) fn load(
                 None => String::new(),
             };
             let message = format!("the registry{origin} cannot be used:\n{problems}");
-            // A crate has one registry and many items, and a wrong registry is one mistake.
+            // A wrong registry is one mistake of the crate, so only its first item reports it.
             if is_first(&message, item) {
                 cx.error_at(span, message);
             }
@@ -84,8 +84,8 @@ pub(crate) fn load(
     }
 }
 
-/// Returns whether this item is the first of its crate that says this. It says it again when a language server expands
-/// it once more.
+/// Returns whether this item is the first of its crate with this message. It remains the first when a language server
+/// expands it again.
 pub(crate) fn is_first(said: &str, item: &Ident) -> bool {
     let crate_name = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
     let first = SAID.with_borrow_mut(|all| {

@@ -38,7 +38,7 @@ pub(crate) struct Fields<'a> {
     pub(crate) unheld: Vec<UnheldField>,
     /// The fields of every message that no member holds and that a writer fills in.
     pub(crate) filled: Vec<Filled>,
-    /// Whether values are text, of which the Rust types say what they mean.
+    /// Whether values are text, whose meaning is given by the Rust types.
     pub(crate) is_text: bool,
     /// Every full and short name of a known key.
     pub(crate) known: Vec<String>,

@@ -100,8 +100,8 @@ fn conflicts(cx: &Ctxt, field: &Field<'_>) {
     }
 }
 
-/// Returns the role of a field. When the registry does not have the field, the mistake is noted,
-/// and the error is the name that was probably meant.
+/// Returns the role of a field. When the registry does not have the field, the mistake is reported,
+/// and the error holds the name that was probably meant.
 fn role(cx: &Ctxt, field: &Field<'_>, scope: FieldScope<'_>) -> Result<Role, Option<String>> {
     if field.attrs.skip.is_some() {
         return Ok(Role::Skip);
@@ -216,7 +216,7 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, scope: FieldScope<'_>) {
         Role::Flatten => return takes_params(cx, field),
         Role::Skip => return,
     };
-    // A module converts the value.
+    // The module of `with` converts the value, so its type decides.
     if field.attrs.with.is_some() {
         return;
     }

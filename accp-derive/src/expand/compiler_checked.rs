@@ -1,4 +1,4 @@
-//! Types that only the compiler can judge.
+//! Types that only the compiler can check.
 
 use accp_registry::Type;
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
@@ -11,7 +11,7 @@ use super::owned::borrowing;
 use crate::ast::{Field, Input, mentions};
 use crate::resolved::Wire;
 
-/// Returns `<T as Holds<..>>` for a type that only the compiler can judge, and `None` for a type
+/// Returns `<T as Holds<..>>` for a type that only the compiler can check, and `None` for a type
 /// that the check knows. A type parameter has bounds instead.
 ///
 /// Code that takes such a value by `Holds` gives one error where the type does not fit. Code that
@@ -25,7 +25,7 @@ pub(super) fn compiler_checked(
 ) -> Option<TokenStream> {
     let ty = field.ty;
     let span = checked_span(ty);
-    // What holds for the item itself follows from the bounds of its parameters.
+    // For the item itself, the bounds on its parameters decide.
     let itself = Ident::new("Self", span);
     let is_itself = || mentions(ty.to_token_stream(), &itself) && input.has_type_params();
     if field.attrs.with.is_some() || input.is_generic(ty) || is_itself() || is_known(ty, &wire.ty) {
@@ -33,7 +33,7 @@ pub(super) fn compiler_checked(
     }
     let kind = kind(span, &wire.ty);
     let holds = Ident::new(holds(ty).unwrap_or("Holds"), span);
-    // All tokens have one place, so that the compiler sees one error and not two.
+    // All tokens have one span, so that the compiler reports one error and not two.
     let read = borrowing(ty, "_").map(|read| placed(read, span));
     let ty = placed(ty.to_token_stream(), span);
     let holds = if let Some(read) = read {
@@ -99,7 +99,7 @@ fn is_known(ty: &RustType, of: &Type) -> bool {
         ("u8" | "u16" | "u32" | "u64" | "usize", _) => true,
         ("Cow", Type::String | Type::Text | Type::Agent | Type::Any) => true,
         ("AgentId", Type::Agent | Type::String) => true,
-        // `rust_decimal` has one under this name, too.
+        // `rust_decimal` has a type of this name, too.
         ("Decimal", Type::Decimal) => {
             path.path.segments.len() > 1 && path.path.segments[0].ident != "rust_decimal"
         }
@@ -116,8 +116,8 @@ fn type_of(argument: &GenericArgument) -> Option<&RustType> {
     }
 }
 
-/// Returns the place of the innermost type: plainly in the source, so that an error shows nothing of
-/// the macro.
+/// Returns the span of the innermost type in the source, so that an error shows nothing of the
+/// macro.
 pub(super) fn checked_span(ty: &RustType) -> Span {
     if let RustType::Path(path) = ty
         && let Some(last) = path.path.segments.last()
@@ -129,7 +129,7 @@ pub(super) fn checked_span(ty: &RustType) -> Span {
     ty.span()
 }
 
-/// Returns the tokens, all at one place.
+/// Returns the tokens, all with one span.
 fn placed(tokens: TokenStream, span: Span) -> TokenStream {
     let placed = tokens.into_iter().map(|tree| match tree {
         TokenTree::Group(group) => {

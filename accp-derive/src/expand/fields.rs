@@ -252,8 +252,8 @@ pub(super) struct Made {
 
 /// Returns the code that makes the value that was read.
 ///
-/// Nothing fails within the fields: a failure there would have to drop a value that is made in part, with a path of its
-/// own for each field before it, and the compiler would follow all of them.
+/// No expression of a field may fail. Otherwise the compiler has to drop a partly built value, with a separate path for
+/// each field before it, and compiles more slowly.
 pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Made {
     let by_schema = by_schema(fields);
     let taken = fields
@@ -324,8 +324,8 @@ fn taken(
     }
 }
 
-/// Returns the type of a value that is read. The compiler infers a type that it has to judge, from
-/// the field that takes the value.
+/// Returns the type of a value that is read. If the compiler has to check the type, it infers it
+/// from the field that takes the value.
 fn read_as(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> TokenStream {
     match compiler_checked(input, field, wire) {
         Some(_) => quote_spanned!(checked_span(field.ty)=> _),
@@ -334,8 +334,8 @@ fn read_as(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> TokenStream {
     }
 }
 
-/// Returns a value that is written: a module may have to convert it, or the compiler to judge its
-/// type.
+/// Returns the expression of a value for writing: converted by a module, or with a type that the
+/// compiler checks.
 fn held(input: &Input<'_>, field: &Field<'_>, wire: &Wire, value: TokenStream) -> TokenStream {
     if let Some(with) = With::of(field, wire) {
         return with.written(&value);

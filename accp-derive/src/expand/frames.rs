@@ -167,7 +167,7 @@ fn accepts(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
     }
 }
 
-/// Returns the code that tells the frame types of a variant.
+/// Returns the code that lists the frame types of a variant.
 fn types(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
     match &arm.content {
         ArmContent::Newtype(ty) => {
@@ -193,7 +193,7 @@ fn alone(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
     let types = arms.iter().enumerate().map(|(at, arm)| {
         let name = arm.variant.original.ident.to_string();
         let types = match &arm.content {
-            // The compiler judges a type with parameters where they are known.
+            // The compiler checks a type with parameters where it knows the parameters.
             ArmContent::Newtype(ty) if input.is_generic(ty) => quote!(_p::FrameTypes::Unknown),
             ArmContent::Newtype(ty) => {
                 let (span, ty) = (span_of(ty), without_lifetimes(of, ty.to_token_stream()));
@@ -229,8 +229,8 @@ fn alone(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
     }
 }
 
-/// Returns the same assertion for variants whose types have parameters: the compiler judges it where
-/// the item is used.
+/// Returns the same assertion for variants whose types have parameters: the compiler evaluates it
+/// where the item is used.
 fn alone_here(input: &Input<'_>, arms: &[Arm<'_>], types: &[TokenStream]) -> TokenStream {
     let is_generic = |arm: &Arm<'_>| match &arm.content {
         ArmContent::Newtype(ty) => input.is_generic(ty),

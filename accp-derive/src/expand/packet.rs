@@ -73,7 +73,7 @@ fn encode(fields: &Fields<'_>) -> TokenStream {
     let members = wires(fields).enumerate().map(|(place, (at, ty, wire))| {
         let (before, span, key) = (filled(place), span_of(ty), &wire.key);
         let of_self = Access::OfSelf.of(fields, at);
-        // The tokens of the call have one place, the type, so that an error stands there.
+        // All tokens of the call have the span of the type, so the compiler reports an error there.
         let value = Ident::new("value", span);
         let write = quote_spanned!(span=> w.field(#key, #value)?;);
         let write = if optional(ty).is_some() {

@@ -262,7 +262,7 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
             (value @ Value::Ref(_), _) | (value, Type::Any) => {
                 EncodeValue::<kind::Any>::encode_value(value, w)
             }
-            // Under `number` one number has one text, from whichever literal it comes.
+            // A field of type `number` writes equal numbers as one text, whichever literal they came from.
             (Value::Integer(integer), Type::Number) if is_float(*integer) => {
                 EncodeValue::<kind::Number>::encode_value(&(*integer as f64), w)
             }

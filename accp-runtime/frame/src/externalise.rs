@@ -66,7 +66,7 @@ impl Externaliser<'_, '_> {
                 self.long_values(value, ty, &mut sink)
                     .map_err(|error| error.within(String::from(key)))?;
             }
-            // The values of params whose keys do not fit stand two arrays deeper.
+            // A param whose key does not fit the grammar is in a list of pairs, so its value is two arrays deeper.
             let plain = lexical::is_key(key) && key != "_";
             deep_values(value, if plain { 1 } else { 3 }, depth, &mut sink)
                 .map_err(|error| error.within(String::from(key)))?;
@@ -165,7 +165,7 @@ impl Externaliser<'_, '_> {
             }
             let chosen = choose(&sizes, bytes_over, elements_over);
             if chosen.is_empty() {
-                // No value is left to take: the writer reports the limit.
+                // No value is left to take out, so the writer reports the limit.
                 return Ok(());
             }
             let mut at = 0;

@@ -98,7 +98,7 @@ impl Frame<'_> {
             moved: Vec::new(),
             repairs: Vec::new(),
         };
-        // Repairs never shorten the way to the first fault, so a long text is refused first.
+        // A repair never moves the first fault towards the start, so a text that is too long is refused before any repair.
         if text.len() <= options.limits.frame_bytes {
             lenient.frame();
         } else {
@@ -270,7 +270,7 @@ impl<'t> Lenient<'t> {
             let operation = class(operation, is_key_char);
             length += if operation > 0 { 1 + operation } else { 0 };
         }
-        // With any other continuation this is not a bare agent, and the strict reader reports it.
+        // Before any other character this is not an agent id without escapes, and the strict reader reports it.
         if !matches!(
             rest.as_bytes().get(length),
             None | Some(b'|' | b',' | b'}' | b']')

@@ -123,7 +123,7 @@ pub fn read_required<'a, K, T: DecodeValue<'a, K>>(
 }
 
 /// Reads the value of a field with a default, which is given by its wire text, into its slot. A null
-/// that the type does not hold says that the field is not given, so it is the default.
+/// that the type does not hold means that the field is absent, so the slot gets the default.
 #[inline]
 pub fn read_or_default<'a, K, T: DecodeValue<'a, K>>(
     r: &mut Reader<'a>,
@@ -162,7 +162,7 @@ pub fn skip(r: &mut Reader<'_>) -> Result<(), DecodeError> {
     r.skip_value().map(drop)
 }
 
-/// Skips the value of a field that the type does not hold, and notes the field.
+/// Skips the value of a field that the type does not hold, and remembers the field as dropped.
 #[inline]
 pub fn pass_over(r: &mut Reader<'_>, name: &'static str) -> Result<(), DecodeError> {
     r.dropped.push(name);

@@ -302,7 +302,7 @@ impl<'a> Reader<'a> {
         if length == 0 {
             return self.expected(what);
         }
-        // A known colon is a character boundary, so the split need not test for one.
+        // A colon is one byte, so the split is at a character boundary and needs no test.
         if self.rest.as_bytes().get(length) != Some(&b':') {
             self.split(length);
             return self.expected("':' after the key");

@@ -2,8 +2,8 @@
 
 use accp_runtime::{AgentId, Decimal, Envelope, Typed};
 
-use shift::{CaseNumber, closed, own, team};
 use frames::Refund;
+use shift::{CaseNumber, closed, own, team};
 
 /// A value of the crate `frames` stands in a frame of this crate, and comes out as it was.
 #[test]
@@ -17,7 +17,7 @@ fn a_frame_holds_a_type_of_the_other_crate() -> Result<(), Box<dyn std::error::E
     // The team reads it, and has the same refund.
     let theirs = Typed::<frames::CaseDone>::decode(&text)?;
     assert_eq!(theirs.frame.refunds, std::slice::from_ref(&refund));
-    // What the team writes is what this crate writes.
+    // The team writes the same text as this crate.
     assert_eq!(theirs.encode()?, text);
     let back = Typed::<team::CaseDone>::decode(&text)?.frame;
     assert_eq!(back, closed(case, theirs.frame.refunds));

@@ -340,7 +340,7 @@ impl Emptiness<'_> {
                         alternatives,
                     });
                 }
-                // A rule that can be empty stays. It makes the choice one that can be empty.
+                // A rule that can be empty stays as it is, so the choice can be empty too.
                 let (mut filled, mut has_rule) = (Vec::new(), false);
                 for one in alternatives {
                     if let Ok(one) = self.filled(&one) {
@@ -418,7 +418,7 @@ impl Emptiness<'_> {
                     item: Box::new(item),
                 },
             }),
-            // The first part that is not empty: each of them can be.
+            // One alternative for each part that may be the first that is not empty.
             Expr::Sequence(parts) => {
                 let mut firsts = Vec::new();
                 for (at, part) in parts.iter().enumerate() {

@@ -77,7 +77,7 @@ struct View<'r> {
 }
 
 impl View<'_> {
-    /// Returns a frame that says words and nothing else, if it needs nothing else.
+    /// Returns the rule for a frame with words only, if the frame requires no other field.
     fn spoken(&mut self, intent: &str, operation: &str, mark: char) -> Option<Expr> {
         let schema = implied(self.registry, intent, operation)?;
         let words = words_of(schema)?;
@@ -218,7 +218,7 @@ impl View<'_> {
         })
     }
 
-    /// Adds what any type takes.
+    /// Adds the options for a value of type `any`.
     fn others(&mut self, options: &mut Vec<Expr>, is_nullable: bool) {
         options.extend(is_nullable.then(|| literal("~")));
         options.push(self.builder.token("reference", tokens::reference));

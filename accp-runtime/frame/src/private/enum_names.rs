@@ -13,8 +13,8 @@ const TRIES: usize = 256;
 /// Returns why a type cannot represent an enumeration of the registry with these names, a list as in [`Shape::Names`]:
 /// the first variant that is odd or missing. `start` begins the error.
 ///
-/// One walk over the two lists finds the fault, because both ascend. The compiler bounds how long a constant takes, so
-/// that nothing here may grow with the square of the number of names.
+/// Both lists ascend, so one merge of them finds the fault. The compiler limits the time for a constant, so nothing
+/// here may grow with the square of the number of names.
 pub const fn names_fault(shape: Option<Shape>, names: &str, start: &str) -> Option<ConstError> {
     let own = match shape {
         Option::Some(Shape::Names(own)) => own,

@@ -144,7 +144,8 @@ pub fn extra<'a, T: Extras<'a>>(
 }
 
 /// Reads a field of the schema that the struct does not have, by the type of the field. The schema does
-/// not require it, so a null that the values of the map do not hold is left out: it is not given.
+/// not require it. So a null that the values of the map do not hold is left out, as if the field were
+/// absent.
 pub fn extra_field<'a, K, T: Extras<'a>>(
     r: &mut Reader<'a>,
     extras: &mut T,

@@ -62,7 +62,8 @@ macro_rules! holds {
     };
 }
 
-/// Declares the trait for types with the names of another crate's, which need a feature.
+/// Declares the trait for types that have the name of a type of another crate, for which a feature
+/// is needed.
 macro_rules! holds_with {
     ($name:ident, $feature:tt, $message:tt, $line:tt) => {
         holds! {

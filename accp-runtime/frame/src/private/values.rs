@@ -95,7 +95,7 @@ macro_rules! name_kinds {
 name_kinds!(String Any);
 
 impl NameKind for kind::Enum {
-    /// Appends a name; a value of a closed set is never too long to travel.
+    /// Appends a name. A value of a closed set may be long and still stays in the frame.
     fn write(name: &str, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
         lexical::write_string(w.out(), name);
         Ok(())

@@ -10,7 +10,7 @@ use crate::error::{DecodeError, EncodeError};
 use crate::reader::{DecodeOptions, Reader};
 use crate::typed::DecodeValue;
 
-/// Returns what the module makes of a value, for writing.
+/// Returns the converted value, for writing.
 #[inline]
 pub fn converted<T, E: Display>(value: Result<T, E>, name: &'static str) -> Result<T, EncodeError> {
     value
