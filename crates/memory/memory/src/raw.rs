@@ -5,7 +5,7 @@
 //! bytes of the values that change.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::ops::Range;
 
 use serde::Deserializer as _;
@@ -151,7 +151,8 @@ pub(crate) fn replaced(text: &str, values: &[(Pointer, String)]) -> Option<Strin
 /// Adds a character as JSON in ASCII has it: `\u00e9`.
 pub(crate) fn push_escaped(out: &mut String, c: char) {
     for unit in c.encode_utf16(&mut [0; 2]) {
-        out.push_str(&format!("\\u{unit:04x}"));
+        // Writing to a text cannot fail.
+        let _ = write!(out, "\\u{unit:04x}");
     }
 }
 

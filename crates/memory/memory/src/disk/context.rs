@@ -61,7 +61,7 @@ pub struct Context<F = Private> {
 #[derive(Debug)]
 struct LockedRoot {
     cold: Cold,
-    /// LockedRoot as long as this is there.
+    /// The lock lasts as long as this file is open.
     _lock: std::fs::File,
 }
 
