@@ -1,9 +1,9 @@
 //! Checkpoints of a host.
 
 use super::Host;
+use crate::gate::verbatim::invented;
 use crate::wire::control::Control;
 use crate::{Event, MemberId, SummaryError, Time};
-use accp_context::view::invented;
 use accp_context::{Checkpoint, Checkpointer, Trigger, Verdict};
 use accp_frame::Value;
 
