@@ -9,7 +9,7 @@ use crate::commands::{
     explain, fix, generate, grammar, man, new, primer, ready, registry, send, serve, session, tail,
     tokens,
 };
-use crate::outcome::Outcome;
+use accp_console::outcome::Outcome;
 
 /// Compact, typed messages between agents: check, read, write and measure ACCP frames.
 ///

@@ -7,11 +7,11 @@ use std::ops::RangeInclusive;
 use accp_store::Wanted;
 use serde_json::Value as Json;
 
-use crate::choices::Format;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, Output};
-use crate::table::Table;
 use crate::words::{counted, name, ranges};
+use accp_console::choices::Format;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{self, Output};
+use accp_console::table::Table;
 
 /// The data to erase.
 #[derive(Debug, clap::Args)]

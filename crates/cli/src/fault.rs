@@ -7,8 +7,8 @@ use accp_grammar::{Fault as SyntaxFault, SyntaxError};
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use serde_json::{Value as Json, json};
 
-use crate::input::{Line, PRINTABLE};
-use crate::output::{Shown, on_one_line};
+use accp_console::input::{Line, PRINTABLE};
+use accp_console::output::{Shown, on_one_line};
 
 /// A fault in a line: its place, the expectation, and the cure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -197,7 +197,7 @@ mod tests {
             }
             for fault in faults {
                 let Shown(shown) = fault.render("name", line, false);
-                prop_assert_eq!(&*crate::output::for_people(&shown), &*shown);
+                prop_assert_eq!(&*accp_console::output::for_people(&shown), &*shown);
                 prop_assert!(shown.contains(&fault.code.to_string()));
                 prop_assert!(!shown.contains('\x1b') && !shown.contains('\r'), "{shown:?}");
             }

@@ -18,9 +18,9 @@ use ureq::{Agent, Body, RequestBuilder, Timeout};
 
 pub(crate) use self::answer::{Answer, Log};
 use self::answer::{Lines, brief, broken, late, not_a_hub};
-use crate::outcome::Failure;
-use crate::output::{note, on_one_line};
 use crate::words::UNLIMITED;
+use accp_console::outcome::Failure;
+use accp_console::output::{note, on_one_line};
 
 /// The times a frame goes out, when others take the numbers that it tries.
 const TRIES: usize = 8;

@@ -22,8 +22,6 @@ mod words;
 
 use std::process::ExitCode;
 
-use accp_console::{choices, conversations, input, outcome, output, side, table};
-
 fn main() -> ExitCode {
     let cli = cli::Cli::read();
     if cli.debug {

@@ -6,8 +6,8 @@ use accp_frame::{Frame, Map, Message, Value};
 use accp_registry::{ErrorCode, Hash, Registry};
 use accp_session::{ColdKey, Mid, Reference, Target};
 
-use crate::outcome::Failure;
 use crate::words::UNLIMITED;
+use accp_console::outcome::Failure;
 
 /// Replaces values by their kind, their length and a mark: `<str 24 bytes 5d41402a>`. Equal values have
 /// equal marks within one run. A mark is a digest with a secret of the run, so that nobody can find a

@@ -4,7 +4,7 @@ use accp_aacp::bridge;
 use accp_registry::{Registry, nearest};
 
 use crate::debug;
-use crate::outcome::Failure;
+use accp_console::outcome::Failure;
 
 pub(crate) use accp_console::registries::{load, merged, sound, tell};
 

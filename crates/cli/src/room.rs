@@ -7,8 +7,8 @@ use accp_session::{
 };
 use accp_store::{Driver, DriverError, Store as _};
 
-use crate::outcome::Failure;
 use crate::store_file::Shared;
+use accp_console::outcome::Failure;
 
 /// The most turns in which a room may come to rest.
 const TURNS: usize = 100_000;

@@ -9,9 +9,9 @@ use accp_registry::{Hash, Registry};
 use accp_session::{Options, Reference, Rules, Session, State, Stored, Time, Transmit};
 use accp_store::{Driver, DriverError, SideId, SqliteStore, Store, StoreError, Summary};
 
-use crate::outcome::Failure;
 use crate::registries::merged;
 use crate::words;
+use accp_console::outcome::Failure;
 
 /// A store that several owners share.
 pub(crate) type Shared = Arc<Mutex<dyn Store + Send>>;

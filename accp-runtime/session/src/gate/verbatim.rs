@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use accp_context::read_head;
 use accp_frame::{Frame, Registry, Value};
 
-use crate::handler::inbound::UNBOUNDED;
+use crate::reference::UNBOUNDED;
 
 /// Returns the words of a text that look like values and stand in none of these frames, each once.
 /// In warm state a value is verbatim or absent, also in a summary that a model wrote.

@@ -16,7 +16,7 @@ mod validate;
 mod vocabulary;
 mod workflows;
 
-use crate::outcome::Outcome;
+use accp_console::outcome::Outcome;
 
 /// Check, read, write and measure AACP packets
 ///

@@ -17,10 +17,10 @@ use tokio::time::{Instant, sleep};
 use self::program::{Program, ProgramArgs};
 use self::signals::Signals;
 use crate::hub::HubArgs;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::note;
 use crate::registries::RegistryArgs;
 use crate::words::{printable, twin};
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::note;
 
 /// Take part in a session as an agent that answers by a command
 ///

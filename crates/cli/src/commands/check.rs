@@ -8,12 +8,12 @@ use accp_frame::Message;
 use accp_registry::Registry;
 use serde_json::json;
 
-use crate::choices::Format;
 use crate::fault::Fault;
-use crate::input::{Input, Line, Lines};
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, Output};
 use crate::registries::RegistryArgs;
+use accp_console::choices::Format;
+use accp_console::input::{Input, Line, Lines};
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{self, Output};
 use conduct::{Conduct, Numbering};
 
 /// Check frames, one a line: grammar, schema and types

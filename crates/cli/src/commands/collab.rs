@@ -21,8 +21,8 @@ use std::path::PathBuf;
 use accp_collab::disk::{Locking, Shared};
 use clap::ValueEnum;
 
-use crate::choices::Format;
-use crate::outcome::Outcome;
+use accp_console::choices::Format;
+use accp_console::outcome::Outcome;
 
 /// Let agents work on one document through a shared folder
 ///

@@ -2,8 +2,8 @@
 
 use clap_complete::Shell;
 
-use crate::outcome::{Outcome, Verdict};
-use crate::output::Output;
+use accp_console::outcome::{Outcome, Verdict};
+use accp_console::output::Output;
 
 /// Write the completion script for a shell
 #[derive(Debug, clap::Args)]

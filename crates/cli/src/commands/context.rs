@@ -18,9 +18,9 @@ use clap::ValueEnum;
 use time::{OffsetDateTime, UtcOffset};
 
 use super::tokens::CounterArgs;
-use crate::choices::Format;
-use crate::input::Input;
-use crate::outcome::{Failure, Outcome};
+use accp_console::choices::Format;
+use accp_console::input::Input;
+use accp_console::outcome::{Failure, Outcome};
 
 /// The folder that keeps sessions, unless another is given.
 const ROOT: &str = "Memory/Shared";
@@ -138,7 +138,7 @@ impl Place {
 
     /// Opens the session, which has to be there already.
     fn begun(&self) -> Result<Context, Failure> {
-        Context::open_begun(&self.root, self.session.clone()).map_err(failure)
+        Context::open_existing(&self.root, self.session.clone()).map_err(failure)
     }
 }
 

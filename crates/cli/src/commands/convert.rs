@@ -12,11 +12,11 @@ use accp_recordings::{
 use accp_tokens::Bpe;
 use serde_json::json;
 
-use crate::choices::Format;
-use crate::conversations::{FormatIn, at, each_conversation, each_restored, formats};
-use crate::input::Input;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, OWN, Output, error, note};
+use accp_console::choices::Format;
+use accp_console::conversations::{FormatIn, at, each_conversation, each_restored, formats};
+use accp_console::input::Input;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{self, OWN, Output, error, note};
 use checked::checked;
 use sinks::Sinks;
 use summary::table;

@@ -8,11 +8,11 @@ use accp_registry::Registry;
 use serde_json::Value as Json;
 
 use crate::fault::Fault;
-use crate::input::{InputArg, Line};
-use crate::outcome::{Failure, Outcome};
-use crate::output::{self, Output};
 use crate::registries::RegistryArgs;
-use crate::side;
+use accp_console::input::{InputArg, Line};
+use accp_console::outcome::{Failure, Outcome};
+use accp_console::output::{self, Output};
+use accp_console::side;
 
 /// Turn frames into JSON, one object a line, with full names and defaults
 ///

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use accp_store::{SqliteStore, Store as _};
 
 use crate::keep;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{Output, note};
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{Output, note};
 use script::SCRIPT;
 use stage::Stage;
 

@@ -14,11 +14,11 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 use serde_json::{Deserializer, Value as Json};
 
-use crate::input::InputArg;
-use crate::outcome::{Failure, Outcome};
-use crate::output::{self, Output};
 use crate::registries::RegistryArgs;
-use crate::side::Side;
+use accp_console::input::InputArg;
+use accp_console::outcome::{Failure, Outcome};
+use accp_console::output::{self, Output};
+use accp_console::side::Side;
 
 /// Turn JSON messages into frames, one a line
 ///

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::erasure::Data;
 use crate::hub::{Hub, HubArgs, TimeArgs};
-use crate::outcome::Outcome;
+use accp_console::outcome::Outcome;
 
 /// Have a running hub erase somebody's frames and values from a session
 ///

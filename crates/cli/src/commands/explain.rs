@@ -10,12 +10,12 @@ use accp_tokens::ModelCounter;
 
 use self::explanation::Explanation;
 use super::tokens::CounterArgs;
-use crate::choices::Format;
 use crate::fault::Fault;
-use crate::input::{Input, Line};
-use crate::outcome::{Outcome, Verdict};
-use crate::output::{self, Output};
 use crate::registries::RegistryArgs;
+use accp_console::choices::Format;
+use accp_console::input::{Input, Line};
+use accp_console::outcome::{Outcome, Verdict};
+use accp_console::output::{self, Output};
 
 /// Explain frames in plain words
 ///

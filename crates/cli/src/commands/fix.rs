@@ -7,12 +7,12 @@ use accp_registry::Registry;
 use serde_json::{Value as Json, json};
 
 use super::check;
-use crate::choices::Format;
 use crate::fault::Fault;
-use crate::input::{InputArg, Line};
-use crate::outcome::Outcome;
-use crate::output::{self, Output};
 use crate::registries::RegistryArgs;
+use accp_console::choices::Format;
+use accp_console::input::{InputArg, Line};
+use accp_console::outcome::Outcome;
+use accp_console::output::{self, Output};
 
 /// Repair frames that a model wrote in the shorthands of the draft's examples
 ///

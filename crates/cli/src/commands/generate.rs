@@ -8,9 +8,9 @@ use accp_registry::export::{Export, Options, ToolForm};
 
 use super::aacp::structs;
 use super::grammar::export;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{Output, SHARED};
 use crate::registries;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{Output, SHARED};
 
 /// Generate Rust types from a registry, as a build script would, or tool definitions for a model
 #[derive(Debug, clap::Args)]

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use accp_grammar::{AACP, ACCP, Grammar, Source};
 
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{Output, SHARED};
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{Output, SHARED};
 
 /// The place of the generated grammars in the repository.
 const FOLDER: &str = "grammar";

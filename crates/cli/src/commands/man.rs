@@ -1,7 +1,7 @@
 //! `accp man`: the manual pages.
 
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::Output;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::Output;
 
 /// Write the manual page of accp, or of one of its commands
 #[derive(Debug, clap::Args)]

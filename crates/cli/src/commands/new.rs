@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output;
 
 /// The files of a crate, each with its text.
 const FILES: [(&str, &str); 7] = [

@@ -11,10 +11,10 @@ use accp_tokens::ModelCounter;
 use serde_json::{Map, Value as Json, json};
 
 use super::tokens::CounterArgs;
-use crate::choices::Format;
-use crate::outcome::{Outcome, Verdict};
-use crate::output::{self, Output};
 use crate::registries::{codes, merged, unknown};
+use accp_console::choices::Format;
+use accp_console::outcome::{Outcome, Verdict};
+use accp_console::output::{self, Output};
 
 /// Write the text that teaches a model to read and write the frames of a registry
 ///

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::outcome::Verdict;
-use crate::output::note;
+use accp_console::outcome::Verdict;
+use accp_console::output::note;
 
 /// Ask a running hub whether it takes requests
 ///

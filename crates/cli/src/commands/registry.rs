@@ -5,7 +5,7 @@ mod hash;
 mod lint;
 mod show;
 
-use crate::outcome::Outcome;
+use accp_console::outcome::Outcome;
 
 /// Check, compare and show schema registries
 #[derive(Debug, clap::Subcommand)]

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::hub::{Answer, Hub, HubArgs, TimeArgs, seconds};
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, Output, note};
 use crate::registries::RegistryArgs;
 use crate::words::twin;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{self, Output, note};
 
 /// Send a frame to a running hub
 ///

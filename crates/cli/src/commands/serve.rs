@@ -20,9 +20,9 @@ use accp_hub::{Config, ListenError, Open, Server, Sessions, Tls};
 use accp_session::Options;
 use accp_store::{Committer, MemoryStore, PostgresStore};
 
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{Output, note};
 use crate::registries::RegistryArgs;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{Output, note};
 #[cfg(not(feature = "otel"))]
 use no_traces as traces;
 

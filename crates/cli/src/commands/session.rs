@@ -9,7 +9,7 @@ mod search;
 mod show;
 mod verify;
 
-use crate::outcome::Outcome;
+use accp_console::outcome::Outcome;
 
 /// Look into a file of sessions, check it, erase from it, and bring recorded conversations into one
 ///

@@ -1,10 +1,10 @@
 //! `accp tail`: the frames of a session, as they come.
 
 use crate::hub::{Hub, HubArgs, TimeArgs};
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{Output, on_one_line};
 use crate::registries::RegistryArgs;
 use crate::words::twin;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{Output, on_one_line};
 
 /// Print the frames of a session on a running hub, as they come
 ///

@@ -7,11 +7,11 @@ use accp_tokens::{Bpe, ModelCounter};
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value as Json, json};
 
-use crate::choices::Format;
 use crate::fault::Fault;
-use crate::input::{InputArg, Line};
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, Output};
+use accp_console::choices::Format;
+use accp_console::input::{InputArg, Line};
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{self, Output};
 
 /// Count the tokens of frames, part by part, against the limits of the draft
 ///

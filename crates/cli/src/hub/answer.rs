@@ -9,9 +9,9 @@ use serde_json::Value as Json;
 use ureq::http::Response;
 use ureq::{Body, BodyReader};
 
-use crate::outcome::Failure;
-use crate::output::on_one_line;
 use crate::words::UNLIMITED;
+use accp_console::outcome::Failure;
+use accp_console::output::on_one_line;
 
 /// The most bytes of a line of a hub: a frame, several times over, with what a log says of it.
 const LINE: usize = 4 << 20;

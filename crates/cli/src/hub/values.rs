@@ -13,8 +13,8 @@ use ureq::http::StatusCode;
 
 use super::answer::not_a_hub;
 use super::{Hub, SAID, TRIES, busy, envelope};
-use crate::outcome::Failure;
 use crate::words::{UNLIMITED, without_metadata};
+use accp_console::outcome::Failure;
 
 /// The most bytes of a frame, up to its metadata, that is surely within the limits in tokens.
 const SHORT: usize = 150;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use accp_runtime::session::{MemberId, Mid, Options, Outbound, Rules, Time, Transmit};
 use accp_runtime::{AgentId, Message, Registry};
-use accp_session::{Batch, Due, Entry, EntryKind, Snapshot};
+use accp_session::{Batch, Due, Entry, Snapshot};
 use accp_store::{Driver, SideId, SqliteStore, Store as _};
 use serde_json::{Value as Json, json};
 
@@ -287,29 +287,14 @@ fn a_frame_that_has_lapsed_is_shown_as_such() {
     let mut store = SqliteStore::open(folder.path("chats.db")).unwrap();
     let mid = Mid::parse("100000009012");
     let text = "@owner>req:plan{task:x}[mid:100000009012,seq:2,ttl:60]";
-    let entry = Entry {
-        position: 12,
-        at: Time::from_secs(1_767_225_700),
-        kind: EntryKind::Frame,
-        sender: MemberId::new(101).unwrap(),
-        mid,
-        sequence: 2,
-        tokens: 9,
-        cut: false,
-        due: Due::Yes,
-        text: Arc::from(text),
-        hash: None,
-    };
-    let due = Batch {
-        host: true,
-        entries: vec![entry],
-        ..Batch::default()
-    };
-    let marked = Batch {
-        host: true,
-        lapsed: vec![12],
-        ..Batch::default()
-    };
+    let entry = Entry::new(12, Time::from_secs(1_767_225_700), mid, text).with(|entry| {
+        entry.sender = MemberId::new(101).unwrap();
+        entry.sequence = 2;
+        entry.tokens = 9;
+        entry.due = Due::Yes;
+    });
+    let due = Batch::new(true).with(|batch| batch.entries = vec![entry]);
+    let marked = Batch::new(true).with(|batch| batch.lapsed = vec![12]);
     let mut told = String::new();
     for batch in [due, marked] {
         let side = SideId::new("plan/1", "accp");
@@ -340,30 +325,27 @@ fn a_frame_that_has_lapsed_is_shown_as_such() {
 fn verify_reads_what_stands_there() {
     let folder = bakery();
     let mut store = SqliteStore::open(folder.path("chats.db")).unwrap();
-    let entry = |position, text: &str| Entry {
-        position,
-        at: Time::from_secs(1_767_225_700),
-        kind: EntryKind::Frame,
-        sender: MemberId::HOST,
-        mid: Mid::parse(&format!("100000009{position:03}")),
-        sequence: 7,
-        tokens: 9,
-        cut: false,
-        due: Due::No,
-        text: Arc::from(text),
-        hash: None,
+    let entry = |position, text: &str| {
+        Entry::new(
+            position,
+            Time::from_secs(1_767_225_700),
+            Mid::parse(&format!("100000009{position:03}")),
+            text,
+        )
+        .with(|entry| {
+            entry.sequence = 7;
+            entry.tokens = 9;
+        })
     };
-    let batch = Batch {
-        host: true,
-        entries: vec![
+    let batch = Batch::new(true).with(|batch| {
+        batch.entries = vec![
             entry(
                 29,
                 "@accp>qry:lookup{q:$cold.k102_7.rows|src:$ctx.gone}[mid:1,seq:7]",
             ),
             entry(31, "@accp>req:schedule{task:x|schema:TA}[mid:2,seq:7]"),
-        ],
-        ..Batch::default()
-    };
+        ]
+    });
     store
         .commit(&[(&SideId::new("stock/1", "accp"), &batch)])
         .unwrap();
@@ -422,11 +404,7 @@ fn verify_folds_the_log_again() {
     let snapshot = store.load(&side).unwrap().unwrap().snapshot.unwrap();
     let text = snapshot.text.replacen("\"hub\"", "\"hut\"", 1);
     assert_ne!(text, snapshot.text);
-    let batch = Batch {
-        host: true,
-        snapshot: Some(Snapshot { text, ..snapshot }),
-        ..Batch::default()
-    };
+    let batch = Batch::new(true).with(|batch| batch.snapshot = Some(Snapshot { text, ..snapshot }));
     store.commit(&[(&side, &batch)]).unwrap();
     drop(store);
     let run = folder.run(&["session", "verify", "long.db"], "");

@@ -9,11 +9,11 @@ use accp_tokens::{ModelCounter, TokenCounter as _};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::tokens::CounterArgs;
-use crate::choices::Format;
-use crate::input::{Input, Line};
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::Output;
-use crate::table::Table;
+use accp_console::choices::Format;
+use accp_console::input::{Input, Line};
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::Output;
+use accp_console::table::Table;
 
 /// Count the tokens of instructions in English, as packets, as compact JSON and as frames
 ///

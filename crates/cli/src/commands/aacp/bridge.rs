@@ -7,10 +7,10 @@ use serde_json::{Value as Json, json};
 use super::lines::{each, written};
 use super::report;
 use super::vocabulary::{VocabularyArgs, validator};
-use crate::choices::Format;
 use crate::fault::Fault;
-use crate::input::{InputArg, Line};
-use crate::outcome::{Failure, Outcome};
+use accp_console::choices::Format;
+use accp_console::input::{InputArg, Line};
+use accp_console::outcome::{Failure, Outcome};
 
 /// Turn packets into frames of ACCP, or such frames into packets
 ///

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::lines::each;
 use super::vocabulary::{VocabularyArgs, validator};
-use crate::choices::Format;
-use crate::input::InputArg;
-use crate::outcome::Outcome;
+use accp_console::choices::Format;
+use accp_console::input::InputArg;
+use accp_console::outcome::Outcome;
 
 /// Turn packets into their fields, with structured English
 ///

@@ -7,10 +7,10 @@ use super::fallback::{self, EnglishArgs};
 use super::lines::written;
 use super::object::{Object, unread};
 use super::vocabulary::{VocabularyArgs, workflow};
-use crate::choices::Format;
-use crate::input::{InputArg, Line};
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::Output;
+use accp_console::choices::Format;
+use accp_console::input::{InputArg, Line};
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::Output;
 
 /// Turn JSON objects or instructions in English into packets, or make the packets of a workflow
 ///

@@ -11,9 +11,9 @@ use accp_aacp::fallback::{FallbackError, Options, Request};
 use serde_json::json;
 
 use super::vocabulary::VocabularyArgs;
-use crate::choices::Format;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, Output};
+use accp_console::choices::Format;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{self, Output};
 use model::ModelArgs;
 use worker::{Worker, worker};
 

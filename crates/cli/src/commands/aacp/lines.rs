@@ -4,10 +4,10 @@ use accp_aacp::{Limits, Packet, Report, Validator};
 use serde_json::{Value as Json, json};
 
 use super::report;
-use crate::choices::Format;
-use crate::input::{InputArg, Line, Lines};
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, Output};
+use accp_console::choices::Format;
+use accp_console::input::{InputArg, Line, Lines};
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{self, Output};
 
 /// Calls `take` with the number, the packet and the findings of each line. A packet with an error, or of
 /// which `take` returns one, is reported and left out.

@@ -7,10 +7,10 @@ use serde_json::{Value as Json, json};
 use super::super::tokens::CounterArgs;
 use super::lines::Packets;
 use super::report;
-use crate::choices::Format;
-use crate::input::InputArg;
-use crate::outcome::{Outcome, Verdict};
-use crate::output::{self, Output};
+use accp_console::choices::Format;
+use accp_console::input::InputArg;
+use accp_console::outcome::{Outcome, Verdict};
+use accp_console::output::{self, Output};
 
 /// Point out what costs tokens in packets, and what should not stand in them
 ///

@@ -2,8 +2,8 @@
 
 use accp_aacp::bridge;
 
-use crate::outcome::{Outcome, Verdict};
-use crate::output::Output;
+use accp_console::outcome::{Outcome, Verdict};
+use accp_console::output::Output;
 
 /// Print the schema AP, by which frames carry packets
 ///

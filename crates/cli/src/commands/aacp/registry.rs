@@ -9,10 +9,10 @@ use accp_aacp::{Packet, Vocabulary};
 use accp_registry::Hash;
 
 use super::vocabulary::{VocabularyArgs, faulty, read_up_to};
-use crate::choices::Format;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, Output};
 use crate::words::printable;
+use accp_console::choices::Format;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{self, Output};
 
 /// The most bytes of a document that is imported. An export has no limit; its `entries` can be split.
 const DOCUMENT_BYTES: u64 = 256 << 20;

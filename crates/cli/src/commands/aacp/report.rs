@@ -3,7 +3,7 @@
 use accp_aacp::{Finding, Report, Severity};
 use serde_json::{Value as Json, json};
 
-use crate::output;
+use accp_console::output;
 
 /// Returns a finding as JSON.
 fn finding(finding: &Finding) -> Json {

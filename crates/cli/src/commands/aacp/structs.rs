@@ -6,7 +6,7 @@ use accp_aacp::Workflow;
 use accp_build::{Error, WorkflowOptions, generate_workflows};
 
 use super::vocabulary::{VocabularyArgs, faulty, read};
-use crate::outcome::Failure;
+use accp_console::outcome::Failure;
 
 /// Returns the Rust source of the workflow in a file, or of those of the draft.
 pub(in crate::commands) fn rust(

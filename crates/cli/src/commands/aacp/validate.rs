@@ -5,10 +5,10 @@ use serde_json::json;
 use super::lines::Packets;
 use super::report;
 use super::vocabulary::{VocabularyArgs, validator};
-use crate::choices::Format;
-use crate::input::InputArg;
-use crate::outcome::{Outcome, Verdict};
-use crate::output::{self, Output};
+use accp_console::choices::Format;
+use accp_console::input::InputArg;
+use accp_console::outcome::{Outcome, Verdict};
+use accp_console::output::{self, Output};
 
 /// Check packets, one a line
 ///

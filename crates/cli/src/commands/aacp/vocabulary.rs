@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use accp_aacp::{Limits, Validator, Vocabulary, Workflow, WorkflowError};
 use accp_registry::Problems;
 
-use crate::outcome::Failure;
+use accp_console::outcome::Failure;
 
 /// The most bytes of a file with a vocabulary or a workflow.
 const FILE_BYTES: u64 = 16 << 20;

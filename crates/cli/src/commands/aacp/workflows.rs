@@ -4,9 +4,9 @@ use accp_aacp::{Hop, Parameter, Vocabulary, Workflow};
 use serde_json::{Value as Json, json};
 
 use super::vocabulary::{VocabularyArgs, workflow};
-use crate::choices::Format;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::Output;
+use accp_console::choices::Format;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::Output;
 
 /// Show the workflows, their hops, and the parameters with their defaults
 #[derive(Debug, clap::Args)]

@@ -10,7 +10,7 @@ use tokio::process::Command;
 use tokio::sync::RwLock;
 
 use super::group::Group;
-use crate::output::note;
+use accp_console::output::note;
 
 /// Variables of the environment that may hold a secret of ours: a token, and the password in the URL of a store.
 const SECRETS: [&str; 2] = ["ACCP_TOKEN", "ACCP_STORE"];

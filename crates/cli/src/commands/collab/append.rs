@@ -7,8 +7,8 @@ use accp_collab::{Code, Finding, Role};
 use serde_json::json;
 
 use super::{Place, report};
-use crate::choices::Format;
-use crate::outcome::{Outcome, Verdict};
+use accp_console::choices::Format;
+use accp_console::outcome::{Outcome, Verdict};
 
 /// Say that something is done: append an event to the log
 ///

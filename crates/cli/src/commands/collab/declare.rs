@@ -5,8 +5,8 @@ use accp_collab::{Code, Finding, Kind};
 use serde_json::json;
 
 use super::{Place, report};
-use crate::choices::Format;
-use crate::outcome::{Outcome, Verdict};
+use accp_console::choices::Format;
+use accp_console::outcome::{Outcome, Verdict};
 
 /// Declare a supporting deliverable or an attachment
 ///

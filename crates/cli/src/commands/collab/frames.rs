@@ -6,9 +6,9 @@ use accp_collab::{Event, Finding, Scope, frames};
 use serde_json::json;
 
 use super::{Place, report};
-use crate::choices::Format;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::Output;
+use accp_console::choices::Format;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::Output;
 
 /// Show the events as frames of ACCP, one a line, or read them back
 #[derive(Debug, clap::Args)]

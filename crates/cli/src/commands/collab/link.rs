@@ -15,8 +15,8 @@ use accp_session::{InputError, MemberId, Options, Outbound, Rules, SendError, Ti
 use accp_store::{Driver, DriverError, SqliteStore};
 
 use super::{Place, report};
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::note;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::note;
 
 /// The name of the session.
 const SESSION: &str = "collab";

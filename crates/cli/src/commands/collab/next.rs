@@ -3,8 +3,8 @@
 use accp_collab::{Scope, next};
 
 use super::{Place, report};
-use crate::choices::Format;
-use crate::outcome::{Outcome, Verdict};
+use accp_console::choices::Format;
+use accp_console::outcome::{Outcome, Verdict};
 
 /// Say what a participant has to do now, with the command to run
 #[derive(Debug, clap::Args)]

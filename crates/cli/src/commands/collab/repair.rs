@@ -3,8 +3,8 @@
 use serde_json::{Map, Value as Json};
 
 use super::{Place, report};
-use crate::choices::Format;
-use crate::outcome::{Outcome, Verdict};
+use accp_console::choices::Format;
+use accp_console::outcome::{Outcome, Verdict};
 
 /// Mend what a crash has left behind
 ///

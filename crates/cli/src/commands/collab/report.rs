@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use accp_collab::{Event, Finding, Folder, Next};
 use serde_json::{Map, Value as Json, json};
 
-use crate::choices::Format;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, Output};
+use accp_console::choices::Format;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{self, Output};
 
 /// Says why something was refused.
 pub(super) fn refuse(findings: &[Finding], format: Format) -> Outcome {

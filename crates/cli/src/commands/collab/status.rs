@@ -4,8 +4,8 @@ use accp_collab::Scope;
 use serde_json::{Map, Value as Json};
 
 use super::{Place, report};
-use crate::choices::Format;
-use crate::outcome::{Outcome, Verdict};
+use accp_console::choices::Format;
+use accp_console::outcome::{Outcome, Verdict};
 
 /// Say where a collaboration stands
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,7 @@
 use accp_collab::table::rendered;
 
 use super::report;
-use crate::outcome::{Outcome, Verdict};
+use accp_console::outcome::{Outcome, Verdict};
 
 /// The form of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

@@ -4,8 +4,8 @@ use accp_collab::{Scope, validate};
 use serde_json::json;
 
 use super::{Place, report};
-use crate::choices::Format;
-use crate::outcome::{Outcome, Verdict};
+use accp_console::choices::Format;
+use accp_console::outcome::{Outcome, Verdict};
 
 /// Check a folder: files, log, phases, texts, hashes
 ///

@@ -6,9 +6,9 @@ use accp_collab::disk::{Reason, Waiting};
 use serde_json::json;
 
 use super::{Place, report};
-use crate::choices::Format;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output;
+use accp_console::choices::Format;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output;
 
 /// Wait until a participant has the turn, or the collaboration is over
 ///

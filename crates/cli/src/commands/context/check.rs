@@ -3,10 +3,10 @@
 use accp_memory::{Code, Finding, MessageList, RepairKind, check, repair};
 
 use super::{Messages, Size, list, report, text};
-use crate::choices::Format;
-use crate::input::InputArg;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output;
+use accp_console::choices::Format;
+use accp_console::input::InputArg;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output;
 
 /// Say what is wrong with a list: calls without results, results without calls, and what else a provider refuses
 ///

@@ -6,10 +6,10 @@ use accp_memory::disk::ContextError;
 use accp_memory::{MessageList, Options, Severity, Writes, check};
 
 use super::{Messages, Place, Size, Summary, at_fault, failure, report, text};
-use crate::choices::Format;
-use crate::input::{Input, InputArg};
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, Output};
+use accp_console::choices::Format;
+use accp_console::input::{Input, InputArg};
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{self, Output};
 
 /// Give the list to send: the one that was given, inside the window
 ///
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let window = args.size.of(
         context
             .session()
-            .and_then(|session| Some(session.use_of()?.window)),
+            .and_then(|session| Some(session.usage()?.window)),
         &counter,
     )?;
     let summarizer = args.summary.summarizer(&counter);

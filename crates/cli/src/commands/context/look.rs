@@ -10,9 +10,9 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::{Place, Size, failure, report};
-use crate::choices::Format;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output;
+use accp_console::choices::Format;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output;
 
 /// Say how much of the window the last list uses
 #[derive(Debug, clap::Args)]

@@ -5,8 +5,8 @@ use accp_memory::{Event, Finding, Intent, Window, check};
 use accp_tokens::{ModelCounter, TokenCounter as _};
 use serde_json::{Value as Json, json};
 
-use crate::outcome::Failure;
-use crate::output::Output;
+use accp_console::outcome::Failure;
+use accp_console::output::Output;
 
 /// Prints lines for people on stdout.
 pub(super) fn print(text: &str) -> Result<(), Failure> {

@@ -1,8 +1,8 @@
 //! `accp context do`: the quick commands, in the words of the specification (CTX-57 to CTX-61).
 
 use super::{Place, Size, Summary, compress, look};
-use crate::input::InputArg;
-use crate::outcome::{Failure, Outcome};
+use accp_console::input::InputArg;
+use accp_console::outcome::{Failure, Outcome};
 
 /// The quick commands.
 const COMMANDS: &str =

@@ -6,8 +6,8 @@ use accp_recordings::read_whole_json;
 use serde_json::{Value as Json, json};
 
 use super::{Messages, Place, report};
-use crate::choices::Format;
-use crate::outcome::{Failure, Outcome, Verdict};
+use accp_console::choices::Format;
+use accp_console::outcome::{Failure, Outcome, Verdict};
 
 /// Give the definitions of three tools for a request: a model finds with them what left its list
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,7 @@
 use accp_memory::{Form, MessageList, check, repair};
 use accp_recordings::Format;
 
-use crate::output;
+use accp_console::output;
 
 /// Checks a document that is about to be written, by the rules of `accp context check`. Returns the text to write, or
 /// what the provider refuses. With `mends` the list is repaired first. Formats that no provider takes as a list are

@@ -7,10 +7,10 @@ use accp_recordings::{Conversation, Converter};
 use accp_tokens::Bpe;
 
 use super::Args;
-use crate::conversations::at;
-use crate::outcome::Failure;
-use crate::output::{OWN, Output};
-use crate::side::{Side, beside};
+use accp_console::conversations::at;
+use accp_console::outcome::Failure;
+use accp_console::output::{OWN, Output};
+use accp_console::side::{Side, beside};
 
 /// The file of the frames, or stdout, and the side file if the user named one.
 pub(super) struct Sinks {

@@ -6,7 +6,7 @@ use accp_frame::{Reason, TokenCounter as _};
 use accp_recordings::Summary;
 use accp_tokens::Bpe;
 
-use crate::table::Table;
+use accp_console::table::Table;
 
 /// Makes the rows: a name, a figure, and its share of the compact JSON.
 pub(super) fn table(summary: &Summary, counter: Bpe) -> Table {

@@ -16,11 +16,11 @@ use accp_tokens::Bpe;
 
 use super::script::{HOST, INTRODUCTION, MEMBERS, READ, READER, Step};
 use super::tally::Tally;
-use crate::outcome::Failure;
-use crate::output::Output;
 use crate::room::Room;
 use crate::store_file::Shared;
 use crate::words::{ranges, triggers, twin, without_metadata};
+use accp_console::outcome::Failure;
+use accp_console::output::Output;
 
 const SESSION: &str = "pipeline";
 /// The start of the simulated clock, so that every run shows the same times.

@@ -4,8 +4,8 @@ use accp_frame::{Frame, Message, TokenCounter as _};
 use accp_registry::Registry;
 use accp_tokens::Bpe;
 
-use crate::table::Table;
 use crate::words::{stated, without_metadata};
+use accp_console::table::Table;
 
 /// Token counts of frames and of the same content as compact JSON.
 pub(super) struct Tally {

@@ -7,8 +7,8 @@ use accp_registry::{EnvelopeField, ErrorCode, Field, Registry, abbreviate, is_co
 use serde_json::{Value as Json, json};
 
 use crate::commands::tokens;
-use crate::table::Table;
 use crate::words::{is_at, name, of_the_session, utc};
+use accp_console::table::Table;
 
 /// A frame in plain words.
 pub(super) struct Explanation {

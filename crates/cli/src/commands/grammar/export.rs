@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use accp_registry::Registry;
 use accp_registry::export::{Export, ExportError, Options};
 
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{Output, SHARED};
 use crate::registries::RegistryArgs;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{Output, SHARED};
 
 /// Write the grammar of a registry's frames, for decoders that constrain a model
 #[derive(Debug, clap::Args)]

@@ -6,8 +6,8 @@ use std::path::Path;
 use accp_grammar::{Abnf, GenerateError, Source};
 
 use super::{Args, FOLDER};
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{Output, SHARED};
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{Output, SHARED};
 
 /// The files of one run.
 pub(super) struct Own<'a> {

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::choices::Format;
-use crate::outcome::{Outcome, Verdict};
-use crate::output::{self, Output};
 use crate::registries::sound;
+use accp_console::choices::Format;
+use accp_console::outcome::{Outcome, Verdict};
+use accp_console::output::{self, Output};
 
 /// Show the changes from one registry to another, and which of them break peers
 ///

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::outcome::{Outcome, Verdict};
-use crate::output::Output;
 use crate::registries::merged;
+use accp_console::outcome::{Outcome, Verdict};
+use accp_console::output::Output;
 
 /// Print the hash of a registry, as sync:registry carries it
 ///

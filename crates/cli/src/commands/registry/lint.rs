@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use accp_registry::{Problem, Registry};
 use serde_json::{Value as Json, json};
 
-use crate::choices::Format;
-use crate::outcome::{Outcome, Verdict};
-use crate::output::{self, Output};
 use crate::registries::{self, load};
+use accp_console::choices::Format;
+use accp_console::outcome::{Outcome, Verdict};
+use accp_console::output::{self, Output};
 
 /// Report every mistake in registries, with its place and its cure
 #[derive(Debug, clap::Args)]

@@ -6,11 +6,11 @@ use std::path::Path;
 use accp_registry::{Registry, Schema};
 use serde_json::json;
 
-use crate::choices::Format;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::Output;
 use crate::registries::{codes, sound, unknown};
-use crate::table::Table;
+use accp_console::choices::Format;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::Output;
+use accp_console::table::Table;
 
 /// Show the schemas of a registry: fields, keys, types, defaults and frames
 #[derive(Debug, clap::Args)]

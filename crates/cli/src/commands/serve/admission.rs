@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use accp_hub::{Access, AccessFileError, AnyOf, Jwt, Tokens};
 
-use crate::outcome::Failure;
+use accp_console::outcome::Failure;
 
 /// The options that say who may use the hub.
 #[derive(Debug, clap::Args)]

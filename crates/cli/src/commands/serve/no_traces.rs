@@ -4,7 +4,7 @@ use accp_hub::Server;
 use tracing_subscriber::layer::Layer;
 use tracing_subscriber::registry::Registry;
 
-use crate::outcome::Failure;
+use accp_console::outcome::Failure;
 
 /// No options.
 #[derive(Debug, clap::Args)]

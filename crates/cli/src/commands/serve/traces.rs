@@ -17,7 +17,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::Layer;
 use tracing_subscriber::registry::Registry;
 
-use crate::outcome::Failure;
+use accp_console::outcome::Failure;
 
 /// The name of the service, unless `OTEL_SERVICE_NAME` says another.
 const SERVICE: &str = "accp-hub";

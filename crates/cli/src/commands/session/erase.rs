@@ -8,8 +8,8 @@ use accp_session::Rules;
 use accp_store::{EraseError, Plan, SqliteStore, StoreErrorKind};
 
 use crate::erasure::Data;
-use crate::outcome::{Failure, Outcome};
 use crate::store_file;
+use accp_console::outcome::{Failure, Outcome};
 
 /// Erase somebody's frames and values from a session; places, ids and digests stay
 ///

@@ -9,10 +9,10 @@ use accp_store::{Kept, Log, Store as _};
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};
 
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, Output};
 use crate::redact::Redactor;
 use crate::store_file::{Opened, SessionArgs};
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{self, Output};
 
 /// Write the log of a session, and the values in its cold state, for programs
 ///

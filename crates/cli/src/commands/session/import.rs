@@ -11,12 +11,12 @@ use std::time::Instant;
 use accp_store::{SideId, SqliteStore, Store as _};
 use accp_tokens::Bpe;
 
-use crate::choices::Format;
-use crate::conversations::{FormatIn, at, each_conversation};
 use crate::keep;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, Output};
 use crate::store_file::Shared;
+use accp_console::choices::Format;
+use accp_console::conversations::{FormatIn, at, each_conversation};
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{self, Output};
 use play::Play;
 use report::Report;
 

@@ -7,12 +7,12 @@ use accp_session::Time;
 use accp_store::Summary;
 use serde_json::json;
 
-use crate::choices::Format;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{self, Output};
 use crate::store_file::{self, Shared, Side};
-use crate::table::Table;
 use crate::words::{name, utc};
+use accp_console::choices::Format;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::{self, Output};
+use accp_console::table::Table;
 
 /// List the sessions of a file
 #[derive(Debug, clap::Args)]

@@ -5,11 +5,11 @@ use std::num::NonZeroU64;
 use accp_session::{Due, Entry, EntryKind};
 use accp_store::Log;
 
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::Output;
 use crate::redact::Redactor;
 use crate::store_file::SessionArgs;
 use crate::words::{twin, utc};
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::Output;
 
 /// Show the log of a session, entry by entry, in plain words
 ///

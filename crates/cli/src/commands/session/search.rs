@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use accp_store::Store as _;
 use serde_json::json;
 
-use crate::choices::Format;
-use crate::outcome::{Outcome, Verdict};
-use crate::output::Output;
 use crate::store_file::{find, open};
 use crate::words::name;
+use accp_console::choices::Format;
+use accp_console::outcome::{Outcome, Verdict};
+use accp_console::output::Output;
 
 /// Look for words in the frames of a session and in the values that they refer to, best first
 #[derive(Debug, clap::Args)]

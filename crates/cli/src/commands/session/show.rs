@@ -8,13 +8,13 @@ use accp_session::{Due, EntryKind, MemberId, State, Time};
 use accp_store::{Log, Store as _};
 use serde_json::{Value as Json, json};
 
-use crate::choices::Format;
-use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::Output;
 use crate::redact::Redactor;
 use crate::store_file::{Opened, SessionArgs};
-use crate::table::Table;
 use crate::words::{name, ranges, triggers, utc};
+use accp_console::choices::Format;
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::Output;
+use accp_console::table::Table;
 
 /// Show a session: members, budgets, checkpoints, shared state, and waiting frames
 #[derive(Debug, clap::Args)]

@@ -12,10 +12,10 @@ use serde_json::{Value as Json, json};
 use super::super::lines::refuse;
 use super::worker::{Reply, Worker, worker};
 use super::{EnglishArgs, Mode, is_input, shown, verdict};
-use crate::choices::Format;
-use crate::input::{Input, Line};
-use crate::outcome::{Outcome, Verdict};
-use crate::output::Output;
+use accp_console::choices::Format;
+use accp_console::input::{Input, Line};
+use accp_console::outcome::{Outcome, Verdict};
+use accp_console::output::Output;
 
 /// The lines that each thread has before the answers are printed.
 const LINES: usize = 16;

@@ -10,7 +10,7 @@ use accp_aacp::fallback::{
 use clap::ValueEnum;
 
 use super::super::vocabulary::{faulty, read};
-use crate::outcome::Failure;
+use accp_console::outcome::Failure;
 
 /// The environment variable that holds the key, unless another is named.
 const KEY: &str = "AACP_LLM_KEY";

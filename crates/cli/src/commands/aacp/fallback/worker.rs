@@ -11,7 +11,7 @@ use super::super::report;
 use super::super::vocabulary::validator;
 use super::model::Model;
 use super::{EnglishArgs, Mode};
-use crate::outcome::{Failure, Verdict};
+use accp_console::outcome::{Failure, Verdict};
 
 /// The answer to one request, for people and for programs.
 pub(super) struct Reply {

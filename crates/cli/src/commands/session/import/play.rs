@@ -14,9 +14,9 @@ use accp_tokens::Bpe;
 
 use super::report::Report;
 use crate::audit::Audit;
-use crate::outcome::Failure;
 use crate::room::Room;
 use crate::store_file::{Shared, Side};
+use accp_console::outcome::Failure;
 
 /// A conversation that is being played in a session.
 pub(super) struct Play {

@@ -6,7 +6,7 @@ use accp_recordings::Conversation;
 use serde_json::{Value as Json, json};
 
 use crate::audit::Audit;
-use crate::table::Table;
+use accp_console::table::Table;
 
 /// Counts over the conversations of a file.
 #[derive(Debug, Default)]
