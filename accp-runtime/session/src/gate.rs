@@ -12,6 +12,7 @@ pub(crate) mod profile;
 pub(crate) mod seen;
 pub(crate) mod summary;
 pub(crate) mod transactions;
+pub(crate) mod verbatim;
 
 use accp_frame::Registry;
 use accp_registry::{ErrorCode, Hash};
