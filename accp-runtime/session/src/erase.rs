@@ -140,10 +140,8 @@ impl Erasing {
     }
 
     fn part(&mut self, entry: &Entry) {
-        let frame = Scanned::of_entry(&entry.text).ok();
-        let part = frame.and_then(|frame| Part::read(&frame.envelope, frame.end).ok().flatten());
         let is_named = self.names(entry);
-        let Some(part) = part else {
+        let Some(part) = part_of(entry) else {
             if is_named {
                 self.found.entries.push(entry.clone());
             }
@@ -282,5 +280,5 @@ fn part_of(entry: &Entry) -> Option<Part> {
         return None;
     }
     let frame = Scanned::of_entry(&entry.text).ok()?;
-    Part::read(&frame.envelope, frame.end).ok().flatten()
+    Part::of(&frame).ok().flatten()
 }

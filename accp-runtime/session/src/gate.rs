@@ -3,7 +3,7 @@
 //! The host checks the speaker, the envelope, the message id and the `seq`. Then it silently drops
 //! a frame that comes too late or belongs to a cancelled chain. That order keeps a frame from being
 //! consumed twice or out of turn. The host checks the content last ([`content`]), and a frame that
-//! passes becomes an [`Effect`](crate::log::effect::Effect).
+//! passes becomes an [`Effect`](crate::state::effect::Effect).
 
 pub(crate) mod content;
 pub(crate) mod envelope;
@@ -160,10 +160,10 @@ impl Gate {
         }
     }
 
-    /// Forgets the parts of a frame of which one was refused or dropped, and so can never be whole. Its
-    /// sender gives up the other parts, too, but the first one may still be under way.
+    /// Forgets the parts of a frame that can never be whole, because one part was refused or dropped.
+    /// Its sender gives up the other parts, too, but the first one may still be under way.
     fn end_parts(&mut self, entry: &Entry, frame: &Scanned<'_>) {
-        let Ok(Some(part)) = Part::read(&frame.envelope, frame.end) else {
+        let Ok(Some(part)) = Part::of(frame) else {
             return;
         };
         let (sender, of) = (entry.sender, &part.of);
@@ -179,7 +179,7 @@ impl Gate {
     /// Takes the text of a part into account when a host starts again. The whole frame is an entry
     /// of its own.
     pub(crate) fn fold_part(&mut self, entry: &Entry, frame: &Scanned<'_>, rules: &Rules) {
-        let Ok(Some(part)) = Part::read(&frame.envelope, frame.end) else {
+        let Ok(Some(part)) = Part::of(frame) else {
             return;
         };
         let groups = &mut self.numbers.groups;

@@ -4,6 +4,7 @@ mod checkpoint;
 mod draft;
 mod guests;
 mod lineage;
+mod peer;
 mod queue;
 mod repeat;
 mod schemas;
@@ -66,8 +67,8 @@ pub(crate) struct Host {
     pub hooks: Box<dyn CheckpointHooks + Send>,
     /// The secret of the log.
     pub key: Option<LogKey>,
-    /// The claim of a member that shows that this host has lost time. The host does nothing then,
-    /// until somebody decides how to go on.
+    /// The claim of a member that shows that this host has lost time. Then the host stops until the
+    /// caller decides how to go on.
     pub lost: Option<Box<Lost>>,
 }
 
@@ -85,19 +86,19 @@ impl Host {
     pub(crate) fn open(options: Options, rules: Rules, now: Time) -> Self {
         let side = Side::new(options, MemberId::HOST, 0, now);
         let key = rules.key.clone();
-        let mut session = Self::of(side, rules, Gate::default(), key);
-        session.side.hash = session.key.as_ref().map(LogKey::root);
-        session.side.batch.get().key = session.key.clone();
-        let counter = session.side.options.counter.as_deref();
+        let mut host = Self::of(side, rules, Gate::default(), key);
+        host.side.hash = host.key.as_ref().map(LogKey::root);
+        host.side.batch.get().key = host.key.clone();
+        let counter = host.side.options.counter.as_deref();
         let open = Control::Open {
-            agent: session.side.options.agent.to_string(),
-            scope: session.rules.scope,
+            agent: host.side.options.agent.to_string(),
+            scope: host.rules.scope,
             tokenizer: counter.map(|counter| counter.name().into()),
         };
-        session.control(open, now);
-        session.announce_level(now);
-        session.announce_schemas(now);
-        session
+        host.control(open, now);
+        host.announce_level(now);
+        host.announce_schemas(now);
+        host
     }
 
     fn of(side: Side, rules: Rules, gate: Gate, key: Option<LogKey>) -> Self {
@@ -131,19 +132,19 @@ impl Host {
         stored: &Stored,
         now: Time,
     ) -> Result<Self, RestoreError> {
-        let mut session = Self::folded(options, rules, stored, now)?;
-        session.guests = Guests::new(&stored.inboxes);
-        session.lost = session.unsettled(stored.voucher).map(Box::new);
-        // Members learn that their host is back, and answer how far their log goes.
-        session.greet_all();
-        session.restore_schemas(&stored.registries)?;
-        if session.lost.is_none() {
-            session.announce_schemas(now);
+        let mut host = Self::folded(options, rules, stored, now)?;
+        host.guests = Guests::new(&stored.inboxes);
+        host.lost = host.unsettled(stored.voucher).map(Box::new);
+        // Members learn that their host has started again, and answer which position they hold.
+        host.greet_all();
+        host.restore_schemas(&stored.registries)?;
+        if host.lost.is_none() {
+            host.announce_schemas(now);
         }
-        Ok(session)
+        Ok(host)
     }
 
-    /// Folds the log of a session as its store has it, and says nothing to anybody.
+    /// Folds the log of a session as its store has it, and sends nothing.
     pub(crate) fn folded(
         options: Options,
         rules: Rules,
@@ -151,7 +152,7 @@ impl Host {
         now: Time,
     ) -> Result<Self, RestoreError> {
         let mut side = Side::new(options, MemberId::HOST, stored.epoch, now);
-        // Who only looks at a session writes nothing.
+        // A caller that only reads a session commits nothing.
         side.owes_epoch = side.batch.get().epoch.take().is_some();
         let mut gate = Gate::default();
         if let Some(snapshot) = &stored.snapshot {
@@ -235,7 +236,7 @@ impl Host {
             self.gate.numbers.joins(member);
         }
         if is_back {
-            // Nobody has told the member that it was out, so it may wait and say nothing.
+            // The member does not know that it was out, so it may wait in silence.
             self.relays.cursor(member).greeting = true;
         }
         Ok(member)
@@ -263,7 +264,7 @@ impl Host {
         }
     }
 
-    /// Marks the link to a member as gone; the host sends nothing until it hears from the member.
+    /// Marks the link to a member as gone; the host sends nothing until a frame of the member arrives.
     pub(crate) fn disconnected(&mut self, member: MemberId) {
         self.relays.disconnected(member);
     }
@@ -301,8 +302,8 @@ impl Host {
     /// waits for the next frame, because its log may be an old copy.
     pub(crate) fn announce_level(&mut self, now: Time) {
         let level = self.side.options.level();
-        let said = self.side.state.level.unwrap_or(3);
-        if self.side.state.tokenizer.is_some() && level != said {
+        let logged = self.side.state.level.unwrap_or(3);
+        if self.side.state.tokenizer.is_some() && level != logged {
             self.control(Control::Level { level }, now);
         }
     }
@@ -453,11 +454,7 @@ impl Host {
         self.answer_frame(from, entries);
         let (sends, behind) = self.relays.supply(from, entries);
         for member in behind {
-            if self.is_draft(member) {
-                self.restart_draft(member, now);
-            } else {
-                self.greet_behind(member, now);
-            }
+            self.restart_member(member, now);
         }
         if !sends.is_empty() {
             self.side.batch.get().sends.extend(sends);
@@ -475,8 +472,8 @@ impl Host {
             self.answer_wants(&cold, now);
             return;
         }
-        // The bytes are not here yet. Members that want them get them once they are; where nobody sends them, the
-        // members ask again.
+        // The bytes are not here yet. Members that want them get them when they arrive, and ask again
+        // if they do not.
         let waiting = self.waiting_for(key);
         let missing = &self.gate.numbers.missing;
         self.awaiting.retain(|key, _| missing.contains_key(key));

@@ -28,7 +28,7 @@
 //! A crash at any instant loses nothing that was acknowledged. The program restores the session
 //! from the committed batches ([`Session::restore_host`], [`Session::restore_member`]). The session
 //! then delivers again each frame that was not marked handled, and sends again each frame whose
-//! fate is unknown. Such a frame keeps its message id, so that the host accepts it only once.
+//! outcome is unknown. Such a frame keeps its message id, so that the host accepts it only once.
 //!
 //! ```
 //! use std::sync::Arc;

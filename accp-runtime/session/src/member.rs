@@ -3,6 +3,7 @@
 mod draft;
 mod follow;
 mod outcome;
+mod peer;
 
 use accp_registry::Hash;
 
@@ -19,9 +20,8 @@ use crate::options::Options;
 use crate::send::encode::Composed;
 use crate::side::Side;
 use crate::side::fold::{RestoreError, with_kept};
-use crate::wire::link::{Hello, Link, Piece};
-use crate::wire::relay::Relay;
-use crate::wire::scan::Scanned;
+use crate::wire::link::Piece;
+use crate::wire::relayed::Relayed;
 use crate::wire::stamp::About;
 use accp_context::Time;
 use accp_frame::{Intent, Registry};
@@ -37,7 +37,7 @@ pub(crate) struct Member {
     pub hello: Backoff,
     /// The fold that is being fetched.
     pub fetching: Option<Fetching>,
-    /// The last word of the host for the log of this side.
+    /// The last voucher of the host for the log of this side.
     pub voucher: Option<Voucher>,
     pub to_send: ToSend,
     /// Pieces that the host has asked for.
@@ -47,15 +47,15 @@ pub(crate) struct Member {
     /// True if the host takes frames in parts.
     pub parts: bool,
     /// True if the host has answered since the start of this run. No frames leave before.
-    pub met: bool,
+    pub host_answered: bool,
     /// The place in the outbox from which on the frames are of this run.
-    pub first: u64,
+    pub first_of_run: u64,
     /// The position in the last hello of this side.
     pub hello_position: u64,
-    /// The last position of the host, as far as its errors and acknowledgements tell.
+    /// The last known position of the host.
     pub host_position: u64,
-    /// The frame in parts whose end the caller was told last.
-    pub ended: Option<Mid>,
+    /// The frame in parts that was reported last.
+    pub reported: Option<Mid>,
     /// What this side knows of a session whose host knows the draft alone.
     pub draft: Option<Box<DraftHost>>,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Fetching {
     pub fold: u64,
     /// The position after which the log begins.
     pub from: u64,
-    /// The word of the host for the log up to there.
+    /// The voucher of the host for the log up to there.
     pub voucher: Option<Voucher>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct ToSend {
     pub hello: bool,
     /// An acknowledgement of the position that this side holds.
     pub ack: bool,
-    /// A ping, because nothing was heard for long.
+    /// A ping, because the host has not answered for long.
     pub ping: bool,
 }
 
@@ -113,11 +113,11 @@ impl Member {
             wanted: Vec::new(),
             learning: None,
             parts: false,
-            met: false,
-            first: stored.outbox.last().map_or(0, |last| last.order + 1),
+            host_answered: false,
+            first_of_run: stored.outbox.last().map_or(0, |last| last.order + 1),
             hello_position: 0,
             host_position: 0,
-            ended: None,
+            reported: None,
             draft: None,
         }
     }
@@ -128,8 +128,8 @@ impl Member {
         stored: &Stored,
         now: Time,
     ) -> Result<Self, RestoreError> {
-        let mut session = Self::start(options, stored, now);
-        let side = &mut session.side;
+        let mut member = Self::start(options, stored, now);
+        let side = &mut member.side;
         if let Some(snapshot) = &stored.snapshot {
             side.restore(snapshot)?;
         }
@@ -137,35 +137,32 @@ impl Member {
         for entry in &stored.entries {
             side.replay(entry, |_, _, _| {})?;
         }
-        // A side that has no entries yet has only the word of its host.
-        if let Some(held) = session
-            .voucher
-            .filter(|held| held.position == side.position)
-        {
+        // A side without entries has the hash only in the voucher of its host.
+        if let Some(held) = member.voucher.filter(|held| held.position == side.position) {
             side.hash = Some(held.hash);
         }
         if let Some(me) = side.state.member_of(side.options.agent.as_str()) {
             side.mids.set_member(me);
-            session.joined = true;
-            session.outbox.set_scope(side.state.scope);
+            member.joined = true;
+            member.outbox.set_scope(side.state.scope);
         }
         let late = stored.entries.iter().filter(|entry| entry.is_due());
         for entry in stored.due.iter().chain(late) {
             side.redeliver(entry)?;
         }
         side.last_put = stored.last_put;
-        session.restore_schemas(&stored.registries);
+        member.restore_schemas(&stored.registries);
         // Only a host of the draft alone leaves a member without an entry that lets it in.
-        let has_host = session.side.state.members().next().is_some();
-        let is_draft = session.side.position > 0 || stored.outbox_sequence > 0;
-        if !has_host && (is_draft || !session.side.options.extensions) {
-            session.follow_draft_host(DraftHost::of(stored), now);
-            session.joined = is_draft;
-            let side = &mut session.side;
+        let has_host = member.side.state.members().next().is_some();
+        let is_draft = member.side.position > 0 || stored.outbox_sequence > 0;
+        if !has_host && (is_draft || !member.side.options.extensions) {
+            member.follow_draft_host(DraftHost::of(stored), now);
+            member.joined = is_draft;
+            let side = &mut member.side;
             let kept = with_kept(&side.options.registry, &stored.registries);
             side.set_registry(kept);
         }
-        Ok(session)
+        Ok(member)
     }
 
     /// Restores the schemas in force, or fetches them if they were not kept.
@@ -180,29 +177,6 @@ impl Member {
         }
     }
 
-    /// Takes a frame from the host.
-    pub(crate) fn receive(&mut self, frame: &[u8], now: Time) {
-        // A member does not judge the host's frames. A frame that it cannot read comes again.
-        let Ok(text) = std::str::from_utf8(frame) else {
-            return;
-        };
-        if self.draft.is_some() {
-            if let Ok(frame) = Scanned::of_entry(text) {
-                self.receive_draft(&frame, now);
-            }
-            return;
-        }
-        if let Some(relay) = Relay::read(text) {
-            return self.relayed(&relay, now);
-        }
-        if let Ok(scanned) = Scanned::of_entry(text)
-            && Link::is(&scanned)
-            && let Ok(link) = Link::read(&scanned)
-        {
-            self.link(link, now);
-        }
-    }
-
     /// Fetches the bytes of a value from the host. [`Event::Supplied`](crate::Event::Supplied)
     /// tells when they are in the batch.
     ///
@@ -212,8 +186,8 @@ impl Member {
         self.side.transfers.want(key, MemberId::HOST, announced);
     }
 
-    /// Says hello again if this is the fold that it starts from: the host may offer another one by
-    /// now, or none. Returns whether it is.
+    /// Says hello again if `key` is the fold that this side starts from: the host may offer another
+    /// fold by now, or none. Returns whether it is this fold.
     pub(crate) fn asks_anew(&mut self, key: &str) -> bool {
         let is_it = |fetching: &Fetching| format!("snap_{}", fetching.fold) == key;
         let asks = self.fetching.as_ref().is_some_and(is_it);
@@ -240,9 +214,9 @@ impl Member {
         !self.to_send.hello && self.hello.at().is_none()
     }
 
-    /// Checks that this many frames may be sent, which refer to new values or not. Frames that the
-    /// host has consumed take no room from replies: the log brings news of them only as far as this
-    /// side handles what it has.
+    /// Checks that this many frames may be sent. Frames that the host has consumed do not count against
+    /// replies: they leave the outbox only as this side handles the log, and it cannot handle the log
+    /// without replies.
     ///
     /// A side that was restored knows the keys of its values only when the host has answered: its
     /// store may be an old copy.
@@ -252,7 +226,7 @@ impl Member {
         has_values: bool,
         are_replies: bool,
     ) -> Result<(), SendError> {
-        if !self.joined || has_values && !self.met {
+        if !self.joined || has_values && !self.host_answered {
             return Err(SendError::NotJoined);
         }
         let kept = if are_replies {
@@ -303,12 +277,7 @@ impl Member {
         if std::mem::take(&mut self.to_send.hello) {
             let position = self.side.position;
             self.hello_position = position;
-            let hello = self.draft_hello().unwrap_or_else(|| Hello {
-                voucher: self.voucher.filter(|held| held.position >= position),
-                next: self.outbox.known_sequence(),
-                asks: self.outbox.asks(),
-                ..self.side.hello()
-            });
+            let hello = self.hello_now();
             let text = self.stamp(now).frame(hello.frame(), About::Nothing);
             self.side.send_link(MemberId::HOST, text);
             self.hello.arm(self.side.clock.timers());
@@ -324,7 +293,7 @@ impl Member {
         let side = &mut self.side;
         // What the host answers may change what goes out, and under which numbers.
         let is_greeted = !self.to_send.hello && self.hello.at().is_none();
-        if self.joined && self.met && is_greeted {
+        if self.joined && self.host_answered && is_greeted {
             for text in self.outbox.take_due(side.clock.timers()) {
                 side.send(MemberId::HOST, text);
             }
@@ -358,11 +327,12 @@ impl Member {
     /// Takes entries that the store read for the host, which has lost them.
     pub(crate) fn entries(&mut self, from: u64, entries: &[Entry], now: Time) {
         let key = log_key_of(from);
-        let texts: Vec<_> = entries.iter().map(Relay::text_of).collect();
+        let text = |entry: &Entry| Relayed::of(entry).relay(entry.position - 1, None).text();
+        let texts: Vec<_> = entries.iter().map(text).collect();
         let bytes = serde_json::to_vec(&texts).unwrap_or_default();
         for at in self.take_wanted(&key) {
             let piece = Piece::of(&key, &bytes, Hash::of(&bytes), at);
-            self.side.send_piece(MemberId::HOST, &piece, now);
+            self.side.send_frame(MemberId::HOST, piece.frame(), now);
         }
     }
 
@@ -379,7 +349,7 @@ impl Member {
         let Some(bytes) = &cold.bytes else { return };
         for at in wanted {
             let piece = Piece::of(key, bytes, cold.digest, at);
-            self.side.send_piece(MemberId::HOST, &piece, now);
+            self.side.send_frame(MemberId::HOST, piece.frame(), now);
         }
     }
 }

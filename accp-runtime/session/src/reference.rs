@@ -9,6 +9,13 @@ use crate::log::mid::MemberId;
 use accp_frame::__internal::read_bytes;
 use accp_frame::{DecodeError, DecodeOptions, Limits, Reader, Value};
 
+/// Reads a text without limits: it was checked before, or values stand in the place of its
+/// references, or its session checks the limits.
+pub(crate) const UNBOUNDED: DecodeOptions = DecodeOptions {
+    limits: Limits::NONE,
+    marks: true,
+};
+
 /// A reference to the state of a session: `$cold.k101_12.rows.0.id`.
 ///
 /// ```
@@ -206,12 +213,8 @@ pub(crate) fn places(frame: &str) -> impl Iterator<Item = (usize, &str)> + Clone
 /// # Errors
 /// E1001 with the byte and what was expected there.
 pub fn read_value(bytes: &[u8]) -> Result<Value<'_>, DecodeError> {
-    let options = DecodeOptions {
-        limits: Limits::NONE,
-        marks: true,
-    };
     read_bytes(bytes, |text| {
-        let mut r = Reader::new(text, options)?;
+        let mut r = Reader::new(text, UNBOUNDED)?;
         let value = Value::read(&mut r)?;
         r.finish()?;
         Ok(value)

@@ -276,7 +276,7 @@ impl Session {
     }
 
     /// Returns the position up to which a member holds the log, if this host has lost time and
-    /// nobody has decided how to go on; see [`Event::LostTime`]. Until then it takes and sends
+    /// the caller has not decided how to go on; see [`Event::LostTime`]. Until then it takes and sends
     /// nothing.
     pub fn lost_time(&self) -> Option<u64> {
         match self.check_running() {
@@ -357,10 +357,9 @@ impl Session {
     /// Returns what the other side makes of a message that is too large for a frame.
     pub(crate) fn peer(&self) -> Peer {
         match &self.role {
-            Role::Member(member) if member.draft.is_some() => Peer::Draft,
-            Role::Member(member) if member.parts => Peer::Parts,
+            Role::Member(member) => member.takes(),
             // A host logs its frames as they are; values that are too large go by reference.
-            Role::Host(_) | Role::Member(_) => Peer::References,
+            Role::Host(_) => Peer::References,
         }
     }
 

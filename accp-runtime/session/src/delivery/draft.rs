@@ -8,25 +8,25 @@ use crate::log::mid::Mid;
 use crate::wire::relayed::Relayed;
 use accp_context::Time;
 
-/// Pings to a member that does not say that it has everything, or tellings of the shared state to
-/// one that does not acknowledge it.
+/// How often the host pings a member that has not acknowledged everything, or sends the shared state
+/// to a member that has not acknowledged it.
 const PINGS: u32 = 3;
 /// Timeouts after which a frame goes out without the values that have not come.
 const PATIENCE: u32 = 5;
 
-/// What a member that knows the draft alone was told, and what it is to be told next.
+/// What a member of the draft alone was sent, and what it gets next.
 ///
-/// Such a member does not say what it holds. What was sent to it counts as arrived, until it says
-/// otherwise: by the `seq` of its `sync:registry`, or by E3003.
+/// Such a member does not acknowledge positions. A frame that was sent to it counts as arrived, until
+/// the member asks for it again: by the `seq` of its `sync:registry`, or by E3003.
 #[derive(Debug)]
 pub(crate) struct DraftMember {
-    /// The last number that the member was told of.
+    /// The last number that was sent to the member.
     pub number: u64,
-    /// The last number that the member has said it holds.
+    /// The last number that the member has acknowledged.
     pub held: u64,
-    /// The version of the shared state that the member was told as a whole.
+    /// The version of the last whole shared state that was sent to the member.
     pub version: u64,
-    /// The frames with the whole shared state that the member was told, until it acknowledges one.
+    /// The frames with the whole shared state, until the member acknowledges one of them.
     pub states: Vec<Mid>,
     /// The number that the member last asked for again, and when.
     pub asked: Option<(u64, Time)>,
@@ -34,7 +34,7 @@ pub(crate) struct DraftMember {
     pub waiting: VecDeque<Relayed>,
     /// The values for the first entry, by key.
     pub values: BTreeMap<String, WantedValue>,
-    /// What a timeout has found.
+    /// What to send because of the last timeout.
     pub due: Option<DraftTimeout>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) enum WantedValue {
 /// What a member gets after a timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DraftTimeout {
-    /// A ping, with the last number that the member was told of. A member that lacks it says so.
+    /// A ping with the last number. A member that lacks this number answers E3003.
     Ping,
     /// The first entry that waits, without the values that have not come.
     Entry,
@@ -80,7 +80,7 @@ impl DraftMember {
         self.values.clear();
     }
 
-    /// Notes the id of the frame that ends the whole state which goes out to the member.
+    /// Notes the id of the last frame of a whole state that goes out to the member.
     pub(crate) fn state_sent(&mut self, mid: Option<Mid>) {
         if self.states.len() > PINGS as usize {
             self.states.remove(0);
@@ -93,7 +93,7 @@ impl DraftMember {
         self.waiting.front().cloned()
     }
 
-    /// Notes that the member has got that entry.
+    /// Removes that entry, which was sent.
     pub(crate) fn pop_waiting(&mut self) {
         self.waiting.pop_front();
         self.values.clear();
@@ -108,7 +108,7 @@ impl DraftMember {
         }
     }
 
-    /// Returns whether the member has said that it has everything that it was told.
+    /// Returns whether the member has acknowledged everything that was sent to it.
     pub(crate) fn has_all(&self) -> bool {
         self.waiting.is_empty() && self.held >= self.number && self.states.is_empty()
     }

@@ -13,7 +13,7 @@ use accp_context::Time;
 
 /// Values that are fetched from a peer at a time.
 const AT_ONCE: usize = 8;
-/// Tries without an answer after which the caller is told.
+/// Tries without an answer after which this is reported.
 const TRIES: u32 = 8;
 
 /// The values that this side fetches.
@@ -77,8 +77,8 @@ pub(crate) enum TransferProgress {
     Tampered,
 }
 
-/// The tries of a value for which each wait is longer than the one before: then it is the retry time,
-/// eight times.
+/// Tries of a value after which the wait for an answer no longer grows: it is eight times the retry
+/// time then.
 const SLOW: u32 = 3;
 
 /// Returns whether this side takes no entries until it has the bytes under this key.
@@ -267,8 +267,8 @@ impl Transfers {
             }
             for (key, pull) in &mut peer.pulls {
                 if pull.state == RequestState::Due {
-                    // A value gives its place away soon, but not before a slow link could answer;
-                    // schemas and folds have none to give.
+                    // A value keeps its place only for as long as a slow link may take to answer. Schemas
+                    // and folds have no place.
                     let most = if is_urgent(key) { u32::MAX } else { SLOW };
                     let tries = pull.tries.min(most);
                     pull.state = RequestState::Asked(now + waiting_time(retry, tries));
@@ -298,9 +298,8 @@ impl Transfers {
         self.peers.iter().filter_map(of_peer).min()
     }
 
-    /// Asks again for what was not answered in time. Returns the keys for which the caller has to
-    /// know that nobody answers. What a host does not answer is given up; a host goes on asking a
-    /// member for the values that it has put.
+    /// Repeats requests that were not answered in time. Returns the keys to report as unavailable. A
+    /// member gives up what its host does not answer; a host goes on asking a member for its values.
     pub(crate) fn timeout(&mut self, now: Time) -> Vec<String> {
         let retry = self.retry;
         let mut unanswered = Vec::new();

@@ -17,15 +17,15 @@ use crate::wire::control::{Control, put_key};
 use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
 
-/// The greatest number of versions that a full state may skip. So nobody can use up the numbers.
+/// The greatest number of versions that a full state may skip. So no member can use up the versions.
 const FURTHEST: u64 = 1_000_000;
 /// The greatest number of values in an announcement.
 const ANNOUNCED: usize = 64;
 
 /// Returns the effect of the frame on the session, if the frame passes the checks.
 ///
-/// For a frame of this side or of a guest, `own_puts` is who announces values together with the frame,
-/// and the number of the last of them.
+/// For a frame of this side or of a guest, `own_puts` is the member that announces values together
+/// with the frame, and the number of the last value.
 pub(crate) fn check(
     side: &Side,
     gate: &Gate,

@@ -13,7 +13,7 @@ use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
 use accp_frame::{Intent, Message, Registry, Value};
 
-/// StreamProgress streams of a member.
+/// Open streams of a member.
 const STREAMS: usize = 256;
 /// Pieces of a stream whose data is known: the last ones.
 const RECENT: usize = 32;
@@ -26,7 +26,7 @@ pub(crate) struct OpenStreams {
     order: ByMember<VecDeque<Mid>>,
 }
 
-/// What the pieces of a stream have said of it.
+/// What is known of a stream from its pieces.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct StreamProgress {
     /// The greatest index.
@@ -89,10 +89,10 @@ impl StreamProgress {
         if at < 0 {
             return Err(format!("`{index}` from 0"));
         }
-        if let (Some(said), Some(of)) = (self.total, of)
-            && said != of
+        if let (Some(before), Some(of)) = (self.total, of)
+            && before != of
         {
-            return Err(format!("`{total}` {said}, as in the pieces before"));
+            return Err(format!("`{total}` {before}, as in the pieces before"));
         }
         let total_now = self.total.or(of);
         let most = self.most.max(at);
@@ -180,15 +180,15 @@ pub(crate) fn check(
         return Ok(());
     };
     if let Some(name) = &rules.error_code
-        && let Some(Value::String(said)) = message.payload.get(name)
-        && said
+        && let Some(Value::String(code)) = message.payload.get(name)
+        && code
             .parse::<ErrorCode>()
             .ok()
             .and_then(ErrorCode::name)
             .is_none()
     {
         return refuse(format!(
-            "a code of the draft in `{name}`, E1001 to E9999: there is no {said}"
+            "a code of the draft in `{name}`, E1001 to E9999: there is no {code}"
         ));
     }
     if let Some(names) = rules

@@ -43,7 +43,7 @@ struct Run {
     dropped: bool,
 }
 
-/// A place in one word.
+/// A consumed id packed into 64 bits.
 #[derive(Debug, Clone, Copy)]
 struct Packed(u64);
 

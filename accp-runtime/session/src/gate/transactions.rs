@@ -246,8 +246,8 @@ impl Transactions {
             return;
         }
         let message = frame.message(registry);
-        let said = |name| message.as_ref()?.payload.get(name);
-        let named = match name_in(registry, frame).and_then(said) {
+        let field = |name| message.as_ref()?.payload.get(name);
+        let named = match name_in(registry, frame).and_then(field) {
             Some(Value::String(id)) => Some(id),
             _ => None,
         };
@@ -257,18 +257,18 @@ impl Transactions {
             matches!(known, Some(Phase::Open(first, _)) if Some(&first.mid) == aid.as_ref())
         };
         let caused = open.iter().any(is_cause);
-        let is_meant = |key: &Hash| match named {
+        let is_answered = |key: &Hash| match named {
             Some(id) => {
                 let sender = self.known.get(key).map(|known| known.sender);
                 sender.is_some_and(|sender| self::key(sender, frame, id) == *key)
             }
             None => !caused || is_cause(key),
         };
-        let meant: Vec<_> = open.into_iter().filter(is_meant).collect();
+        let answered: Vec<_> = open.into_iter().filter(is_answered).collect();
         // The names that the profiles of the draft have for it.
-        let says = |name| said(name) == Some(&Value::Boolean(true));
-        let may_be_tried_again = says("retry") || says("retryable");
-        for key in meant {
+        let is_true = |name| field(name) == Some(&Value::Boolean(true));
+        let may_be_tried_again = is_true("retry") || is_true("retryable");
+        for key in answered {
             let Some(known) = self.known.get_mut(&key) else {
                 continue;
             };
@@ -337,7 +337,7 @@ impl Transactions {
         std::mem::take(&mut self.wanted)
     }
 
-    /// Wants all answers again that somebody waits for.
+    /// Asks the store again for all answers that members wait for.
     pub(crate) fn want_all(&mut self) {
         self.wanted = self.owed.keys().copied().collect();
     }

@@ -31,7 +31,7 @@ use accp_frame::{DecodeError, Envelope, Map};
 enum FrameOutcome {
     /// It has a place in the log: its id, and the `seq` that it took.
     Accepted(Mid, u64),
-    /// It has a place in the log, from now or before, and nobody is told (draft section 3.7).
+    /// It has a place in the log, from now or before, and no answer goes out (draft section 3.7).
     Dropped,
     Refused,
     /// It was about the link.
@@ -52,14 +52,14 @@ impl Host {
         }
     }
 
-    /// Takes a frame that a member has sent outside of its link. What is said to the member about
-    /// the frame goes into the answer and not out.
+    /// Takes a frame that a member has sent outside of its link. Frames for this member are returned as
+    /// the answer and do not go out.
     pub(crate) fn post(&mut self, from: MemberId, frame: &[u8], now: Time) -> Posted {
         let before = self.side.batch.get().sends.len();
         let taken = self.take(from, frame, false, now);
         let sends = &mut self.side.batch.get().sends;
-        let said = sends.split_off(before.min(sends.len()));
-        let (mine, others): (Vec<_>, _) = said.into_iter().partition(|send| send.to == from);
+        let sent = sends.split_off(before.min(sends.len()));
+        let (mine, others): (Vec<_>, _) = sent.into_iter().partition(|send| send.to == from);
         sends.extend(others);
         let mut answers = mine.into_iter().map(|send| send.text);
         match taken {
@@ -91,15 +91,10 @@ impl Host {
                 return FrameOutcome::Refused;
             }
         };
-        if Link::is(&scanned) || self.is_draft(from) && Link::is_about_turn(&scanned) {
+        if self.is_link_frame(from, &scanned) {
             // No error answers a link frame, not even an unreadable one.
             if is_present && let Ok(link) = Link::read(&scanned) {
-                match link {
-                    Link::Hello(hello) if hello.draft && !is_linked => {
-                        self.introduce(from, &hello, now);
-                    }
-                    link => self.link(from, link, now),
-                }
+                self.link(from, link, is_linked, now);
             }
             return FrameOutcome::Link;
         }
@@ -111,7 +106,7 @@ impl Host {
         let cursor = self.relays.cursor(from);
         if is_linked && is_present && cursor.vouched.is_none() && !cursor.greeting {
             let expected = "sync:registry before any other frame (draft section 6.4)";
-            // Not for good: the sender may say hello, and then the frame is welcome.
+            // Not for good: the host takes the frame after a hello.
             let refusal = Refusal::new(ErrorCode::TIMEOUT, expected);
             self.send_refusal(from, scanned.mid(), refusal, now);
             return FrameOutcome::Refused;
@@ -158,7 +153,7 @@ impl Host {
                 FrameOutcome::Refused
             }
             Err(Ruling::Ignore) => FrameOutcome::Not,
-            // Over HTTP its answer may have been lost, so it gets the same one.
+            // Over HTTP the first answer may have been lost, so the answer is the same.
             Err(Ruling::Again) => FrameOutcome::Dropped,
         };
         if shares {
@@ -168,13 +163,10 @@ impl Host {
         taken
     }
 
-    /// Returns whether a member with the next number has to wait, because it is the turn of another. A
-    /// member that knows the draft alone waits for one turn at most: to it, a host that does not answer
-    /// a frame with the right number has dropped the frame.
+    /// Returns whether a member with the next number has to wait, because it is the turn of another.
     fn is_turn_of_another(&self, member: MemberId) -> bool {
-        let (now, patience) = (self.side.clock.timers(), self.side.options.retry);
-        self.queue.is_anothers(member, now)
-            && !(self.is_draft(member) && self.queue.has_waited(member, now, patience))
+        let now = self.side.clock.timers();
+        self.queue.is_anothers(member, now) && self.has_to_wait(member, now)
     }
 
     /// Lets a member wait for its turn to take a number.
@@ -202,7 +194,7 @@ impl Host {
         sequence: u64,
         now: Time,
     ) -> Result<(), Refusal> {
-        if let Some(part) = Part::read(&frame.envelope, frame.end)? {
+        if let Some(part) = Part::of(frame)? {
             return self.accept_part(sender, frame, &part, mid, sequence, now);
         }
         let effect = check(&self.side, &self.gate, sender, frame, None)?;
@@ -384,9 +376,8 @@ impl Host {
             .stamp_for(to, now)
             .frame(error.frame(), About::Frame(mid));
         self.side.send_link(to, text);
-        // It cannot fetch the state on which its change would have to build.
-        if error.version.is_some() && self.is_draft(to) {
-            self.send_state(to, now);
+        if error.version.is_some() {
+            self.resend_state(to, now);
         }
     }
 
@@ -397,7 +388,7 @@ impl Host {
         error: &DecodeError,
         now: Time,
     ) {
-        // The text may have been an error or an acknowledgement, so no error answers it.
+        // The text may be an error or an acknowledgement, so no error answers it.
         let about_the_link = [
             &b">fail:"[..],
             b">ack:",
@@ -419,8 +410,8 @@ impl Host {
     }
 }
 
-/// Bytes of a refused frame that the log keeps. Of a longer one it keeps only who sent it, and which
-/// frame it was.
+/// The longest refused frame that the log keeps, in bytes. Of a longer frame it keeps only the sender
+/// and the id.
 const REFUSED_BYTES: usize = 1024;
 
 /// Returns the text that the log keeps of a refused frame.
@@ -428,7 +419,7 @@ fn refused_text(frame: &Scanned<'_>) -> Arc<str> {
     if frame.text.len() <= REFUSED_BYTES {
         return Arc::from(frame.text);
     }
-    let part = Part::read(&frame.envelope, frame.end).ok().flatten();
+    let part = Part::of(frame).ok().flatten();
     let part = part.filter(|part| !part.of.is_too_long());
     let mut extra = Map::new();
     for key in ["pt", "of"] {

@@ -1,16 +1,15 @@
 //! Members that know the draft alone.
 //!
 //! Such a member gets the registry, the last checkpoint and the shared state, and then the log as
-//! frames of the draft: those of others as they are, and an `ack` in the place of its own. What has
-//! used a number up and is no frame for it (a part, a dropped frame, an announcement of values) is
-//! an `ack` without an id, so that its numbers have no gap.
+//! frames of the draft: those of others as they are, and an `ack` in the place of its own. An `ack`
+//! without an id stands for every number that was taken by something else (a part, a dropped frame, an
+//! announcement of values), so that the numbers have no gap.
 
 use std::sync::Arc;
 
 use accp_registry::ErrorCode;
 
 use super::Host;
-use crate::delivery::cursor::Cursor;
 use crate::delivery::draft::{DraftMember, DraftTimeout, WantedValue};
 use crate::interface::event::Event;
 use crate::interface::output::{Cold, Read};
@@ -22,31 +21,19 @@ use crate::wire::link::{Hello, Link};
 use crate::wire::refusal::Refusal;
 use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
-use crate::wire::stamp::{About, Stamp};
+use crate::wire::stamp::About;
 use crate::wire::{inline, marks};
 use accp_context::Time;
 use accp_frame::{EncodeError, EncodeOptions, Envelope, Intent, Map, Value};
 
 impl Host {
-    fn draft(&mut self, member: MemberId) -> Option<&mut DraftMember> {
+    pub(super) fn draft(&mut self, member: MemberId) -> Option<&mut DraftMember> {
         let cursor = self.relays.cursors.get_mut(member)?;
         cursor.draft()
     }
 
-    /// Returns whether the member knows the draft alone.
-    pub(crate) fn is_draft(&self, member: MemberId) -> bool {
-        let cursor = self.relays.cursors.get(member);
-        cursor.is_some_and(Cursor::is_draft)
-    }
-
-    /// Returns the head of a link frame for a member.
-    pub(crate) fn stamp_for(&mut self, member: MemberId, now: Time) -> Stamp<'_> {
-        let number = self.draft(member).map(|draft| draft.number);
-        self.side.stamp(now).for_draft(number)
-    }
-
-    /// Takes the hello of a member that knows the draft alone. It goes on after the number that it
-    /// says, if it has been told that number; a new member begins with the state of now.
+    /// Takes the hello of a member that knows the draft alone. The host goes on after the number in the
+    /// hello, if it has sent that number; a new member begins with the present state.
     pub(crate) fn greet_draft(&mut self, member: MemberId, hello: &Hello, now: Time) {
         if self.lost.is_some() {
             return;
@@ -80,7 +67,7 @@ impl Host {
     fn serve_draft(&mut self, member: MemberId, hello: &Hello, now: Time) {
         self.learn_inline(hello, now);
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
-        // This is the member's answer to what the host has just said.
+        // This is the member's answer to the last hello of the host.
         let greeted = self.relays.cursor(member).greeted;
         if greeted.is_some_and(|greeted| timers < greeted + patience) {
             return;
@@ -93,26 +80,26 @@ impl Host {
         let held = hello
             .number
             .filter(|number| (joined..=last).contains(number));
-        let told = self.draft(member).filter(|draft| !draft.states.is_empty());
-        let told = told.map(|draft| draft.version);
+        let sent = self.draft(member).filter(|draft| !draft.states.is_empty());
+        let state = sent.map(|draft| draft.version);
         let goes_on = held.filter(|number| *number > joined);
         let version = self.side.state.shared.version();
-        let (number, told) = match goes_on {
-            Some(number) => (number, told),
+        let (number, state) = match goes_on {
+            Some(number) => (number, state),
             None => (joined, Some(version)),
         };
-        let has_told = self.draft(member).map(|draft| draft.number);
+        let last_sent = self.draft(member).map(|draft| draft.number);
         let cursor = self.relays.cursor(member);
-        if goes_on.is_some() && goes_on == has_told && !cursor.greeting {
-            // The host is there already. To begin anew would keep it from what comes next: an entry
-            // that waits for values, or that the store still has to read.
+        if goes_on.is_some() && goes_on == last_sent && !cursor.greeting {
+            // The host has sent everything up to there. A new start would discard the next entry, which
+            // may wait for values or for the store.
             cursor.greeted = Some(timers);
         } else {
-            self.serve_draft_from(member, number, told.unwrap_or_default());
+            self.serve_draft_from(member, number, state.unwrap_or_default());
         }
         self.send_registry(member, &hello.hash, now);
-        // A member that has not acknowledged the state is told it again.
-        if told.is_some() {
+        // A member that has not acknowledged the state gets it again.
+        if state.is_some() {
             self.send_state(member, now);
         }
     }
@@ -149,11 +136,9 @@ impl Host {
         self.send_state(member, now);
     }
 
-    /// Takes a link frame of a member that knows the draft alone. Returns whether it was for that.
+    /// Takes a link frame of a member that knows the draft alone. Returns false if the host treats it
+    /// like that of any other member.
     pub(crate) fn draft_link(&mut self, from: MemberId, link: &Link, now: Time) -> bool {
-        if !self.is_draft(from) {
-            return false;
-        }
         let held = match link {
             Link::Ack { held, .. } | Link::Pong { held } | Link::Ping { held } => *held,
             Link::Error { error, .. } if error.is_about_turn() => {
@@ -161,8 +146,8 @@ impl Host {
                     .expected_sequence
                     .is_some_and(|number| self.resend_from(from, number));
             }
-            // A change does not fit to the state that the member has. The application hears it, too.
-            // The state goes out under the number that the member has, and the frames after it again.
+            // A change does not fit the state that the member has. The host sends the state under the
+            // number that the member has, and the frames after it again. The caller gets the error, too.
             Link::Error { error, held } if error.code == ErrorCode::REF_NOT_FOUND => {
                 let draft = self.draft(from);
                 if draft.is_some_and(|draft| draft.states.is_empty()) {
@@ -193,8 +178,8 @@ impl Host {
         true
     }
 
-    /// Sends the frames from this number on again, because the member lacks it. Once in a retry time
-    /// is enough, unless the member has come further: more of the same complaints may be under way.
+    /// Sends the frames from this number on again, because the member lacks it. It does so once in a
+    /// retry time, unless the member has come further: more E3003 of the same kind may be under way.
     fn resend_from(&mut self, member: MemberId, number: u64) -> bool {
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
         let joined = self.gate.numbers.joined(member);
@@ -215,7 +200,7 @@ impl Host {
         true
     }
 
-    /// Tells a member which registry is in force, with the schemas that it lacks.
+    /// Sends a member the hash of the registry in force, with the schemas that the member lacks.
     fn send_registry(&mut self, member: MemberId, theirs: &str, now: Time) {
         let lacking = inline::lacking(&self.side.options.registry, self.side.schemas, theirs);
         self.send_schemas(member, &lacking, now);
@@ -238,8 +223,8 @@ impl Host {
         self.side.send_link(member, text);
     }
 
-    /// Tells a member the last checkpoint and the whole shared state, in one frame if they fit. A
-    /// member that does not acknowledge the last frame is told again.
+    /// Sends a member the last checkpoint and the whole shared state, in one frame if they fit. A
+    /// member that does not acknowledge the last frame gets them again.
     pub(crate) fn send_state(&mut self, member: MemberId, now: Time) {
         let state = &self.side.state;
         let checkpoint = state.warm.digests().last().map(inline::checkpoint);
@@ -296,7 +281,7 @@ impl Host {
         let registry = Arc::clone(&self.side.options.registry);
         let (mut texts, mut id) = (Vec::new(), None);
         for (version, chunk) in (first..).zip(chunks) {
-            // What has a mark of ours stays with the host.
+            // A peer of the draft cannot read such a value, so it gets a reference.
             let entries = chunk.iter().map(|(key, value)| {
                 let is_fine = marks::is_of_the_draft(&value.to_string());
                 let value = if is_fine {
@@ -338,7 +323,7 @@ impl Host {
         Ok((texts, id))
     }
 
-    /// Sends what waits for members that know the draft alone.
+    /// Sends what is due for members that know the draft alone.
     pub(crate) fn flush_draft(&mut self, now: Time) {
         for member in self.relays.draft_members() {
             match self.draft(member).and_then(|draft| draft.due.take()) {
@@ -407,7 +392,7 @@ impl Host {
     /// Takes a value that the store read or a member has sent, for the frames that wait for it.
     pub(crate) fn draft_value(&mut self, key: &str, cold: Option<&Cold>) {
         let bytes = cold.and_then(|cold| cold.bytes.clone());
-        // The bytes of such a value are on their way.
+        // The bytes are on their way to the host.
         if bytes.is_none() && self.gate.numbers.missing.contains_key(key) {
             return;
         }
@@ -431,21 +416,21 @@ impl Host {
         let Ok(frame) = Scanned::of_entry(text) else {
             return;
         };
-        let told = self.draft(member).map_or(0, |draft| draft.number);
-        // What the host says of the session takes no number, nor does a copy of an answer.
+        let sent = self.draft(member).map_or(0, |draft| draft.number);
+        // Control frames of the host take no number, nor do copies of answers.
         if Control::is_host_s(&frame) {
             return;
         }
         if entry.repeat && frame.intent != Intent::REQ {
             if entry.sender == member {
-                self.send_copy(member, &frame, told);
+                self.send_copy(member, &frame, sent);
             }
             return;
         }
-        let Some(number) = frame.envelope.sequence.filter(|number| *number > told) else {
+        let Some(number) = frame.envelope.sequence.filter(|number| *number > sent) else {
             return;
         };
-        for number in told + 1..number {
+        for number in sent + 1..number {
             self.send_number(member, number, now);
         }
         if entry.sender == member {
@@ -465,7 +450,7 @@ impl Host {
         }
     }
 
-    /// Says that a number was used up.
+    /// Sends an `ack` for a number that another frame has taken.
     fn send_number(&mut self, member: MemberId, number: u64, now: Time) {
         if let Some(draft) = self.draft(member) {
             draft.number = number;
@@ -474,8 +459,8 @@ impl Host {
         self.side.send(member, ack);
     }
 
-    /// Returns whether the frame changes the shared state to a version that the member was told as
-    /// a whole.
+    /// Returns whether the frame changes the shared state to a version that the last whole state
+    /// contains.
     fn has_sent_state(&mut self, member: MemberId, frame: &Scanned<'_>) -> bool {
         if (frame.intent, frame.header.operation) != (Intent::SYNC, "state") {
             return false;
@@ -485,7 +470,7 @@ impl Host {
         update.is_ok_and(|update| update.version() <= version)
     }
 
-    /// Sends a copy of an answer, under the last number that the member was told of.
+    /// Sends a copy of an answer, under the last number that was sent to the member.
     fn send_copy(&mut self, member: MemberId, frame: &Scanned<'_>, number: u64) {
         let envelope = Envelope {
             sequence: Some(number),

@@ -25,7 +25,7 @@ use accp_frame::{AgentId, Intent};
 #[derive(Debug, Default)]
 pub(crate) struct Guests {
     open: ByMember<Guest>,
-    /// How far each guest has handled the log, in words of the caller. Guests of earlier runs are among
+    /// How far each guest has handled the log, as a text of the caller. Guests of earlier runs are among
     /// them.
     inboxes: ByMember<Box<str>>,
 }
@@ -45,8 +45,8 @@ impl Guests {
         guests
     }
 
-    /// Returns whether the agent of a member lives in the process of the host, or did in an earlier run: unless
-    /// it has a link by now, it has no log of its own, and nobody has to wait for it.
+    /// Returns whether the agent of a member lives in the process of the host, or did in an earlier run.
+    /// Unless it has a link by now, it has no log of its own, and the host does not wait for it.
     pub(crate) fn has(&self, member: MemberId) -> bool {
         self.is_open(member) || self.inboxes.get(member).is_some()
     }
@@ -188,7 +188,7 @@ impl Host {
         })
     }
 
-    /// Returns the next id of a member that nobody has used.
+    /// Returns the next unused id of a member.
     fn next_of(&self, member: MemberId, mids: &mut MidSource) -> Result<Mid, SendError> {
         loop {
             let mid = mids.next().ok_or(SendError::IdsUsedUp)?;

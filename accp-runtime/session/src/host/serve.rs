@@ -24,10 +24,8 @@ use accp_frame::Intent;
 const WANTS: u8 = 16;
 
 impl Host {
-    pub(crate) fn link(&mut self, from: MemberId, link: Link, now: Time) {
-        if self.draft_link(from, &link, now) {
-            return;
-        }
+    /// Takes a link frame of a member that knows the log.
+    pub(super) fn log_link(&mut self, from: MemberId, link: Link, now: Time) {
         match link {
             Link::Ack { of: None, held, .. } | Link::Pong { held } => {
                 self.relays.acknowledged(from, held);
@@ -44,9 +42,6 @@ impl Host {
             }
             Link::Hello(hello) => {
                 self.side.transfers.returned(from);
-                if hello.draft {
-                    return self.greet_draft(from, &hello, now);
-                }
                 let is_vouched = hello.extensions.iter().any(|name| name == PROOF);
                 let cursor = self.relays.cursor(from);
                 (cursor.draft, cursor.vouched) = (None, Some(is_vouched));
@@ -71,7 +66,7 @@ impl Host {
         }
     }
 
-    /// Asks a member for a sign of life.
+    /// Pings a member.
     pub(crate) fn ping(&mut self, member: MemberId, now: Time) {
         let ping = self.stamp_for(member, now).beat(Intent::PING);
         self.side.send(member, ping);
@@ -126,7 +121,7 @@ impl Host {
                 self.relays.starting(member, self.side.clock.timers());
             }
         }
-        self.side.send_hello(member, &answer, now);
+        self.side.send_frame(member, answer.frame(), now);
     }
 
     /// Offers the fold of now to a member that lacks entries which the log does not have any more.
@@ -149,7 +144,7 @@ impl Host {
             level: Some(self.side.state.level()),
             ..self.side.hello()
         };
-        self.side.send_hello(member, &answer, now);
+        self.side.send_frame(member, answer.frame(), now);
     }
 
     /// Returns the fold that a member starts from. It stays the same until the member has the fold.
@@ -202,15 +197,11 @@ impl Host {
     /// Fetches values that a member has announced, at once: the member may not come back.
     pub(crate) fn fetch_puts(&mut self, from: MemberId, values: &[(String, Hash, u64)]) {
         self.gate.note_puts(from, values);
-        for (key, digest, length) in values.iter().cloned() {
+        for value in values.iter().map(Cold::announced) {
             // A store that the two sides share has the bytes already.
-            self.side.reads.push_back(Read::Cold { key: key.clone() });
-            self.side.batch.get().cold.push(Cold {
-                key,
-                digest,
-                length,
-                bytes: None,
-            });
+            let key = value.key.clone();
+            self.side.reads.push_back(Read::Cold { key });
+            self.side.batch.get().cold.push(value);
         }
     }
 
@@ -219,17 +210,9 @@ impl Host {
         match self.side.transfers.take(from, piece) {
             TransferProgress::Whole(bytes) if key == ALL_SCHEMAS => self.learn(&bytes, now),
             TransferProgress::Whole(bytes) if log_key(&key).is_some() => {
-                self.recovered(from, &bytes, now)
+                self.recovered(from, &bytes, now);
             }
-            TransferProgress::Whole(bytes) => {
-                let cold = Cold {
-                    key,
-                    digest: Hash::of(&bytes),
-                    length: bytes.len() as u64,
-                    bytes: Some(bytes.into()),
-                };
-                self.keep_value(&cold, now);
-            }
+            TransferProgress::Whole(bytes) => self.keep_value(&Cold::of(key, bytes), now),
             TransferProgress::Tampered => self.side.emit(Event::Tampered(key)),
             TransferProgress::More | TransferProgress::Ignored => {}
         }
@@ -256,22 +239,16 @@ impl Host {
         let Some(missing) = self.gate.numbers.missing.get(key) else {
             return Supplied::Here;
         };
-        let (digest, length) = (Hash::of(bytes), bytes.len() as u64);
-        if (digest, length) != (missing.digest, missing.length) {
+        let cold = Cold::of(key.into(), bytes);
+        if (cold.digest, cold.length) != (missing.digest, missing.length) {
             return Supplied::Differs;
         }
         self.side.transfers.forget(key, from);
-        let cold = Cold {
-            key: key.into(),
-            digest,
-            length,
-            bytes: Some(bytes.into()),
-        };
         self.keep_value(&cold, now);
         Supplied::Kept
     }
 
-    /// Keeps the bytes of a value, and gives them to who waits for them.
+    /// Keeps the bytes of a value, and sends them to the members that wait for them.
     fn keep_value(&mut self, cold: &Cold, now: Time) {
         self.side.batch.get().cold.push(cold.clone());
         self.gate.numbers.missing.remove(&cold.key);
@@ -302,7 +279,7 @@ impl Host {
                 }
                 // The host has started again, and does not know what the member understands.
                 _ if cursor.greeting => self.greet(to, None, now),
-                // The request is late, or of before a restart. The member says what it holds.
+                // The request is late, or from before a restart. The member answers which position it holds.
                 _ if lags_behind => self.greet(to, None, now),
                 // The member asks for an older offer. The host offers a new fold.
                 _ => self.hello(to, &Hello::default(), now),

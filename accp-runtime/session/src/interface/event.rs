@@ -73,7 +73,7 @@ pub enum Event {
     /// does not give again; the shared state may be another one then, too.
     Missed(RangeInclusive<u64>),
     /// Host: a member holds the log up to this position, and this host has vouched for it. So the
-    /// store of this host is an old copy. The host does nothing until somebody decides
+    /// store of this host is an old copy. The host does nothing until the caller decides
     /// ([`Input::Recover`](crate::Input::Recover) or [`Input::Fork`](crate::Input::Fork)).
     LostTime {
         /// The member.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::wire::scan::UNBOUNDED;
+use crate::reference::UNBOUNDED;
 use accp_registry::ErrorCode;
 
 use crate::interface::cancel::CancelToken;

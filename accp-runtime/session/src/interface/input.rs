@@ -27,7 +27,8 @@ pub enum Input<'a> {
         bytes: &'a [u8],
     },
     /// The application sends a frame. A host accepts its own frame at once. A member keeps the
-    /// frame in its outbox until its fate is known. Answered by [`Answer::Sent`].
+    /// frame in its outbox until it knows whether the host has taken it. Answered by
+    /// [`Answer::Sent`].
     Send(&'a Outbound<'a>),
     /// The application has handled a delivered frame. The mark and the replies are kept together,
     /// or neither is. A reply in a chain that was cancelled meanwhile is left out.
@@ -37,7 +38,7 @@ pub enum Input<'a> {
         /// The replies to the frame.
         replies: &'a [Outbound<'a>],
     },
-    /// The link to this member is new. A member tells its host how far its log goes.
+    /// The link to this member is new. A member tells its host which position it holds.
     Connected(MemberId),
     /// The link to this member is gone. A host sends nothing to the member until it hears from it
     /// again.

@@ -8,10 +8,9 @@ use accp_registry::ErrorCode;
 
 use crate::interface::inbound::Inbound;
 use crate::log::mid::Mid;
-use crate::wire::link::PeerError;
+use crate::wire::link::{PeerError, error_frame};
 use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use accp_frame::profiles::ErrorFail;
 use accp_frame::{DecodeError, EncodeError, EncodeFrame, Intent, Limits, Message};
 
 /// A frame to send: a typed frame or a [`Message`], with the rest of its envelope. The session sets
@@ -155,23 +154,6 @@ impl<'a> Outbound<'a> {
     pub fn strict(mut self) -> Self {
         self.strict = true;
         self
-    }
-}
-
-/// Returns an error as a frame (draft section 3.6).
-pub(crate) fn error_frame(code: ErrorCode, message: String) -> ErrorFail<'static> {
-    ErrorFail {
-        code: code.to_string().into(),
-        msg: message.into(),
-        retry: code.is_retryable().unwrap_or(false),
-        expected_sequence: None,
-        version: None,
-        field: None,
-        at: None,
-        holder: None,
-        sequence: None,
-        tool_name: None,
-        escalate_to: None,
     }
 }
 

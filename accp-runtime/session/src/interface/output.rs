@@ -24,6 +24,28 @@ pub struct Cold {
     pub bytes: Option<Arc<[u8]>>,
 }
 
+impl Cold {
+    pub(crate) fn of(key: String, bytes: impl Into<Arc<[u8]>>) -> Self {
+        let bytes = bytes.into();
+        Self {
+            digest: Hash::of(&bytes),
+            length: bytes.len() as u64,
+            key,
+            bytes: Some(bytes),
+        }
+    }
+
+    /// Makes the value of an announcement.
+    pub(crate) fn announced((key, digest, length): &(String, Hash, u64)) -> Self {
+        Self {
+            key: key.clone(),
+            digest: *digest,
+            length: *length,
+            bytes: None,
+        }
+    }
+}
+
 /// A frame in the outbox of a member. The member does not know yet whether the host takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
@@ -42,7 +64,7 @@ pub struct Outgoing {
 pub enum OutboxChange {
     /// A frame to keep.
     Put(Outgoing),
-    /// A frame to remove, because its fate is known.
+    /// A frame to remove, because the host has taken it, dropped it or refused it.
     Remove(Mid),
 }
 
@@ -106,8 +128,8 @@ pub struct Batch {
     pub epoch: Option<u32>,
     /// Host: the secret of its log.
     pub key: Option<LogKey>,
-    /// Member: the last word of the host for its log. Host: its own word that a member has given
-    /// back, and that goes beyond its log.
+    /// Member: the last voucher of the host. Host: its own voucher that a member has given back, for a
+    /// position beyond its log.
     pub voucher: Option<Voucher>,
     /// Host: how far the members that live in its process have handled the log, each as one text. The
     /// last text of a member counts, and an empty one removes what was kept.

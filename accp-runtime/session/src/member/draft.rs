@@ -1,9 +1,9 @@
 //! A member whose host knows the draft alone.
 //!
-//! Such a host says neither who the member is nor what stands at which position. So this side keeps
-//! a log of its own: the frames that it takes, in the order of their numbers, and its own frames
-//! when the host has taken them. A number that is missing is asked for (E3003). What the host cannot
-//! give again is told as missed.
+//! Such a host gives neither the number of the member nor positions. So this side keeps a log of its
+//! own: the frames that it takes, in the order of their numbers, and its own frames once the host has
+//! taken them. It asks for a missing number (E3003). It reports numbers that the host cannot send again
+//! as missed.
 
 mod silence;
 mod state;
@@ -25,15 +25,15 @@ use crate::wire::link::{Hello, Link, PeerError};
 use crate::wire::refusal::Refusal;
 use crate::wire::relay::Relay;
 use crate::wire::scan::Scanned;
-use crate::wire::stamp::{About, Stamp};
+use crate::wire::stamp::About;
 use accp_context::Time;
 use accp_frame::{AgentId, ErrorCode, Intent, Map};
 
-/// Hellos in a row with a number that this side has passed, before it believes that its host has gone
-/// back. A hello may be late.
+/// Hellos in a row with a lower number than that of this side, after which it concludes that its host
+/// was restored from an older copy. One hello alone may be late.
 const BACK: u32 = 3;
 
-/// The first number that a host cannot have reached: there has to be one after it.
+/// Numbers from here on are invalid: no session gets so far.
 const NUMBERS: u64 = 1 << 47;
 
 /// What a member knows of a session whose host knows the draft alone.
@@ -46,32 +46,33 @@ pub(crate) struct DraftHost {
     /// The number that this side has asked for again.
     asked: Option<u64>,
     /// The hellos of this side that the host has not answered.
-    hellos: u32,
+    pub(super) hellos: u32,
     /// True once the host has acknowledged a frame. Then no answer stands for an acknowledgement.
     acknowledges: bool,
-    /// The version of the shared state that the host has told as a whole. What makes an older one is
-    /// in it.
+    /// The version of the last whole shared state that the host has sent. It contains all earlier
+    /// changes.
     whole: u64,
-    /// The host has said a lower number since it told its state, so it may have gone back to another
-    /// state.
+    /// True if the host has sent a lower number since its last whole state, so its state may be an
+    /// older one.
     may_be_back: bool,
-    /// A whole state that came under the next number, which may be the number of another frame, and
-    /// when it first came.
+    /// A whole state that came under the next number, and when it first came. The number may belong to
+    /// another frame.
     offered: Option<(Mid, Time)>,
-    /// The last number that the host could not give any more, of those that this side has missed.
+    /// The last of the numbers that this side has missed and the host could not send again.
     missed: u64,
-    /// Hellos of the host in a row that have gone back to a lower number, and the number of the last. A
-    /// host that has gone back counts on; hellos that are late come in any order.
+    /// The number of hellos in a row with a lower number than that of this side, and the number in the
+    /// last of them. The numbers of a host that was restored from an older copy ascend; late hellos
+    /// come in any order.
     back: (u32, u64),
-    /// How often the host has answered a ping and said nothing of the first frame of the outbox, which
-    /// has gone out this often.
+    /// How often the first frame of the outbox went out and the host answered a ping without
+    /// acknowledging it.
     silent: u32,
-    /// How often a change has not fitted to the shared state of this side, before the host told it.
+    /// How often a change did not fit the shared state of this side since the last whole state.
     doubts: u32,
 }
 
 impl DraftHost {
-    /// Returns what a side knows that has this in its store.
+    /// Restores this from the store of the side.
     pub(crate) fn of(stored: &Stored) -> Self {
         Self {
             number: stored.outbox_sequence.saturating_sub(1),
@@ -89,26 +90,20 @@ impl DraftHost {
         }
     }
 
-    /// Notes that the host has said something of the first frame.
-    fn reset_silence(&mut self) {
+    /// Notes that the host has answered the first frame.
+    pub(super) fn reset_silence(&mut self) {
         self.silent = 0;
     }
 
-    /// Notes that a frame has left the outbox. Returns the next number.
-    pub(crate) fn forgets(&mut self) -> u64 {
-        self.reset_silence();
-        self.number + 1
-    }
-
-    /// Returns whether a frame answers one of this side. The copy of an answer goes under a number
-    /// that this side has passed.
+    /// Returns whether a frame answers one of this side. The copy of an answer has a number that this
+    /// side has already taken.
     fn is_answer(&self, frame: &Scanned<'_>, me: MemberId) -> bool {
         let asked = frame.cid().and_then(|cid| self.seen.get(cid));
         asked.is_some_and(|asked| asked.sender == me)
     }
 }
 
-/// Returns the ids of this run, which no other side and no other run makes.
+/// Returns a seed for message ids that no other side and no other run makes.
 pub(crate) fn ids_of(agent: &AgentId<'_>, session: &str, epoch: u32, now: Time) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(agent.as_str().as_bytes()).update(&[0]);
@@ -134,22 +129,6 @@ impl Member {
         self.draft = Some(Box::new(draft));
     }
 
-    /// Returns the head of a link frame.
-    pub(crate) fn stamp(&mut self, now: Time) -> Stamp<'_> {
-        let number = self.draft.as_ref().map(|draft| draft.number);
-        self.side.stamp(now).for_draft(number)
-    }
-
-    /// Returns the hello of a side that knows the draft alone, and notes that it goes out.
-    pub(crate) fn draft_hello(&mut self) -> Option<Hello> {
-        let draft = self.draft.as_mut()?;
-        draft.hellos = draft.hellos.saturating_add(1);
-        Some(Hello {
-            draft: true,
-            ..self.side.hello()
-        })
-    }
-
     /// Takes a frame of a host that knows the draft alone.
     pub(crate) fn receive_draft(&mut self, frame: &Scanned<'_>, now: Time) {
         if frame.envelope.sequence >= Some(NUMBERS) {
@@ -173,8 +152,8 @@ impl Member {
             return self.complain(frame, ErrorCode::PARSE_ERROR, expected, now);
         };
         let Some(draft) = &self.draft else { return };
-        // An answer to the first frame of the outbox says that the host has taken it, under the number
-        // with which it went out.
+        // An answer to the first frame of the outbox shows that the host has taken that frame, under the
+        // number with which it went out.
         let of = [frame.cid().cloned(), frame.aid()];
         if !draft.acknowledges
             && number == draft.number + 2
@@ -188,8 +167,8 @@ impl Member {
         if number > next {
             return self.lacks(next, now);
         }
-        // What this side was told that it has missed comes too late. The host may tell its state, and
-        // copies of answers, under the last number of it.
+        // Frames that this side has reported as missed come too late. The host may send its state, and
+        // copies of answers, under the last of these numbers.
         let is_told = match &state {
             Some(StateUpdate::Full { .. }) => true,
             Some(_) => number == draft.missed && draft.whole > 0,
@@ -214,14 +193,14 @@ impl Member {
     fn draft_link(&mut self, link: Link, frame: &Scanned<'_>, now: Time) {
         let next = self.draft.as_ref().map_or(1, |draft| draft.number + 1);
         match link {
-            // The host has started again, and does not know what this side understands. It speaks of
-            // positions.
+            // The host sends positions: it has started again, and does not know that this side reads
+            // the draft alone.
             Link::Ack { up: Some(_), .. } => self.to_send.hello = true,
             Link::Ack { of, held, .. } => {
                 if let Some(draft) = &mut self.draft {
                     draft.acknowledges = true;
                 }
-                // A host that does not know this pair may count its own acknowledgements, too.
+                // A host that does not write this pair may number its own acknowledgements, too.
                 let named = of.filter(|mid| self.outbox.is_first(mid));
                 let counts = frame.envelope.extra.get("of").is_none();
                 match named {
@@ -317,24 +296,24 @@ impl Member {
         self.log(frame.text, frame.mid(), (MemberId::HOST, number), now)
     }
 
-    /// Notes that the host has taken the first frame of the outbox, under this number if the host
-    /// has said which.
-    fn consumed(&mut self, mid: &Mid, said: Option<u64>, now: Time) {
-        let number = said.unwrap_or_else(|| self.outbox.sequence());
+    /// Notes that the host has taken the first frame of the outbox, under this number if the host has
+    /// given it.
+    fn consumed(&mut self, mid: &Mid, given: Option<u64>, now: Time) {
+        let number = given.unwrap_or_else(|| self.outbox.sequence());
         let first = self.outbox.frames().next();
         let Some(text) = first.map(|first| first.text(number)) else {
             return;
         };
-        // The whole state that the host has told since may hold a change of this side.
+        // The last whole state of the host may already contain this change.
         let shared = &self.side.state.shared;
         let effect = Scanned::of_entry(&text).map(|frame| Effect::of(&frame, shared));
         if let Ok(Err(_)) = effect {
             if let Some(frame) = self.outbox.refused(mid) {
                 self.forget(frame, Event::Acknowledged);
             }
-            self.passed(said.unwrap_or(0));
+            self.passed(given.unwrap_or(0));
         } else if self.log(&text, Some(mid), (self.side.me(), number), now) {
-            self.passed(said.unwrap_or(0));
+            self.passed(given.unwrap_or(0));
         } else {
             self.hello.arm(self.side.clock.timers());
         }
@@ -368,7 +347,7 @@ impl Member {
         self.side.position == position
     }
 
-    /// Notes that this number is used up.
+    /// Notes that this number is taken.
     fn passed(&mut self, number: u64) {
         let Some(draft) = &mut self.draft else { return };
         if number > draft.number {
@@ -377,8 +356,8 @@ impl Member {
             self.outbox.passed(number);
             self.keep_number();
         }
-        // What was missing is here.
-        if !self.to_send.hello && self.met {
+        // The missing frames are here.
+        if !self.to_send.hello && self.host_answered {
             self.hello.rest();
         }
     }
@@ -418,8 +397,8 @@ impl Member {
         self.side.send_link(MemberId::HOST, text);
     }
 
-    /// Takes the hello of a host that knows the draft alone. Its `seq` is the number after which it
-    /// goes on.
+    /// Takes the hello of a host that knows the draft alone. Its `seq` is the number after which the
+    /// host goes on.
     pub(crate) fn greeted_by_draft(&mut self, hello: &Hello, now: Time) {
         // A host with a log of positions has let this side in before.
         if self.side.state.members().next().is_some() {
@@ -432,8 +411,8 @@ impl Member {
             self.learn_inline(schemas);
         }
         let Some(draft) = &mut self.draft else { return };
-        // Otherwise the host is back, and wants to know which registry this side has. An answer to an
-        // answer would have no end.
+        // Otherwise the host has started again, and asks for the registry of this side. An answer to an
+        // answer would go on for ever.
         let is_answer = draft.hellos > 0 || hello.schemas.is_some();
         draft.hellos = draft.hellos.saturating_sub(1);
         self.to_send.hello |= !is_answer && self.hello.at().is_none();
@@ -446,7 +425,7 @@ impl Member {
             (hellos, before) if number >= before => (hellos + 1, number),
             _ => (1, number),
         };
-        if self.met && (1..BACK).contains(&draft.back.0) {
+        if self.host_answered && (1..BACK).contains(&draft.back.0) {
             return self.hello.soon(self.side.clock.timers());
         }
         draft.back = (0, 0);
@@ -458,7 +437,7 @@ impl Member {
             self.side.emit(Event::Missed(missed));
         }
         self.hello.rest();
-        self.met = true;
+        self.host_answered = true;
         self.outbox.begin_at(number + 1);
         self.keep_number();
         if !self.joined {
@@ -474,20 +453,8 @@ impl Member {
         let learnt = theirs.and_then(|theirs| inline::merged(own, theirs));
         match learnt {
             Ok(all) if all.hash() == self.side.schemas => {}
-            Ok(all) => {
-                let (hash, json) = (all.hash(), all.to_json().to_string());
-                self.side.batch.get().registries.push((hash, json));
-                self.side.set_registry(all);
-                self.side.emit(Event::Schemas(hash));
-            }
+            Ok(all) => self.adopt_schemas(all),
             Err(why) => self.side.emit(Event::SchemasUnavailable(why)),
         }
-    }
-
-    /// Returns whether this side takes no frames now, because its handlers lag behind. If they wait for
-    /// room in the outbox, what makes room has a place among the frames of others.
-    pub(super) fn is_busy(&self) -> bool {
-        let is_full = self.outbox.waiting() >= self.side.options.outbox;
-        self.side.is_busy() && !(self.draft.is_some() && is_full)
     }
 }

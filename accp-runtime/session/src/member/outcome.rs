@@ -1,7 +1,8 @@
-//! The fate of the frames that a member has sent.
+//! What becomes of the frames that a member has sent.
 use accp_registry::ErrorCode;
 
 use super::Member;
+use super::peer::is_gone;
 use crate::delivery::outbox::{Consumed, LATER};
 use crate::interface::event::Event;
 use crate::interface::output::{OutboxChange, Outgoing};
@@ -13,8 +14,8 @@ use crate::wire::scan::Scanned;
 use accp_frame::Intent;
 
 impl Member {
-    /// Tells the caller about the frames that the host has dropped: they would be in the log by now.
-    /// Until the host has answered a hello, its log may be another one.
+    /// Reports the frames that the host has dropped: they would be in the log by now. Until the host
+    /// has answered a hello, its log may be another one.
     pub(crate) fn conclude(&mut self) {
         if !self.is_greeted() {
             return;
@@ -31,8 +32,8 @@ impl Member {
         }
     }
 
-    /// Tells the caller about a frame that the host has consumed, and that is not in the log as far
-    /// as this side has seen it. If this side may have missed its entry, it asks the host.
+    /// Reports a frame that the host has consumed and that is not in the log so far. If this side may
+    /// have missed its entry, it asks the host.
     pub(crate) fn settled(&mut self, taken: Consumed) {
         if taken.accepted {
             self.forget(taken.frame, Event::Acknowledged);
@@ -61,11 +62,11 @@ impl Member {
                 self.outbox.never_taken(frame, hello.last.as_ref());
             }
         }
-        self.to_send.hello |= asks_again || !asked.is_empty() && self.outbox.is_unsure();
+        self.to_send.hello |= asks_again || !asked.is_empty() && self.outbox.has_to_ask();
         self.conclude();
     }
 
-    /// Tells the caller about a frame that the host has consumed and that is not in the log.
+    /// Reports a frame that the host has consumed and that is not in the log.
     pub(crate) fn dropped(&mut self, frame: Outgoing) {
         let chains = &self.side.state.chains;
         let is_cancelled = frame.scan(|scanned| chains.is_cancelled(scanned));
@@ -76,26 +77,22 @@ impl Member {
         }
     }
 
-    /// Notes that a frame has left the outbox for good. The caller hears of a frame in parts once,
-    /// under the id of its first part: when its last part was taken, or when one part was not.
+    /// Removes a frame from the outbox for good. A frame in parts is reported once, under the id of its
+    /// first part: when the host has taken the last part, or when it has not taken one of them.
     pub(crate) fn forget(&mut self, frame: Outgoing, event: impl FnOnce(Mid) -> Event) {
-        // At a host of the draft alone, it is the number that this side has taken that counts.
-        let next = match &mut self.draft {
-            Some(draft) => draft.forgets(),
-            None => self.outbox.known_sequence().unwrap_or(0),
-        };
+        let next = self.number_to_keep();
         let batch = self.side.batch.get();
         batch.outbox.push(OutboxChange::Remove(frame.mid.clone()));
         batch.outbox_sequence = Some(next);
         let Some(part) = frame.part() else {
             return self.side.emit(event(frame.mid));
         };
-        if self.ended.as_ref() == Some(&part.of) {
+        if self.reported.as_ref() == Some(&part.of) {
             return;
         }
         let event = event(part.of.clone());
         if part.index == part.total || !matches!(event, Event::Acknowledged(_)) {
-            self.ended = Some(part.of);
+            self.reported = Some(part.of);
             self.side.emit(event);
         }
     }
@@ -112,14 +109,13 @@ impl Member {
                 }
             }
             ErrorCode::DUPLICATE if error.holder == Some(self.side.me()) => {
-                self.outbox.was_there(&mid, error.sequence, LATER);
+                self.outbox.consumed_before(&mid, error.sequence, LATER);
                 self.outbox.accepted(&mid);
             }
             // Another member has used this id.
             ErrorCode::DUPLICATE => drop(self.retry(&mid, error.code)),
-            // The host could not take the frame for now. It would be asked without end if the frame
-            // went out again at once. After E3001 its fate is not known: a copy may still be taken, so it
-            // keeps its id.
+            // The host could not take the frame now. The frame waits, or it would go back and forth
+            // without end. After E3001 the host may still take a copy, so the frame keeps its id.
             code if code.is_retryable() == Some(true) && code != ErrorCode::TIMEOUT => {
                 if let Some(new) = self.retry(&mid, code) {
                     self.outbox.refused_for_now(&new, &self.side.clock);
@@ -127,8 +123,8 @@ impl Member {
             }
             // The host consumed nothing, so the same frame goes out again.
             code if error.retry => {
-                // A host that was put back to an older copy does not know that it has refused another part, and would
-                // ask for it for ever.
+                // A host that was restored from an older copy has forgotten that it refused another
+                // part, and would ask for that part for ever.
                 if let Some(first) = self.outbox.lacks_first(&mid) {
                     let expected = "a frame of which no part was refused before";
                     let refusal = Refusal::new(ErrorCode::INVALID_TYPE, expected);
@@ -185,27 +181,20 @@ impl Member {
         Some(again)
     }
 
-    /// Sends a frame under a new id whose id an earlier run has used, of which this store is an older
-    /// copy.
+    /// Sends a frame under a new id, because an earlier run has used its id for another frame: the
+    /// store of this side is an older copy.
     pub(crate) fn begin_anew(&mut self, old: &Mid) {
         self.outbox.make_last(old);
         self.retry(old, ErrorCode::DUPLICATE);
     }
 
-    /// Drops the frames of cancelled chains that never went out. At a host that knows the draft alone,
-    /// this side may lack the frames that tell which chain is below which. It sends what is not certain.
+    /// Drops the frames of cancelled chains that never went out.
     pub(crate) fn drop_cancelled(&mut self) {
         let (chains, is_draft) = (&self.side.state.chains, self.draft.is_some());
-        let is_gone = |frame: &Scanned<'_>| {
-            if is_draft {
-                chains.is_named(frame)
-            } else {
-                chains.is_cancelled(frame)
-            }
-        };
         let gone = self.outbox.take_unsent(|frame| {
-            Scanned::of_entry(&frame.text(0))
-                .is_ok_and(|frame| frame.intent != Intent::CANCEL && is_gone(&frame))
+            Scanned::of_entry(&frame.text(0)).is_ok_and(|frame| {
+                frame.intent != Intent::CANCEL && is_gone(chains, is_draft, &frame)
+            })
         });
         for frame in gone {
             self.forget(frame, Event::Cancelled);

@@ -19,8 +19,8 @@ pub struct EncodedFrames {
 /// Returns the frames of a message as a session would send them (draft section 7.2): values that are too long for a
 /// frame go by reference, and what announces them comes first. The frames lack `mid` and `seq`.
 ///
-/// This is for who sends without a session, as by a POST of HTTP. `member` is the number of the sender in the session,
-/// and `last_put` that of the last value that it has put.
+/// This is for senders without a session, as by a POST of HTTP. `member` is the number of the sender in the
+/// session, and `last_put` that of the last value that it has put.
 ///
 /// ```
 /// use std::sync::Arc;

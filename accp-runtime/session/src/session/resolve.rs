@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use accp_frame::{DecodeOptions, Limits, Message, Registry, Value};
+use accp_frame::{Message, Registry, Value};
 use accp_registry::Hash;
 
 use crate::interface::output::Cold;
 use crate::log::entry::Entry;
+use crate::reference::UNBOUNDED;
 use crate::reference::{ColdKey, Reference, Target, Walk, read_value};
 use crate::session::Session;
 use crate::state::locate::{Located, ReadError};
@@ -327,11 +328,7 @@ impl Source {
             Self::Wire(bytes) => end_of(reference, &read_value(&bytes).map_err(|_| NotFound)?),
             Self::Frame(text) if reference.path.is_none() => Ok(End::Value(text.into())),
             Self::Frame(text) => {
-                let options = DecodeOptions {
-                    limits: Limits::NONE,
-                    marks: true,
-                };
-                let message = Message::decode_with(&text, registry, &options);
+                let message = Message::decode_with(&text, registry, &UNBOUNDED);
                 let payload = message.map_err(|_| NotFound)?.payload;
                 end_of(reference, &Value::Map(payload))
             }

@@ -22,7 +22,7 @@ impl Session {
     }
 
     /// Host: takes a frame that a member sends outside of its link, as a POST of HTTP brings it (draft
-    /// section 11.1), and returns what is to be said to the member about it once the next batch is
+    /// section 11.1), and returns the answer, to be sent to the member once the next batch is
     /// committed. The member need not have said hello, and the log is not relayed to it. The caller
     /// has made sure that this member sent the frame.
     ///

@@ -12,15 +12,17 @@ use crate::wire::control::Control;
 use crate::wire::scan::Scanned;
 use accp_frame::Intent;
 
-/// Open chains that a member may have started; its oldest chain beyond that counts as finished.
+/// The greatest number of open chains of a member; beyond it, its oldest chain counts as finished.
 const OPEN: usize = 256;
 /// Open chains that the host may have started.
 const OPEN_OF_HOST: usize = 4096;
 /// Cancelled chains that a session remembers of each member that cancelled them.
 const CANCELLED: usize = 1024;
-/// Frames of open chains, beside their first, that an `aid` can name, of each member.
+/// The greatest number of frames of each member that an `aid` can name, beside the first frames of
+/// open chains.
 const FRAMES: usize = 1024;
-/// Frames of the chains that a member has cancelled, which a later `aid` may name.
+/// The greatest number of frames of cancelled chains that a later `aid` may name, for each member
+/// that cancelled.
 const CUT: usize = 4096;
 /// The greatest number of chains above a chain.
 const DEPTH: usize = 64;
@@ -84,11 +86,11 @@ impl Chains {
         (is_cancelled, looks)
     }
 
-    /// Looks at chains until as many were looked at as for any frame. So the time in which a frame is
-    /// dropped does not tell why it was (draft section 3.7).
+    /// Looks up more chains, up to the same number for every frame. So the time that the host takes to
+    /// drop a frame does not reveal the reason (draft section 3.7).
     pub(crate) fn look_on(&self, frame: &Scanned<'_>, looks: usize) {
-        // One key again and again would be found faster than many, and many in a row faster than each
-        // above the last.
+        // Repeated look-ups of one key would be faster than look-ups of many, and unrelated keys faster
+        // than a climb from chain to chain.
         let others = self.open.keys().rev().cycle();
         let mut begins = others.chain(of(frame).into_iter().cycle());
         let mut above = None;
@@ -172,7 +174,7 @@ impl Chains {
         if self.open.contains_key(chain) {
             return;
         }
-        // Nobody puts the chain of another below a chain.
+        // A member cannot put the chain of another member below a chain.
         let is_own = chain.maker().is_none_or(|maker| maker == starter);
         let above = frame.aid().filter(|_| is_own);
         let above = above.map(|aid| self.chain_of(&aid).clone());

@@ -5,12 +5,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::reference::UNBOUNDED;
 use crate::reference::read_value;
 use crate::wire::refusal::Refusal;
 use accp_frame::__internal::wrong;
 use accp_frame::{
-    DecodeError, DecodeOptions, EncodeError, ErrorCode, Intent, Limits, Map, Message, Number,
-    Reader, Token, Value,
+    DecodeError, EncodeError, ErrorCode, Intent, Map, Message, Number, Reader, Token, Value,
 };
 
 /// The values of the shared state at a version, by key; `$ctx.key` names one of them.
@@ -154,8 +154,8 @@ impl SharedState {
         self.check_judged(update, limit)
     }
 
-    /// Does the same as [`SharedState::check`] for an update that a host has accepted or tells. A whole
-    /// state may be of any version then: a host that was restored from an older copy has gone back.
+    /// As [`SharedState::check`], for an update that a host has accepted or sends. Then a whole state
+    /// may be of any version, because the host may have been restored from an older copy.
     pub(crate) fn check_judged(
         &self,
         update: StateUpdate<'_>,
@@ -265,12 +265,7 @@ impl<'a> StateUpdate<'a> {
     /// counts as twice. E1004 for another frame, a version that is not an integer from 0, changes
     /// that are not a map, and missing params.
     pub fn decode(text: &'a str) -> Result<Self, DecodeError> {
-        // The session of the frame checks its limits.
-        let options = DecodeOptions {
-            limits: Limits::NONE,
-            marks: true,
-        };
-        let mut r = Reader::new(text, options)?;
+        let mut r = Reader::new(text, UNBOUNDED)?;
         let header = r.header()?;
         if (header.intent, header.operation) != (Intent::SYNC.as_str(), "state") {
             let at = 2 + header.agent.len();

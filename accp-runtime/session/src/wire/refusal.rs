@@ -1,4 +1,4 @@
-//! Rulings on a frame that a host does not accept.
+//! Refusals of frames.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ impl Refusal {
         }
     }
 
-    /// Returns the refusal of the frame with this id, as its sender is told.
+    /// Returns the error that the sender of the frame with this id gets.
     pub(crate) fn about(self, mid: Option<Mid>) -> PeerError {
         PeerError {
             of: mid,
@@ -50,7 +50,7 @@ impl Refusal {
         }
     }
 
-    /// Refuses an id that the frame at this place has consumed.
+    /// Refuses an id that a frame of this sender has consumed, under this number.
     pub(crate) fn duplicate(holder: MemberId, sequence: u64) -> Self {
         let expected = "a message id that was not used before";
         Self {

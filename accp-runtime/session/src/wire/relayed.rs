@@ -6,6 +6,7 @@ use accp_registry::Hash;
 
 use crate::log::entry::{Entry, EntryKind};
 use crate::log::mid::MemberId;
+use crate::log::vouch::Vouched;
 use crate::wire::relay::Relay;
 
 /// An entry of the log as members have it.
@@ -22,7 +23,7 @@ pub(crate) struct Relayed {
 }
 
 impl Relayed {
-    /// Returns the entry that a relay tells of.
+    /// Returns the entry in a relay.
     pub(crate) fn by(relay: &Relay<'_>) -> Self {
         Self {
             position: relay.position,
@@ -32,6 +33,20 @@ impl Relayed {
             repeat: relay.repeat,
             text: format!("{}]", relay.frame).into(),
             hash: None,
+        }
+    }
+
+    /// Returns the relay of the entry, which comes after the relayed position `prev`.
+    pub(crate) fn relay(&self, prev: u64, vouched: Option<Vouched>) -> Relay<'_> {
+        Relay {
+            frame: self.text.strip_suffix(']').unwrap_or(&self.text),
+            position: self.position,
+            sender: self.sender,
+            prev,
+            tokens: self.tokens,
+            cut: self.cut,
+            repeat: self.repeat,
+            vouched,
         }
     }
 

@@ -11,12 +11,7 @@ use accp_context::Time;
 use accp_frame::__internal::CheckedFrame;
 
 use crate::log::mid::Mid;
-
-/// The limits of a frame do not count what its references lead to.
-pub(crate) const UNBOUNDED: DecodeOptions = DecodeOptions {
-    limits: Limits::NONE,
-    marks: true,
-};
+use crate::reference::UNBOUNDED;
 
 /// A frame that keeps to the grammar.
 #[derive(Debug)]

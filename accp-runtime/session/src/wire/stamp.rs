@@ -1,4 +1,4 @@
-//! What a side writes about the link: its name and what it holds in each frame.
+//! The head of the frames that a side writes about the link: its name and the position that it holds.
 
 use crate::log::mid::Mid;
 use crate::wire::link::mid_value;
@@ -19,8 +19,8 @@ pub(crate) enum About<'m> {
 pub(crate) struct Stamp<'s> {
     pub agent: &'s AgentId<'static>,
     pub mid: String,
-    /// The last position that the sender holds. For a peer of the draft alone: the last number that
-    /// the peer was told of, or that this side has taken from it.
+    /// The last position that the sender holds. For a peer of the draft alone: the last number that was
+    /// sent to the peer, or taken from it.
     pub held: u64,
     /// True for a peer of the draft alone. It gets no pairs but those of the draft, and `of`.
     pub draft: bool,
@@ -28,8 +28,8 @@ pub(crate) struct Stamp<'s> {
 }
 
 impl Stamp<'_> {
-    /// Returns the head for a peer of the draft alone, which was told of this number or has told it.
-    /// Without a number the peer is any other.
+    /// Returns the head for a peer of the draft alone, if there is a number: the last that was sent to
+    /// the peer, or taken from it.
     pub(crate) fn for_draft(self, number: Option<u64>) -> Self {
         match number {
             Some(held) => Self {
@@ -46,7 +46,7 @@ impl Stamp<'_> {
     /// them that were accepted are in the log up to position 56.
     ///
     /// A peer of the draft alone reads `[mid:..,seq:12,ts:..,cid:101000001001,of:101000001001]`: its
-    /// frame has taken that number. Without an id, somebody has used the number up.
+    /// frame has taken that number. Without an id, another frame has taken it.
     pub(crate) fn ack(&self, of: Option<(&Mid, u64, u64)>) -> String {
         let Self {
             agent,

@@ -37,6 +37,7 @@
 //! [`Batch`]: accp_session::Batch
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod changes;
 mod committer;
 mod conflict;
 #[cfg(feature = "testing")]

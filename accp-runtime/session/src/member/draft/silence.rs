@@ -1,19 +1,19 @@
-//! Frames of which a host that knows the draft alone says nothing.
+//! Frames that a host of the draft alone neither acknowledges nor refuses.
 
 use super::super::Member;
 use crate::interface::event::Event;
 use accp_context::Time;
 
-/// Times that a frame goes out without an answer, before this side concludes that the host has
+/// Times that a frame goes out without an answer before this side concludes that the host has
 /// dropped it.
 pub(super) const SILENT: u32 = 4;
 
-/// The same, where this side knows no reason to drop the frame.
+/// The same, if this side knows no reason to drop the frame.
 const GONE: u32 = 2 * SILENT;
 
 impl Member {
-    /// Gives up the first frame, if the host has a reason to drop it and says nothing of it although
-    /// it answers. The reason may be a cancellation that this side has missed.
+    /// Gives up the first frame if the host answers, but neither acknowledges nor refuses the frame, and
+    /// has a reason to drop it. The reason may be a cancellation that this side has missed.
     pub(super) fn conclude_silence(&mut self, now: Time) {
         let skew = self.side.options.skew;
         // While this side asks for what it lacks, no frame goes out.

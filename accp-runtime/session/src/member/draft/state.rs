@@ -10,8 +10,8 @@ use accp_context::Time;
 use accp_frame::ErrorCode;
 
 impl Member {
-    /// Takes a change of the shared state, or the whole state that the host tells beside the frames
-    /// of the session, under the number of the last of them.
+    /// Takes a change of the shared state, or the whole state. The host sends the whole state outside
+    /// of its numbering, under the number of its last frame.
     pub(super) fn take_state(
         &mut self,
         frame: &Scanned<'_>,
@@ -24,10 +24,11 @@ impl Member {
         let Some(draft) = &mut self.draft else { return };
         let is_next = number == draft.number + 1;
         let is_whole = matches!(state, StateUpdate::Full { .. });
-        // What comes late is in a whole state that the host tells, or it is a piece of it.
+        // A late change is contained in a whole state, or the state comes in several frames and this is
+        // one of them.
         let is_piece = draft.whole > 0 && state.version() == held + 1;
-        // A host that has gone back tells its state under the number that this side has. Another whole
-        // state that is not newer comes late, from its log.
+        // A host that was restored from an older copy sends its state under the number that this side
+        // has. Any other whole state that is not newer is a late frame of the log.
         let is_told = number == draft.number && (draft.doubts > 0 || draft.may_be_back);
         let is_past = is_whole && !is_told && state.version() <= held;
         let is_in = if is_past || draft.seen.get(mid).is_some() {
@@ -39,7 +40,7 @@ impl Member {
         };
         let fits = is_in || is_whole || state.version() == held + 1;
         if !fits && draft.doubts < SILENT {
-            // The host tells the whole state, and gives this change again after the next hello.
+            // After the next hello the host sends the whole state, and this change again.
             draft.doubts += 1;
             self.hello.arm(self.side.clock.timers());
             let expected = format!("a change of version {held} of the shared state");
@@ -58,8 +59,8 @@ impl Member {
             self.side.emit(Event::Missed(number..=number));
         }
         let Some(draft) = &mut self.draft else { return };
-        // Another frame may have this number. If this is the one, it comes again, and not only because
-        // the link has doubled it.
+        // Another frame may have this number. If this state has it, the host sends the state again
+        // after some time, and not only because the link duplicates frames.
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
         let offered = draft.offered.take().filter(|(of, _)| of == mid);
         let (_, since) = draft

@@ -1,6 +1,6 @@
 //! Commands that change a session: `checkpoint`, `resume`, `mark`.
 
-use accp_memory::{Options, Session, Window};
+use accp_memory::{Options, ListSession, Window};
 use accp_tokens::ModelCounter;
 use serde_json::{Value as Json, json};
 
@@ -23,10 +23,10 @@ pub(crate) struct CheckpointArgs {
 fn window(
     size: &Size,
     counter: &ModelCounter,
-    session: Option<&Session>,
+    session: Option<&ListSession>,
 ) -> Result<Window, Failure> {
     size.of(
-        session.and_then(|session| Some(session.use_of()?.window)),
+        session.and_then(|session| Some(session.usage()?.window)),
         counter,
     )
 }

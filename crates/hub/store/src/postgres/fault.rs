@@ -2,9 +2,10 @@
 
 use tokio_postgres::error::SqlState;
 
+use crate::changes::Conflict;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::rows::RowsError;
-use crate::table::{Conflict, Damage};
+use crate::table::Damage;
 
 #[derive(Debug)]
 pub(super) enum Fault {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use accp_registry::ErrorCode;
 use accp_session::{Due, Entry, EntryKind, Seen, Time};
 
-use super::cell::{Cell, Conflict, MidCell, integer};
+use super::cell::{Cell, MidCell, integer};
 use super::columns::{Columns, Damage};
+use crate::changes::Conflict;
 
 /// The number of columns of an entry in `log`, without the side in front and the checksum behind.
 pub(crate) const LOG: usize = 10;
