@@ -2,10 +2,10 @@
 
 use accp_registry::Intent;
 
-use super::Time;
-use super::digest::{Digest, Told, parse_key, parse_number, wrong};
-use super::frames::CheckpointSync;
-use super::preview::UNBOUNDED;
+use crate::digest::{Digest, Told, parse_key, parse_number, wrong};
+use crate::frames::CheckpointSync;
+use crate::preview::UNBOUNDED;
+use crate::time::Time;
 use accp_frame::{
     AgentId, DecodeError, EncodeError, EncodeOptions, Envelope, Limits, Typed, Value,
 };

@@ -2,12 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::choose::fill;
-use super::class::Class;
-use super::digest::Digest;
-use super::extract::{Candidate, candidates};
-use super::summary::clip;
-use super::{Checkpoint, ContextLimits, Fact, Frozen, Hot, Summarizer, Turn, Warm};
+use crate::checkpoint::Checkpoint;
+use crate::choose::fill;
+use crate::class::Class;
+use crate::digest::Digest;
+use crate::extract::{Candidate, candidates};
+use crate::fact::Fact;
+use crate::frozen::{Frozen, Turn};
+use crate::hot::Hot;
+use crate::limits::ContextLimits;
+use crate::summary::Summarizer;
+use crate::summary::clip;
+use crate::warm::Warm;
 use accp_frame::{Registry, TokenCounter};
 
 /// Takes checkpoints (draft section 5.3). Only the host has a checkpointer; all members copy the

@@ -2,11 +2,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::class::Class;
-use super::digest::Digest;
-use super::extract::Candidate;
-use super::fact::Fact;
-use super::limits::line_tokens;
+use crate::class::Class;
+use crate::digest::Digest;
+use crate::extract::Candidate;
+use crate::fact::Fact;
+use crate::limits::line_tokens;
 use accp_frame::TokenCounter;
 
 /// The most bytes of a line in warm state. With this limit a checkpoint fits in a frame, whatever

@@ -1,9 +1,13 @@
 //! The context of a session.
 use std::sync::Arc;
 
-use super::hot::read_head;
-use super::{Digest, Fact, Hot, Warm};
-use crate::view::{FACTS, PRIMER, Transcript, View, write_range};
+use crate::digest::Digest;
+use crate::fact::Fact;
+use crate::hot::Hot;
+use crate::hot::read_head;
+use crate::view::block::{FACTS, write_range};
+use crate::view::{PRIMER, Transcript, View};
+use crate::warm::Warm;
 use accp_frame::{Frame, Map, Message, Registry, Value};
 
 /// Renders the context as the budgets count it: the checkpoints of warm state, oldest first, then

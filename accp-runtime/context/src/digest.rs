@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use accp_registry::lexical;
 use serde::{Deserialize, Serialize};
 
-use super::fact::{Fact, read, read_facts, write_facts};
-use super::limits::line_tokens;
-use super::preview::UNBOUNDED;
+use crate::fact::{Fact, read, read_facts, write_facts};
+use crate::limits::line_tokens;
+use crate::preview::UNBOUNDED;
 use accp_frame::{DecodeError, ErrorCode, Frame, Map, RawValue, TokenCounter, Value};
 
 /// The line in the context for one checkpoint, or for several that were merged (draft section 5.1,

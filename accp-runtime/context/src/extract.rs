@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use accp_registry::{Intent, lexical};
 
-use super::class::Class;
-use super::fact::{Fact, is_scalar, plain};
-use super::hot::{Item, read_head};
+use crate::class::Class;
+use crate::fact::{Fact, is_scalar, plain};
+use crate::hot::{Item, read_head};
 use crate::view::facts::{id_of, is_default, says};
 use accp_frame::{LONG_VALUE, Map, Registry, Value};
 

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use accp_registry::lexical;
 
-use super::preview::UNBOUNDED;
+use crate::preview::UNBOUNDED;
 use accp_frame::{Reader, Value};
 
 /// A key fact (draft section 5.3, item 2): the field `relationship` of `entity` is `value`.

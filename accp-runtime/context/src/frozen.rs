@@ -1,7 +1,11 @@
 //! Hot state at a checkpoint, divided into the frames that leave and those that stay.
 
-use super::hot::Item;
-use super::{ContextLimits, Hot, Kept, Time, Trigger, Warm};
+use crate::checkpoint::{Kept, Trigger};
+use crate::hot::Hot;
+use crate::hot::Item;
+use crate::limits::ContextLimits;
+use crate::time::Time;
+use crate::warm::Warm;
 use accp_frame::TokenCounter;
 
 /// The most frames that stay hot. With this limit a checkpoint fits in a frame, whatever its

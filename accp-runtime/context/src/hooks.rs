@@ -1,7 +1,8 @@
 //! Hooks of an application before and after a checkpoint.
 
-use super::{Checkpoint, Frozen};
-use crate::CachePrices;
+use crate::checkpoint::Checkpoint;
+use crate::frozen::Frozen;
+use crate::prices::CachePrices;
 
 /// Hooks that the host calls before and after each checkpoint. `()` lets every checkpoint pass.
 ///

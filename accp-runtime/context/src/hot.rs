@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::limits::line_tokens;
-use super::preview::{UNBOUNDED, preview};
-use super::{Checkpoint, ContextLimits};
+use crate::checkpoint::Checkpoint;
+use crate::limits::ContextLimits;
+use crate::limits::line_tokens;
+use crate::preview::{UNBOUNDED, preview};
 use accp_frame::{DecodeError, Message, Reader, Registry, TokenCounter};
 
 /// A frame with more bytes than this per token of the budget fits in no budget. It is cut without

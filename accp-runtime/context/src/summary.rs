@@ -2,8 +2,8 @@
 
 use accp_registry::{Intent, lexical};
 
-use super::Frozen;
-use super::preview::UNBOUNDED;
+use crate::frozen::Frozen;
+use crate::preview::UNBOUNDED;
 use accp_frame::{Reader, TokenCounter};
 
 /// The most bytes of a summary on the wire, whatever its tokens.

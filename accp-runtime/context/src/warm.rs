@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::Checkpoint;
-use super::digest::{Digest, parse_key};
+use crate::checkpoint::Checkpoint;
+use crate::digest::{Digest, parse_key};
 use accp_frame::Value;
 
 /// Warm state (draft section 5.1, tier 2): summaries and key facts, oldest first.

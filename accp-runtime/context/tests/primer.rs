@@ -30,11 +30,11 @@ proptest! {
     #[test]
     fn notes_say_what_the_registry_says(registry in any_registry()) {
         let (view, primer) = primer(&registry);
-        for lesson in &primer.schemas {
-            let schema = registry.schema(&lesson.code).unwrap();
+        for part in &primer.schemas {
+            let schema = registry.schema(&part.code).unwrap();
             // Records of a schema that no frame holds are not checked, so it has no notes.
-            if !lesson.notes.is_empty() || !schema.frames.is_empty() {
-                check_notes(&view, schema, &names(&lesson.definition), &lesson.notes);
+            if !part.notes.is_empty() || !schema.frames.is_empty() {
+                check_notes(&view, schema, &names(&part.definition), &part.notes);
             }
         }
     }
@@ -61,10 +61,10 @@ proptest! {
         let (view, primer) = primer(&registry);
         let mut expected = vec![PRIMER.trim_end_matches('\n')];
         expected.extend(examples(&primer).lines().filter(|line| line.starts_with('@')));
-        for lesson in &primer.schemas {
-            prop_assert_eq!(view.read(&lesson.definition), Ok(Vec::new()));
-            prop_assert!(lesson.notes.lines().count() <= 1, "{}", lesson.notes);
-            expected.push(lesson.definition.trim_end_matches('\n'));
+        for part in &primer.schemas {
+            prop_assert_eq!(view.read(&part.definition), Ok(Vec::new()));
+            prop_assert!(part.notes.lines().count() <= 1, "{}", part.notes);
+            expected.push(part.definition.trim_end_matches('\n'));
         }
         let text = primer.to_string();
         let begun: Vec<&str> = text.lines().filter(|line| line.starts_with('@')).collect();
@@ -113,17 +113,13 @@ fn what_it_says() {
 }
 
 #[test]
-fn a_reader_is_told_less_and_a_transcript_knows_what_was_told() {
+fn a_reader_gets_only_the_definitions() {
     let view = View::new(Arc::new(Registry::standard()));
     assert_eq!(view.primer(["TA", "AT"]), None);
     let primer = view.primer(["TA"]).unwrap();
-    let reading = primer.clone().for_reading();
+    let reading = primer.for_reading();
     let definition = view.definition("TA").unwrap();
     assert_eq!(reading.to_string(), format!("{PRIMER}{definition}"));
-    let text = "@dev>done:schedule TA(,impl_auth)\n";
-    let message = view.read(text).unwrap().remove(0);
-    let mut transcript = primer.transcript();
-    assert_eq!(transcript.push(&view, &view.block(&message)), text);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The encodings.
 
-use crate::TokenCounter;
+use accp_frame::TokenCounter;
 use bpe_openai::Tokenizer;
 use std::fmt;
 

@@ -6,7 +6,10 @@ use std::fmt;
 
 use accp_registry::nearest;
 
-use crate::{Bpe, MediaPrices, TokenCounter};
+use accp_frame::TokenCounter;
+
+use crate::bpe::Bpe;
+use crate::media::MediaPrices;
 use table::Fit;
 
 /// The most names that an error suggests.

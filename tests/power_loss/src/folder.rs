@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use accp_collab::disk::{Draft, Files, Locking, Shared};
-use accp_collab::{Folder, Kind, LOG_FILE, Mode, FolderSettings, Role, Scope, validate};
+use accp_collab::{Folder, FolderSettings, Kind, LOG_FILE, Mode, Role, Scope, validate};
 
 mod recorded;
 

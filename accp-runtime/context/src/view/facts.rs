@@ -3,22 +3,24 @@
 mod identity;
 mod names;
 mod prune;
+mod worth;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use accp_registry::{Field, Registry, Schema, Type};
+use accp_registry::{Field, Registry, Type};
 use serde_json::{Value as Json, json};
 
-use super::{Block, shape, text, write};
+use super::block::Block;
+use super::{shape, text, write};
 use accp_frame::{Intent, Map, Message, Value};
 pub(crate) use identity::id_of;
 pub(super) use identity::named;
 pub(super) use names::names;
 use names::{is_capital, is_name, runs, sentences};
 use prune::prune_map;
+use worth::LONGEST;
+pub(crate) use worth::{is_default, says};
 
-/// Scalars with more bytes are not facts.
-const LONGEST: usize = 60;
 /// Once the facts in a message's texts have more bytes than this, no more sentences are read.
 const TOLD: usize = 8000;
 /// The number of words that are kept before a fact in prose.
@@ -92,37 +94,6 @@ pub(super) fn registry(registry: &Registry) -> Registry {
     }
     // If this fails, records are written with their keys.
     Registry::from_json(&json.to_string()).unwrap_or_else(|_| registry.clone())
-}
-
-/// Returns whether a field holds its default in the frame. The default's text is compared, so its
-/// spelling in the registry does not matter.
-pub(crate) fn is_default(
-    registry: &Registry,
-    schema: Option<&Schema>,
-    name: &str,
-    value: &Value<'_>,
-    place: shape::Place<'_>,
-) -> bool {
-    let field = schema.and_then(|schema| Some((schema, schema.field(name)?)));
-    field.is_some_and(|(schema, (at, field))| {
-        let mut wire = String::new();
-        field.default_wire.is_some()
-            && shape::has_default(schema, at, place)
-            && field
-                .ty
-                .write_json(registry, &value.to_json(), &mut wire)
-                .is_ok()
-            && field.default_wire.as_ref() == Some(&wire)
-    })
-}
-
-/// Returns whether a value says something. A text must not be empty or have more bytes than this.
-pub(crate) fn says(value: &Value<'_>, longest: usize) -> bool {
-    match value {
-        Value::Null => false,
-        Value::String(text) => !text.is_empty() && text.len() <= longest,
-        _ => true,
-    }
 }
 
 /// Returns the fields of a record that differ from its earlier state.

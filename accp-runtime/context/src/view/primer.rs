@@ -8,12 +8,8 @@ use std::fmt;
 
 use accp_registry::{Registry, Schema};
 
-use super::{Transcript, View};
-
-/// The text that a model needs to read a [`Prompt`](super::Prompt). The rest of a prompt explains
-/// itself.
-pub const PRIMER: &str = "\
-    @=X(a,b) defines X(1,2) and X[rows]; $cold.p7 is message 7\n";
+use super::block::PRIMER;
+use super::codec::View;
 
 /// The text that a model needs to write, after the text on reading.
 const WRITING: &str = "\
@@ -25,8 +21,8 @@ const NOTES: &str = " Under a schema its frames, a? optional, a=b default, a:typ
 /// Teaches a model to read and write views. Each prompt pays for every word of it.
 ///
 /// The text ([`Display`](fmt::Display)) is the fields in their order. The definitions are those of
-/// [`View::definition`]; a prompt that begins with the primer needs no other definitions
-/// ([`Primer::transcript`]). Docs of the registry are not in the primer.
+/// [`View::definition`]; a prompt that begins with the primer needs no other definitions.
+/// Docs of the registry are not in the primer.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -51,12 +47,12 @@ pub struct Primer {
     /// accepts. Empty when the primer is [`for_reading`](Self::for_reading).
     pub writing: String,
     /// The requested schemas, then the schemas nested in them.
-    pub schemas: Vec<Lesson>,
+    pub schemas: Vec<SchemaPrimer>,
 }
 
 /// The part of a primer about one schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lesson {
+pub struct SchemaPrimer {
     /// The code.
     pub code: String,
     /// The definition, a line.
@@ -78,7 +74,7 @@ impl View {
             .schemas()
             .filter(|schema| !schema.frames.is_empty());
         let written = with_nested(registry, framed.collect());
-        let lessons = schemas.iter().map(|schema| Lesson {
+        let lessons = schemas.iter().map(|schema| SchemaPrimer {
             code: schema.code.clone(),
             definition: self.definition(&schema.code).unwrap_or_default(),
             notes: if written.iter().any(|other| other.code == schema.code) {
@@ -111,14 +107,6 @@ impl Primer {
         }
         self
     }
-
-    /// Returns the transcript of a prompt that begins with this primer.
-    pub fn transcript(&self) -> Transcript {
-        let codes = self.schemas.iter().map(|lesson| lesson.code.clone());
-        Transcript {
-            defined: codes.collect(),
-        }
-    }
 }
 
 impl fmt::Display for Primer {
@@ -129,7 +117,7 @@ impl fmt::Display for Primer {
     }
 }
 
-impl fmt::Display for Lesson {
+impl fmt::Display for SchemaPrimer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.definition)?;
         f.write_str(&self.notes)

@@ -3,22 +3,23 @@
 mod ledger;
 mod limits;
 mod old;
+mod part;
 
 use std::fmt;
 use std::sync::Arc;
 
+use super::block::{Block, PRIMER};
+use super::codec::View;
 use super::repeat::{self, Name, Referent};
 use super::shorten::shorten;
-use super::{Block, PRIMER, Transcript, View, spoken, write};
-use accp_frame::{AgentId, Message, TokenCounter, Value};
-use accp_registry::view::ROLE;
+use super::transcript::Transcript;
+use super::{spoken, write};
+use accp_frame::{Message, TokenCounter, Value};
 use ledger::Ledger;
 pub use limits::PromptLimits;
 use old::Old;
-
-/// The beginnings of a definition and of a reference to an old message: both need a primer.
-const DEFINITION: &str = "@=";
-const COLD: &str = "$cold.p";
+use part::{COLD, DEFINITION};
+pub use part::{Part, PartKind, Role};
 
 /// Messages become facts when they have more than this many times the tokens of those that stay.
 const WORTH: usize = 2;
@@ -87,103 +88,6 @@ pub struct Prompt {
     reread: usize,
     /// Whether the first question has its place among the old messages.
     has_task: bool,
-}
-
-/// A part of a prompt, in whole lines.
-///
-/// A user makes a chat request of the parts. The sender of a message is checked, and its role is
-/// not: see [`Role`].
-///
-/// ```
-/// use accp_runtime::view::{Part, PartKind, Role};
-///
-/// /// Returns the role of a part in a request to the model behind the agent `me`.
-/// fn role(part: &Part, me: &str) -> &'static str {
-///     match (part.kind, part.role) {
-///         (PartKind::Primer, _) => "system",
-///         _ if part.sender.as_ref().is_some_and(|sender| *sender == *me) => "assistant",
-///         (_, Role::Tool) => "tool",
-///         _ => "user",
-///     }
-/// }
-/// ```
-#[derive(Debug, Clone)]
-pub struct Part {
-    /// The kind.
-    pub kind: PartKind,
-    /// The sender of the message; none for the primer and for facts, which are about messages of
-    /// many.
-    pub sender: Option<AgentId<'static>>,
-    /// The role in a chat request.
-    pub role: Role,
-    /// The position of the message; for facts, the position of the last message.
-    pub position: u64,
-    /// The text.
-    pub text: Arc<str>,
-    /// The values that the text shows, with full names: a message's payload, or the records of the
-    /// facts.
-    pub values: Arc<[Value<'static>]>,
-}
-
-/// The role of a part in a chat request.
-///
-/// The primer is [`System`](Self::System). Facts are [`User`](Self::User): they repeat values of
-/// others, which must not get the rank of instructions. A message has the role that it says: a chat
-/// message in its field `role`; the answer of a tool (`done:tool`, `partial:tool`, `fail:tool`) is
-/// [`Tool`](Self::Tool). Any other message is [`User`](Self::User).
-///
-/// A sender can write any role. So look at the sender before a message gets the rank of
-/// [`System`](Self::System), and before it is taken for an answer of the model itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Role {
-    /// Instructions.
-    System,
-    /// Someone who asks or informs.
-    User,
-    /// A model.
-    Assistant,
-    /// A tool.
-    Tool,
-}
-
-impl Role {
-    /// Returns the word for it in a chat request: `system`, `user`, `assistant` or `tool`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-        }
-    }
-
-    /// Returns the role that a message says.
-    fn of(message: &Message<'_>) -> Self {
-        let said = message.payload.get(ROLE).and_then(Value::as_str);
-        let all = [Self::System, Self::User, Self::Assistant, Self::Tool];
-        let is_answer = matches!(message.intent.as_str(), "done" | "partial" | "fail");
-        match (&*message.operation, said) {
-            ("chat", Some(said)) => {
-                let role = all.into_iter().find(|role| role.as_str() == said);
-                role.unwrap_or(Self::User)
-            }
-            ("tool", _) if is_answer => Self::Tool,
-            _ => Self::User,
-        }
-    }
-}
-
-/// The kind of a part of a prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PartKind {
-    /// [`PRIMER`], before the first part that needs it.
-    Primer,
-    /// Facts of old messages.
-    Facts,
-    /// A message.
-    Message,
 }
 
 #[derive(Debug)]

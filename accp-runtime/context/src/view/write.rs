@@ -5,9 +5,10 @@ use accp_registry::lexical::is_key;
 use accp_registry::view::{ABSENT, BELOW, SPOKEN, implied, words_of};
 use accp_registry::{Field, Registry, Schema, Type};
 
+use super::block::Block;
 use super::shape::{Place, default_of};
 use super::spoken::spoken_payload;
-use super::{Block, shape, text};
+use super::{shape, text};
 use accp_frame::{Map, Message, Value};
 
 pub(super) fn block(registry: &Registry, message: &Message<'_>) -> Block {

@@ -1,12 +1,9 @@
 //! Snapshots and texts of a context, and the errors for malformed ones.
 
-use accp_context::view::invented;
 use accp_context::{Hot, Warm};
+use accp_runtime::Value;
 use accp_runtime::context::{Checkpoint, Fact};
-use accp_runtime::{Message, Registry, Value};
 use insta::assert_snapshot;
-
-use super::INLINE;
 
 #[test]
 fn what_is_no_checkpoint_is_refused_with_the_param() {
@@ -86,69 +83,4 @@ fn a_fact_is_written_and_read() {
     assert_eq!(fact.to_string(), r#"[planner.plan,first-name,"12]"#);
     assert_eq!(fact.entity(), Value::from("planner.plan"));
     assert_eq!(fact.value(), Value::from("12"));
-}
-
-#[test]
-fn a_value_keeps_its_marks_when_a_text_is_checked() {
-    // Each text against a frame without a value: what counts as a value, and where it ends.
-    for (text, expected) in [
-        ("(T1), \"T2\"; T3's T1", &["T1", "T2", "T3"][..]),
-        ("at 10:30, for $1,234.50.", &["10:30", "1,234.50"]),
-        ("-5 to +7 - or 3-4, 50%", &["-5", "7", "3-4", "50"]),
-        ("mia@x.org: https://x.org/a", &["mia@x.org", "x.org/a"]),
-        (r"C:\temp\log and __a_b__", &[r"temp\log", "_a_b_"]),
-        (
-            "2024\u{2011}05 \u{2075} \u{661}",
-            &["2024\u{2011}05", "\u{2075}", "\u{661}"],
-        ),
-        ("Planner and/or dev, e.g. a well-known one: dev.", &[]),
-        ("", &[]),
-    ] {
-        let frames = ["@a>sync:b{}"].into_iter();
-        let found = invented(text, frames, &[], Registry::shared());
-        assert_eq!(found, expected, "{text}");
-    }
-}
-
-#[test]
-fn a_value_stands_in_a_frame_or_behind_its_references() {
-    let written = |message: Message<'_>, registry: &Registry| {
-        let text = message.encode_with(registry, INLINE).unwrap();
-        text.trim_end_matches("[]").to_owned()
-    };
-    let standard = Registry::shared();
-    let message = |agent, intent, operation| Message::new(agent, intent, operation).unwrap();
-    let done = message("dev_1", "done", "schedule")
-        .under("TA")
-        .with("task", "a_b c");
-    let deps = vec![Value::from("T1"), Value::from("x_y, z")];
-    let query = message("qa", "req", "find_it").with("no", 12.5_f64.to_string());
-    let query = query.with("q", vec![Value::from(-7), Value::from("at 10:30")]);
-    let query = query
-        .with("src", Value::Ref("cold.k1_1".into()))
-        .with("t", "caf\u{e9}");
-    let frames = [
-        written(done.with("progress", 40).with("deps", deps), standard),
-        written(query, standard),
-        "@qa>req:x{id_2:W9|schema:ZZ}".to_owned(),
-    ];
-    let of = |text| {
-        let frames = frames.iter().map(String::as_str);
-        let behind = [Value::from("order W2, please"), Value::from(3)];
-        invented(text, frames, &behind, standard)
-    };
-    for known in [
-        "dev_1 find_it T1",
-        "40 12.5 10:30",
-        "W2 3 cold.k1_1",
-        "W9 id_2",
-    ] {
-        assert_eq!(of(known), [""; 0], "{known}");
-    }
-    for unknown in [
-        "dev_2", "4", "2.5", "30", "7", "W", "C3", "T1x", "k1_2", "W2.", "x_y_z",
-    ] {
-        let is_value = unknown != "W" && unknown != "W2.";
-        assert_eq!(of(unknown).len(), usize::from(is_value), "{unknown}");
-    }
 }

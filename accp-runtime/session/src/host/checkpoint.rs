@@ -1,12 +1,12 @@
 //! Checkpoints of a host.
 
 use super::Host;
+use crate::gate::verbatim::invented;
 use crate::interface::event::Event;
 use crate::interface::input::SummaryError;
 use crate::log::mid::MemberId;
 use crate::wire::control::Control;
 use accp_context::Time;
-use accp_context::view::invented;
 use accp_context::{Checkpoint, Checkpointer, Trigger, Verdict};
 use accp_frame::Value;
 

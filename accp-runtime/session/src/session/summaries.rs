@@ -24,7 +24,9 @@ impl Session {
     /// for a model. A second text takes the place of the first.
     ///
     /// A value in warm state is verbatim or absent (draft section 5.3). So a word that looks like a
-    /// value ([`invented`](accp_context::view::invented)) has to stand in a frame that left, to the letter.
+    /// value has to stand in a frame that left, to the letter. A word looks like a value if it has a
+    /// digit, `_`, `@` or `\`, or both `/` and `.`: numbers, amounts, dates, codes, addresses, paths.
+    /// Numbers that are spelt out (`twelve`) pass.
     ///
     /// ```
     /// # use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! The models that are known: how each counts text, and what pictures cost.
 
-use crate::{Bpe, MediaPrices};
+use crate::bpe::Bpe;
+use crate::media::MediaPrices;
 
 /// What is known of a model.
 #[derive(Debug, Clone, Copy)]

@@ -172,12 +172,12 @@ impl Evaluation {
         }
         let policies = self.entries().map(|(policy, _)| policy);
         let named: Vec<_> = policies.zip(&replays).collect();
-        let scene = shows.then(|| scene(corpus, transcript, &instrument.study, &named));
+        let scene = shows.then(|| scene(corpus, transcript, &instrument.analysis, &named));
         let mut dump = Vec::new();
         for (policy, replay) in named.iter().filter(|_| dumps) {
             let kept = replay.as_ref().and_then(|replay| replay.kept.as_ref());
             let place = [corpus, &transcript.id, policy];
-            dump.extend(kept.map(|kept| prompts::dump(place, kept, &instrument.study)));
+            dump.extend(kept.map(|kept| prompts::dump(place, kept, &instrument.analysis)));
         }
         for replay in replays.iter_mut().flatten() {
             replay.kept = None;

@@ -2,29 +2,29 @@
 //! that a prompt lacks.
 
 mod account;
+mod analysis;
 mod automaton;
+mod candidates;
+mod coverage;
 mod escape;
 mod fetch;
-mod finder;
+mod matcher;
 mod memory;
+mod message_text;
 mod misquoted;
-mod needs;
 mod phrases;
 mod prices;
-mod reading;
 mod rules;
-mod said;
-mod sight;
-mod study;
+mod segment_index;
 mod text;
 
 pub use account::Net;
-pub(crate) use account::{Account, Readings, Told};
+pub(crate) use account::{Account, NeedOutcome, SegmentIndexes};
+pub(crate) use analysis::Analysis;
 pub use memory::Remembered;
 pub use prices::{Cost, Costs, Prices};
 pub(crate) use prices::{Recovery, SETTINGS};
 pub use rules::rules;
-pub(crate) use study::Study;
 pub(crate) use text::{collapse, floor};
 
 #[cfg(test)]

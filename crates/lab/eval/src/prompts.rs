@@ -34,7 +34,7 @@ use std::time::Duration;
 use accp_memory::policy::{Agent, Kind, Message, Policy, Segment};
 use serde_json::{Value as Json, json};
 
-use crate::net::Study;
+use crate::net::Analysis;
 use crate::replay::{Counted, Kept};
 use crate::transcript::{Transcript, Transcripts};
 
@@ -42,7 +42,7 @@ use crate::transcript::{Transcript, Transcripts};
 pub const FROM_FILE: &str = "file:";
 
 /// Returns the lines of a dump for a conversation under a policy.
-pub(crate) fn dump(place: [&str; 3], kept: &Kept, study: &Study) -> String {
+pub(crate) fn dump(place: [&str; 3], kept: &Kept, analysis: &Analysis) -> String {
     let mut out = String::new();
     let [corpus, conversation, policy] = place;
     let mut line = |turn: Option<usize>, rest: Json| {
@@ -76,16 +76,16 @@ pub(crate) fn dump(place: [&str; 3], kept: &Kept, study: &Study) -> String {
         });
         line(Some(prompt.turn), rest);
     }
-    for told in &kept.told {
-        let text = told.needle.map(|needle| study.finder.text(needle));
+    for outcome in &kept.outcomes {
+        let text = outcome.needle.map(|needle| analysis.matcher.text(needle));
         let rest = json!({
-            "need": told.class,
+            "need": outcome.class,
             "text": text,
-            "source": told.source,
-            "real": told.is_real,
-            "fate": told.fate,
+            "source": outcome.source,
+            "real": outcome.is_real,
+            "fate": outcome.fate,
         });
-        line(Some(told.turn), rest);
+        line(Some(outcome.turn), rest);
     }
     for (index, original) in &kept.originals {
         line(None, json!({ "message": index, "original": original }));

@@ -11,7 +11,7 @@ use accp_tokens::Bpe;
 use crate::cost::Spent;
 use crate::lists::{Inside, Intent};
 use crate::measure::{FirstSight, Measure};
-use crate::net::{Account, Prices, Readings, Recovery, Study, Told};
+use crate::net::{Account, Analysis, NeedOutcome, Prices, Recovery, SegmentIndexes};
 use crate::tokens::{ByKind, Piece, Pieces, by_kind};
 use crate::transcript::Transcript;
 
@@ -29,7 +29,7 @@ pub(crate) struct Replay {
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     pub(crate) prompts: Vec<Prompt>,
-    pub(crate) told: Vec<Told>,
+    pub(crate) outcomes: Vec<NeedOutcome>,
     /// Each message that the policy gave back at the end, with its index.
     pub(crate) originals: Vec<(usize, String)>,
 }
@@ -61,8 +61,8 @@ pub(crate) struct Instrument<'t> {
     prices: Prices,
     pub(crate) inside: Option<Inside>,
     intent: Intent,
-    pub(crate) study: Study,
-    readings: Readings,
+    pub(crate) analysis: Analysis,
+    segment_indexes: SegmentIndexes,
     pieces: Pieces,
     keeps: bool,
 }
@@ -86,8 +86,8 @@ impl<'t> Instrument<'t> {
             prices,
             inside: None,
             intent: Intent::of(transcript),
-            study: Study::of(transcript, counter),
-            readings: Readings::default(),
+            analysis: Analysis::of(transcript, counter),
+            segment_indexes: SegmentIndexes::default(),
             pieces: Pieces::new(counter),
             opening,
             keeps,
@@ -102,7 +102,7 @@ impl<'t> Instrument<'t> {
     pub(crate) fn replay(&mut self, policy: &mut dyn Policy) -> Replay {
         let mut replay = Replay::default();
         let mut newest: BTreeMap<Arc<str>, Vec<Piece>> = BTreeMap::new();
-        let mut account = Account::new(&self.study, self.prices, self.keeps);
+        let mut account = Account::new(&self.analysis, self.prices, self.keeps);
         let mut kept = self.keeps.then(Kept::default);
         let mut time = Duration::ZERO;
         let mut seen = 0;
@@ -125,11 +125,13 @@ impl<'t> Instrument<'t> {
                 };
                 newest.insert(Arc::clone(&agent.name), pieces);
                 let Self {
-                    study, readings, ..
+                    analysis,
+                    segment_indexes,
+                    ..
                 } = self;
                 let tokens = spent.total();
                 let place = (message.index, &*prompt);
-                let recovery = account.prompt(study, readings, place, (tokens, begins));
+                let recovery = account.prompt(analysis, segment_indexes, place, (tokens, begins));
                 replay.turns.push(spent.total());
                 replay.measure.spent.add(&spent);
                 replay.measure.prompts += 1;
@@ -168,10 +170,10 @@ impl<'t> Instrument<'t> {
                 kept.originals.push((message.index, back.into_owned()));
             }
         }
-        let (net, told) = account.into_net();
+        let (net, outcomes) = account.into_net();
         replay.measure.net = net;
         if let Some(kept) = &mut kept {
-            kept.told = told;
+            kept.outcomes = outcomes;
         }
         replay.kept = kept;
         replay.measure.conversations = 1;
@@ -199,12 +201,12 @@ impl<'t> Instrument<'t> {
     fn list(&mut self, prompt: (&str, &[Segment], u64), turn: usize, replay: &mut Replay) {
         if let Some(inside) = self.inside {
             let Self {
-                study,
-                readings,
+                analysis,
+                segment_indexes,
                 intent,
                 ..
             } = self;
-            let stands = intent.stands(turn, |text| readings.has(study, prompt.1, text));
+            let stands = intent.stands(turn, |text| segment_indexes.has(analysis, prompt.1, text));
             replay.measure.lists.count(inside, prompt, stands);
         }
     }

@@ -33,6 +33,7 @@ mod corpus;
 mod cost;
 mod declared;
 mod index;
+mod learnt;
 mod names;
 mod needs;
 mod places;
@@ -45,29 +46,16 @@ mod traces;
 mod tune;
 mod values;
 
-use accp_registry::{Problems, Registry};
 use accp_tokens::Bpe;
-use serde_json::{Value as Json, json};
 
 use corpus::Corpus;
 use needs::Needs;
 
 pub use cost::{Earned, Totals};
 pub use declared::{Tools, ToolsError};
+pub use learnt::{LearnError, Learnt};
 pub use traces::Traces;
 pub use tune::{TuneError, Tuned, tune};
-
-/// The learnt schemas are not a registry, which is a fault of this library.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LearnError {
-    /// The schemas do not make a sound registry.
-    #[error("the learnt schemas are not a sound registry; please report this with the traces\n{0}")]
-    Unsound(Problems),
-    /// The schemas cannot become Rust types.
-    #[error("{0}")]
-    Types(String),
-}
 
 /// Options of [`learn`].
 #[derive(Debug, Clone, Copy)]
@@ -87,17 +75,6 @@ impl Default for LearnOptions {
     }
 }
 
-/// A registry, and its savings on the traces that it was learnt from.
-#[derive(Debug, Clone)]
-pub struct Learnt {
-    /// The registry.
-    pub registry: Registry,
-    /// The savings of each schema, the largest first.
-    pub earned: Vec<Earned>,
-    /// The cost of all arguments and results together.
-    pub totals: Totals,
-}
-
 /// Learns a registry from traces.
 ///
 /// # Errors
@@ -110,32 +87,4 @@ pub fn learn(traces: &Traces, options: LearnOptions) -> Result<Learnt, LearnErro
     let corpus = Corpus::of(traces, &counter);
     let needs = Needs::of(&corpus);
     schemas::chosen(&corpus, &needs, i64::from(min_saving), counter)
-}
-
-impl Learnt {
-    /// Returns an object for each schema, then one for all of them.
-    pub fn to_json(&self) -> Vec<Json> {
-        let one = |earned: &Earned| {
-            json!({
-                "code": earned.code,
-                "name": earned.name,
-                "seen": earned.seen,
-                "conversations": earned.conversations,
-                "json": earned.json,
-                "position": earned.position,
-                "definitions": earned.definitions,
-                "net": earned.net(),
-            })
-        };
-        let mut list: Vec<Json> = self.earned.iter().map(one).collect();
-        list.push(json!({
-            "schemas": self.earned.len(),
-            "conversations": self.totals.conversations,
-            "json": self.totals.json,
-            "position": self.totals.position,
-            "definitions": self.totals.definitions,
-            "tokenizer": self.registry.tokenizer,
-        }));
-        list
-    }
 }

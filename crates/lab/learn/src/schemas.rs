@@ -14,12 +14,13 @@ use serde_json::{Map, Value as Json, json};
 use crate::corpus::Corpus;
 use crate::cost::{self, Earned, Totals, totals};
 use crate::declared::Kind;
+use crate::learnt::{LearnError, Learnt};
 use crate::names::{Taken, abbreviations};
 use crate::needs::Needs;
 use crate::places::Step;
+use crate::titles;
 use crate::traces::{Part, Root};
 use crate::values::Declares;
-use crate::{LearnError, Learnt, titles};
 
 /// The fewest records and conversations of a shape before a field that every record has counts
 /// as required.

@@ -3,8 +3,10 @@
 
 mod ai_sdk;
 mod aider;
+mod answers;
 mod anthropic;
 mod chat;
+mod claims;
 mod claude_code;
 mod codex;
 mod draft;
@@ -16,6 +18,7 @@ mod gemini_cli;
 mod langchain;
 mod langgraph;
 mod langsmith;
+mod langsmith_run;
 mod listed;
 mod media;
 mod merge;
@@ -39,9 +42,11 @@ use serde_json::{Map, Value as Json};
 
 use crate::format::Format;
 pub(crate) use aider::{BLOCKS as AIDER, STARTED};
-pub(crate) use envelope::{is_message, is_next, place};
+pub(crate) use answers::is_message;
+pub(crate) use claims::{claims, marks};
+pub(crate) use envelope::place;
 pub(crate) use fault::{Cannot, Fault, Model};
-pub(crate) use readers::{claims, marks};
+
 pub(crate) use said::{Said, numbered_like};
 pub(crate) use stream::is_piece;
 pub(crate) use tools::{names as tool_names, renamed as renamed_tools};
@@ -50,14 +55,6 @@ pub(crate) use tools::{names as tool_names, renamed as renamed_tools};
 pub(crate) fn detect(json: &Json) -> Option<Format> {
     match claims(json).as_slice() {
         [] => envelope::detect(json),
-        [one] => Some(*one),
-        _ => None,
-    }
-}
-
-/// Finds out the format of a document that is not wrapped.
-fn direct(json: &Json) -> Option<Format> {
-    match claims(json).as_slice() {
         [one] => Some(*one),
         _ => None,
     }
@@ -74,19 +71,7 @@ pub(crate) fn is_entry(json: &Json) -> bool {
 
 /// Returns whether the document is of this format and is not wrapped.
 pub(crate) fn is_direct(json: &Json, format: Format) -> bool {
-    direct(json) == Some(format)
-}
-
-/// Returns whether an object is a document that is not wrapped.
-fn direct_of(map: &Map<String, Json>) -> bool {
-    const KEYS: [&str; 5] = [
-        "messages",
-        "contents",
-        "candidates",
-        "conversations",
-        "choices",
-    ];
-    KEYS.iter().any(|key| map.contains_key(*key))
+    claims::direct(json) == Some(format)
 }
 
 /// Returns whether this is a conversation by itself, so that an array of such is several.
@@ -98,10 +83,17 @@ pub(crate) fn is_whole(json: &Json) -> bool {
     let list = |key: &str| json.get(key).is_some_and(Json::is_array);
     let items = json.is_object() && json.get("type").is_none() && responses::detect(json);
     let nested = || match json {
-        Json::Array(all) => !all.is_empty() && direct(json).is_some(),
-        json => direct(json).is_none() && envelope::detect(json).is_some(),
+        Json::Array(all) => !all.is_empty() && claims::direct(json).is_some(),
+        json => claims::direct(json).is_none() && envelope::detect(json).is_some(),
     };
     list("messages") || list("contents") || list("conversations") || items || nested()
+}
+
+/// Returns whether this belongs to the messages before it in a file of one message a line: items of
+/// some types say nothing by themselves.
+pub(crate) fn is_next(json: &Json) -> bool {
+    let is_item = || json["type"].is_string() && !is_whole(json) && !is_piece(json);
+    is_message(json) || is_item()
 }
 
 /// Reads a document. Returns `None` if it is in the form of the model as it is.
@@ -112,26 +104,10 @@ pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Model>, Fault> 
     if let Some(read) = envelope::read(json, format) {
         return read.map(Some);
     }
-    if format == Format::OpenAi && !envelope::has_beside(json) {
+    if format == Format::OpenAi && !answers::has_beside(json) {
         return chat::read(json);
     }
-    model(json, format).map(Some)
-}
-
-/// Reads a document that is not wrapped into the model.
-///
-/// # Errors
-/// When the document does not have this format.
-fn model(json: &Json, format: Format) -> Result<Model, Fault> {
-    let mut model = readers::of(format)(json.clone())?;
-    let has_answers = matches!(
-        format,
-        Format::OpenAi | Format::Anthropic | Format::Gemini | Format::LangChain
-    );
-    if has_answers {
-        envelope::beside(&mut model);
-    }
-    Ok(model)
+    envelope::model(json, format).map(Some)
 }
 
 /// Returns one message of a list as messages of the model: one for each result that it has, and one for the rest.
@@ -150,7 +126,7 @@ fn model(json: &Json, format: Format) -> Result<Model, Fault> {
 /// ```
 pub fn message(json: Json, format: Format) -> Vec<Json> {
     let list = Json::Array(vec![json]);
-    model(&list, format).map_or_else(|_| Vec::new(), |model| model.messages)
+    envelope::model(&list, format).map_or_else(|_| Vec::new(), |model| model.messages)
 }
 
 /// The key beside the messages of a written document that leads from new ids of calls to the recorded ones.
@@ -172,7 +148,7 @@ pub(crate) fn write(
     rest: Map<String, Json>,
     format: Format,
 ) -> Option<Result<Json, Cannot>> {
-    let write: readers::Write = match format {
+    let write: fn(&[Said], Map<String, Json>) -> Result<Json, Cannot> = match format {
         Format::OpenAi => chat::write,
         Format::Responses => responses::write,
         Format::Anthropic => anthropic::write,

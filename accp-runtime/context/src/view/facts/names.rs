@@ -1,6 +1,6 @@
 //! Names and numbers in texts.
 
-use super::LONGEST;
+use super::worth::LONGEST;
 
 /// Returns the sentences and lines of a text.
 pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use accp_registry::{Registry, Schema, Type};
 
-use super::{LONGEST, says};
+use super::worth::{LONGEST, says};
 use crate::view::shape;
 use accp_frame::{Map, Value};
 

@@ -3,7 +3,8 @@
 use accp_registry::view::{SPOKEN, implied, words_of};
 use accp_registry::{FrameSpec, Registry, Schema, Type};
 
-use super::super::{View, shape, spoken, write};
+use crate::view::codec::View;
+use crate::view::{shape, spoken, write};
 use accp_frame::{Decimal, Map, Message, Value};
 
 /// The agent that writes the examples.

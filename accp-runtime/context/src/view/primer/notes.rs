@@ -3,7 +3,8 @@ use std::fmt::Write as _;
 
 use accp_registry::{Field, Schema, Type};
 
-use super::super::{View, text, write};
+use crate::view::codec::View;
+use crate::view::{text, write};
 use accp_frame::Value;
 
 /// Longer defaults are written as `..`: a writer only has to know that there is a default.

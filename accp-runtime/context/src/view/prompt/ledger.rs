@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::view::{Block, View};
+use crate::view::block::Block;
+use crate::view::codec::View;
 use accp_frame::TokenCounter;
 
 /// The tokens that definitions would have saved so far, had they been there.

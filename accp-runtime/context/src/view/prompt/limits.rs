@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::CachePrices;
+use crate::prices::CachePrices;
 
 /// The limits above which old messages leave a prompt.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,9 +2,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{DEFINITION, Part, PartKind, Role};
+use super::part::{DEFINITION, Part, PartKind, Role};
+use crate::view::block::{Block, FACTS, write_range};
+use crate::view::codec::View;
 use crate::view::facts::{self, Facts, Vocabulary};
-use crate::view::{Block, FACTS, Transcript, View, text, write_range};
+use crate::view::text;
+use crate::view::transcript::Transcript;
 use accp_frame::{Message, TokenCounter};
 
 /// Facts and verbatim messages, oldest first.

@@ -5,10 +5,10 @@ use accp_registry::lexical::{self, is_agent_char};
 use accp_registry::view::implied;
 use accp_registry::{Intent, Schema, Type};
 
+use super::cursor::{Broken, Cursor};
 use super::mistake::Mistake;
 use super::spelling::respelt;
 use super::values::literal;
-use super::{Broken, Cursor};
 use crate::view::{text, write};
 use accp_frame::__internal::plain;
 use accp_frame::{Repair, Value};

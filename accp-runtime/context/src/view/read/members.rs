@@ -2,7 +2,7 @@
 
 use accp_registry::{ErrorCode, Registry, Schema, Type};
 
-use super::Cursor;
+use super::cursor::Cursor;
 use accp_frame::{Map, Value};
 
 /// The type of a value that tells its own type.

@@ -2,11 +2,13 @@
 
 use accp_registry::Registry;
 
+use super::blocks::blocks;
+use super::cursor::Cursor;
 use super::lenient::is_block;
 use super::mistake::Mistake;
-use super::{Cursor, blocks};
+use crate::view::block::PRIMER;
 use crate::view::fault::{Unplaced, ViewError};
-use crate::view::{PRIMER, write};
+use crate::view::write;
 use accp_frame::{Message, Repair};
 
 /// Characters of lists, quotes and code before a block.

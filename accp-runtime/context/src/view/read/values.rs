@@ -5,8 +5,8 @@ use accp_registry::protocol::NO_HEAD;
 use accp_registry::view::{ABSENT, BELOW};
 use accp_registry::{ErrorCode, Field, Schema, Type};
 
+use super::cursor::{Broken, Cursor};
 use super::members::{ANY, Members, UNTYPED};
-use super::{Broken, Cursor};
 use crate::view::shape::{Place, default_of};
 use crate::view::text;
 use accp_frame::__internal::{plain, wanted};

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use accp_memory::policy::{Kind, Segment};
 
+use super::analysis::Analysis;
 use super::fetch::{Fetched, Lacking};
-use super::finder::Needle;
+use super::matcher::Needle;
 use super::memory::Remembered;
 use super::misquoted::Quoted;
 use super::prices::{Costs, Prices, Recovery};
-use super::reading::{Leads, Look, reading};
-use super::study::Study;
+use super::segment_index::{References, SegmentIndex, normalized};
 use super::text::floor;
 use crate::share::Recall;
 
@@ -20,10 +20,10 @@ const NEAR: usize = 100;
 
 /// Readings of the segments of a conversation's prompts, each text once for all policies.
 #[derive(Debug, Default)]
-pub(crate) struct Readings {
+pub(crate) struct SegmentIndexes {
     /// By the address of a text, which `by_text` keeps alive.
-    by_address: HashMap<(usize, usize), Arc<Look>>,
-    by_text: HashMap<Arc<str>, Arc<Look>>,
+    by_address: HashMap<(usize, usize), Arc<SegmentIndex>>,
+    by_text: HashMap<Arc<str>, Arc<SegmentIndex>>,
     quoted: Quoted,
 }
 
@@ -58,12 +58,12 @@ pub(crate) struct Account {
     shown: Shown,
     net: Net,
     /// Tells each need and its fate, if the caller asked for it.
-    told: Option<Vec<Told>>,
+    outcomes: Option<Vec<NeedOutcome>>,
 }
 
 /// A need and its fate.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct NeedOutcome {
     pub(crate) turn: usize,
     /// The message that says the text.
     pub(crate) source: usize,
@@ -81,21 +81,21 @@ pub(crate) struct Told {
 struct Shown {
     /// How many segments hold each.
     counts: Vec<u32>,
-    segments: Vec<Arc<Look>>,
+    segments: Vec<Arc<SegmentIndex>>,
 }
 
 impl Shown {
-    fn show(&mut self, segments: &[Arc<Look>]) {
+    fn show(&mut self, segments: &[Arc<SegmentIndex>]) {
         let same = self.segments.iter().zip(segments);
         let same = same.take_while(|(old, new)| Arc::ptr_eq(old, new)).count();
-        for look in &segments[same..] {
-            for &asked in &look.asked {
-                self.counts[asked as usize] += 1;
+        for segment_index in &segments[same..] {
+            for &counted in &segment_index.counted {
+                self.counts[counted as usize] += 1;
             }
         }
-        for look in self.segments.drain(same..) {
-            for &asked in &look.asked {
-                self.counts[asked as usize] -= 1;
+        for segment_index in self.segments.drain(same..) {
+            for &counted in &segment_index.counted {
+                self.counts[counted as usize] -= 1;
             }
         }
         self.segments.extend_from_slice(&segments[same..]);
@@ -108,72 +108,75 @@ impl Shown {
     }
 }
 
-impl Readings {
-    fn look(&mut self, study: &Study, text: &Arc<str>) -> Arc<Look> {
+impl SegmentIndexes {
+    fn segment_index(&mut self, analysis: &Analysis, text: &Arc<str>) -> Arc<SegmentIndex> {
         let address = (text.as_ptr().addr(), text.len());
-        if let Some(look) = self.by_address.get(&address) {
-            return Arc::clone(look);
+        if let Some(segment_index) = self.by_address.get(&address) {
+            return Arc::clone(segment_index);
         }
-        if let Some(look) = self.by_text.get(text) {
-            return Arc::clone(look);
+        if let Some(segment_index) = self.by_text.get(text) {
+            return Arc::clone(segment_index);
         }
-        let look = Arc::new(study.look(reading(text)));
-        self.by_text.insert(Arc::clone(text), Arc::clone(&look));
-        self.by_address.insert(address, Arc::clone(&look));
-        look
+        let segment_index = Arc::new(analysis.segment_index(normalized(text)));
+        self.by_text
+            .insert(Arc::clone(text), Arc::clone(&segment_index));
+        self.by_address.insert(address, Arc::clone(&segment_index));
+        segment_index
     }
 
     /// Returns whether a collapsed text stands in one of the segments.
-    pub(crate) fn has(&mut self, study: &Study, prompt: &[Segment], text: &str) -> bool {
-        let mut looks = prompt.iter().map(|segment| self.look(study, &segment.text));
-        looks.any(|look| look.reading.contains(text))
+    pub(crate) fn has(&mut self, analysis: &Analysis, prompt: &[Segment], text: &str) -> bool {
+        let mut indexes = prompt
+            .iter()
+            .map(|segment| self.segment_index(analysis, &segment.text));
+        indexes.any(|segment_index| segment_index.text.contains(text))
     }
 }
 
 impl Account {
-    pub(crate) fn new(study: &Study, prices: Prices, tells: bool) -> Self {
+    pub(crate) fn new(analysis: &Analysis, prices: Prices, keeps_outcomes: bool) -> Self {
         Self {
             prices,
             agents: BTreeMap::new(),
             shown: Shown {
-                counts: vec![0; study.asked()],
+                counts: vec![0; analysis.counted()],
                 segments: Vec::new(),
             },
             net: Net::default(),
-            told: tells.then(Vec::new),
+            outcomes: keeps_outcomes.then(Vec::new),
         }
     }
 
     /// Returns the figures, and each need with its fate.
-    pub(crate) fn into_net(self) -> (Net, Vec<Told>) {
-        (self.net, self.told.unwrap_or_default())
+    pub(crate) fn into_net(self) -> (Net, Vec<NeedOutcome>) {
+        (self.net, self.outcomes.unwrap_or_default())
     }
 
     /// Counts a prompt of a turn, of `tokens` tokens, of which the first `shared` are in the cache.
     /// Returns what the agent does to get all that the prompt lacks.
     pub(crate) fn prompt(
         &mut self,
-        study: &Study,
-        readings: &mut Readings,
+        analysis: &Analysis,
+        segment_indexes: &mut SegmentIndexes,
         (turn, prompt): (usize, &[Segment]),
         (tokens, shared): (u64, u64),
     ) -> Recovery {
-        let Some(at) = study.turns.get(&turn) else {
+        let Some(at) = analysis.turns.get(&turn) else {
             return Recovery::default();
         };
-        let looks: Vec<Arc<Look>> = prompt
+        let indexes: Vec<Arc<SegmentIndex>> = prompt
             .iter()
-            .map(|segment| readings.look(study, &segment.text))
+            .map(|segment| segment_indexes.segment_index(analysis, &segment.text))
             .collect();
-        self.shown.show(&looks);
+        self.shown.show(&indexes);
         let shown = &self.shown;
         let remembered = &mut self.net.remembered;
-        study
+        analysis
             .memory
             .count(turn, &at.agent, |needle| shown.has(needle), remembered);
         for segment in prompt {
             if segment.kind == Kind::Facts {
-                let quoted = readings.quoted.of(study, &segment.text);
+                let quoted = segment_indexes.quoted.of(analysis, &segment.text);
                 self.net.misquoted.wanted += quoted.wanted;
                 self.net.misquoted.found += quoted.found;
             }
@@ -182,26 +185,28 @@ impl Account {
         let carried = fetched[0][0].carried();
         self.net.prompts.push(tokens);
         self.net.with_windows.push(tokens + carried);
-        let leads = std::cell::OnceCell::new();
-        let leads = || {
-            leads.get_or_init(|| -> Vec<Leads> {
-                let pairs = prompt.iter().zip(&looks);
+        let references = std::cell::OnceCell::new();
+        let references = || {
+            references.get_or_init(|| -> Vec<References> {
+                let pairs = prompt.iter().zip(&indexes);
                 pairs
-                    .map(|(segment, look)| Leads::of(segment, &look.reading))
+                    .map(|(segment, segment_index)| References::of(segment, &segment_index.text))
                     .collect()
             })
         };
         let is_lost = |source: usize, place: &std::ops::Range<usize>| {
-            let near = near(&study.said[source].raw, place);
-            !leads().iter().any(|leads| leads.to(source, near))
+            let near = near(&analysis.message_texts[source].raw, place);
+            !references()
+                .iter()
+                .any(|references| references.to(source, near))
         };
         let mut unseen = Lacking::default();
         for &new in &at.new {
-            let stands = stands(study, new, prompt, &looks);
+            let stands = stands(analysis, new, prompt, &indexes);
             self.net.seen.count(stands);
-            let is_lost = !stands && is_lost(new, &(0..study.said[new].raw.len()));
-            if let Some(told) = &mut self.told {
-                told.push(Told {
+            let is_lost = !stands && is_lost(new, &(0..analysis.message_texts[new].raw.len()));
+            if let Some(outcomes) = &mut self.outcomes {
+                outcomes.push(NeedOutcome {
                     turn,
                     source: new,
                     class: "sight",
@@ -211,7 +216,7 @@ impl Account {
                 });
             }
             if !stands {
-                unseen.sight(new, &study.required[new].windows, is_lost);
+                unseen.unseen(new, &analysis.required[new].windows, is_lost);
             }
         }
         let mut missing = Vec::new();
@@ -221,8 +226,8 @@ impl Account {
             let is_lost = !shown && is_lost(need.source, &need.place);
             self.net.hits.count(is_hit);
             self.net.lost.count(!is_hit && is_lost);
-            if let Some(told) = &mut self.told {
-                told.push(Told {
+            if let Some(outcomes) = &mut self.outcomes {
+                outcomes.push(NeedOutcome {
                     turn,
                     source: need.source,
                     class: need.class.name(),
@@ -243,10 +248,10 @@ impl Account {
                 let mut lacking = unseen.clone();
                 for &(need, is_lost) in &missing {
                     if !fetched.has(need.needle) && (need.is_real || !only_real) {
-                        lacking.need(need, &study.said[need.source], window, is_lost);
+                        lacking.need(need, &analysis.message_texts[need.source], window, is_lost);
                     }
                 }
-                *recovery = fetched.fetch(study, tokens, lacking);
+                *recovery = fetched.fetch(analysis, tokens, lacking);
             }
         }
         let costs = Costs::of(self.prices, tokens, shared, &recoveries);
@@ -257,18 +262,26 @@ impl Account {
 
 /// Returns whether a message stands in a prompt: the keys of its JSON anywhere, and its lines in its
 /// own segments, or in all together.
-fn stands(study: &Study, message: usize, prompt: &[Segment], looks: &[Arc<Look>]) -> bool {
-    let required = &study.required[message];
-    if !required.has_keys(looks) {
+fn stands(
+    analysis: &Analysis,
+    message: usize,
+    prompt: &[Segment],
+    indexes: &[Arc<SegmentIndex>],
+) -> bool {
+    let required = &analysis.required[message];
+    if !required.has_keys(indexes) {
         return false;
     }
-    let own = prompt.iter().zip(looks);
+    let own = prompt.iter().zip(indexes);
     let own = own.filter(|(segment, _)| segment.message == Some(message));
-    let own: Vec<&Look> = own.map(|(_, look)| &**look).collect();
+    let own: Vec<&SegmentIndex> = own.map(|(_, segment_index)| &**segment_index).collect();
     if !own.is_empty() && required.stands(&own) {
         return true;
     }
-    let all: Vec<&Look> = looks.iter().map(|look| &**look).collect();
+    let all: Vec<&SegmentIndex> = indexes
+        .iter()
+        .map(|segment_index| &**segment_index)
+        .collect();
     required.stands(&all)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::finder::is_word;
+use super::matcher::is_word;
 
 /// No state, and no edge.
 const NONE: u32 = u32::MAX;

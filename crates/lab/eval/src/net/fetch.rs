@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
-use super::finder::Needle;
+use super::analysis::{Analysis, Need};
+use super::matcher::Needle;
+use super::message_text::MessageText;
 use super::prices::Recovery;
-use super::said::Said;
-use super::study::{Need, Study};
 use super::text::collapse;
 
 /// What an agent has fetched so far, and still carries.
@@ -26,16 +26,22 @@ pub(crate) struct Lacking {
 
 impl Lacking {
     /// Takes a need that the prompt does not hold. `is_lost` says that nothing leads to its source.
-    pub(crate) fn need(&mut self, need: &Need, said: &Said, window: usize, is_lost: bool) {
+    pub(crate) fn need(
+        &mut self,
+        need: &Need,
+        message_text: &MessageText,
+        window: usize,
+        is_lost: bool,
+    ) {
         let windows = self.windows.entry(need.source).or_default();
-        windows.push(around(said, &need.place, window));
+        windows.push(around(message_text, &need.place, window));
         if is_lost {
             self.lost.insert(need.source);
         }
     }
 
     /// Takes a message that the prompt does not show at first sight.
-    pub(crate) fn sight(&mut self, message: usize, windows: &[Range<usize>], is_lost: bool) {
+    pub(crate) fn unseen(&mut self, message: usize, windows: &[Range<usize>], is_lost: bool) {
         let known = self.windows.entry(message).or_default();
         known.extend(windows.iter().cloned());
         if is_lost {
@@ -56,7 +62,7 @@ impl Fetched {
     }
 
     /// Fetches what a prompt of this many tokens lacks.
-    pub(crate) fn fetch(&mut self, study: &Study, prompt: u64, lacking: Lacking) -> Recovery {
+    pub(crate) fn fetch(&mut self, analysis: &Analysis, prompt: u64, lacking: Lacking) -> Recovery {
         let mut recovery = Recovery {
             context: prompt + self.carried,
             carried: self.carried,
@@ -66,11 +72,11 @@ impl Fetched {
             lost: lacking.lost.len() as u64,
         };
         for (source, windows) in lacking.windows {
-            let said = &study.said[source];
+            let message_text = &analysis.message_texts[source];
             for window in merged(windows) {
                 recovery.windows += window.len() as u64;
-                let text = collapse(said.window(&window));
-                study.finder.each(&text, |needle, _| {
+                let text = collapse(message_text.window(&window));
+                analysis.matcher.each(&text, |needle, _| {
                     self.texts.insert(needle);
                 });
             }
@@ -82,12 +88,12 @@ impl Fetched {
 
 /// Returns the tokens of a message that are fetched for a place in it: all, or `window` of them
 /// with the place in the middle.
-fn around(said: &Said, place: &Range<usize>, window: usize) -> Range<usize> {
-    let tokens = said.tokens();
+fn around(message_text: &MessageText, place: &Range<usize>, window: usize) -> Range<usize> {
+    let tokens = message_text.tokens();
     if tokens <= window {
         return 0..tokens;
     }
-    let span = said.tokens_of(place);
+    let span = message_text.tokens_of(place);
     if span.len() >= window {
         return span;
     }

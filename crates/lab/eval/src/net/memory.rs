@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use accp_memory::policy::{Kind, Message};
 
-use super::finder::{Finder, Needle};
+use super::matcher::{Matcher, Needle};
+use super::message_text::MessageText;
 use super::phrases::{beginning, is_action, is_decision, sentences};
-use super::reading::Look;
-use super::said::Said;
+use super::segment_index::SegmentIndex;
 use super::text::{collapse, scalars};
 use crate::share::Recall;
 use crate::transcript::Transcript;
@@ -63,7 +63,11 @@ impl Remembered {
 }
 
 impl Memory {
-    pub(crate) fn of(transcript: &Transcript, said: &[Said], finder: &mut Finder) -> Self {
+    pub(crate) fn of(
+        transcript: &Transcript,
+        message_texts: &[MessageText],
+        matcher: &mut Matcher,
+    ) -> Self {
         let mut memory = Self::default();
         let messages = &transcript.messages;
         let is_user = |message: &&Message| message.kind == Kind::User;
@@ -74,7 +78,7 @@ impl Memory {
         let mut known = HashSet::new();
         let mut known_by: BTreeMap<Arc<str>, [HashSet<Needle>; 2]> = BTreeMap::new();
         let mut calls = Vec::new();
-        for (message, said) in messages.iter().zip(said) {
+        for (message, message_text) in messages.iter().zip(message_texts) {
             let index = message.index;
             if Some(index) == task || message.kind == Kind::User {
                 let list = if Some(index) == task {
@@ -82,8 +86,8 @@ impl Memory {
                 } else {
                     &mut memory.later
                 };
-                for sentence in sentences(&said.raw) {
-                    let needle = finder.add(&collapse(sentence));
+                for sentence in sentences(&message_text.raw) {
+                    let needle = matcher.add(&collapse(sentence));
                     list.extend(
                         needle
                             .filter(|needle| known.insert(*needle))
@@ -96,25 +100,30 @@ impl Memory {
             };
             let [done, known] = known_by.entry(Arc::clone(&agent.name)).or_default();
             let did = memory.did.entry(Arc::clone(&agent.name)).or_default();
-            let blocks = said.code_blocks().map(collapse);
-            let words: Vec<&str> = said.words().into_iter().flat_map(sentences).collect();
-            let told = words.iter().filter(|sentence| is_action(sentence));
+            let blocks = message_text.code_blocks().map(collapse);
+            let words: Vec<&str> = message_text
+                .words()
+                .into_iter()
+                .flat_map(sentences)
+                .collect();
+            let actions = words.iter().filter(|sentence| is_action(sentence));
             let actions: Vec<String> = blocks
-                .chain(told.map(|sentence| collapse(sentence)))
+                .chain(actions.map(|sentence| collapse(sentence)))
                 .collect();
             for action in &actions {
-                let needle = finder.add(beginning(action));
+                let needle = matcher.add(beginning(action));
                 did.extend(
                     needle
                         .filter(|needle| done.insert(*needle))
                         .map(|n| (index, n)),
                 );
             }
-            calls
-                .extend(called(message, finder).map(|call| (Arc::clone(&agent.name), index, call)));
+            calls.extend(
+                called(message, matcher).map(|call| (Arc::clone(&agent.name), index, call)),
+            );
             let decided = memory.decided.entry(agent.name).or_default();
             for sentence in words.iter().filter(|sentence| is_decision(sentence)) {
-                let needle = finder.add(&collapse(sentence));
+                let needle = matcher.add(&collapse(sentence));
                 decided.extend(
                     needle
                         .filter(|needle| known.insert(*needle))
@@ -122,7 +131,7 @@ impl Memory {
                 );
             }
         }
-        memory.first_call = finder.len() as Needle;
+        memory.first_call = matcher.len() as Needle;
         for (agent, index, call) in calls {
             let number = memory.first_call + memory.calls.len() as Needle;
             memory.did.entry(agent).or_default().push((index, number));
@@ -148,10 +157,13 @@ impl Memory {
     }
 
     /// Returns the numbers of the calls that stand in a text.
-    pub(crate) fn actions_in<'l>(&'l self, look: &'l Look) -> impl Iterator<Item = Needle> + 'l {
+    pub(crate) fn actions_in<'l>(
+        &'l self,
+        segment_index: &'l SegmentIndex,
+    ) -> impl Iterator<Item = Needle> + 'l {
         let calls = (self.first_call..).zip(&self.calls);
         calls
-            .filter(|(_, call)| call.stands(look))
+            .filter(|(_, call)| call.stands(segment_index))
             .map(|(number, _)| number)
     }
 
@@ -178,26 +190,26 @@ impl Memory {
 }
 
 /// Returns the calls of a message.
-fn called(message: &Message, finder: &mut Finder) -> impl Iterator<Item = Call> {
+fn called(message: &Message, matcher: &mut Matcher) -> impl Iterator<Item = Call> {
     let calls = message.recorded().calls();
     let calls: Vec<Call> = calls
         .filter_map(|call| {
-            let tool = finder.add(&collapse(call.tool()?))?;
+            let tool = matcher.add(&collapse(call.tool()?))?;
             let arguments = call.arguments().map(|arguments| scalars(&arguments));
             let arguments = arguments.unwrap_or_default();
             let words = ["true", "false", "null"];
-            let told = arguments
+            let texts = arguments
                 .iter()
                 .filter(|text| !words.contains(&text.as_str()));
-            let told = told.filter_map(|text| {
+            let needles = texts.filter_map(|text| {
                 let line = text.lines().find(|line| !line.trim().is_empty())?;
-                finder.add(beginning(&collapse(line)))
+                matcher.add(beginning(&collapse(line)))
             });
-            let told: BTreeSet<Needle> = told.collect();
+            let needles: BTreeSet<Needle> = needles.collect();
             let length: usize = arguments.iter().map(|text| text.chars().count()).sum();
             Some(Call {
                 tool,
-                arguments: told.into_iter().collect(),
+                arguments: needles.into_iter().collect(),
                 reach: REACH + 3 * length,
             })
         })
@@ -207,14 +219,14 @@ fn called(message: &Message, finder: &mut Finder) -> impl Iterator<Item = Call> 
 
 impl Call {
     /// Returns whether the tool's name stands in a text, with all arguments near behind it.
-    fn stands(&self, look: &Look) -> bool {
-        look.places(self.tool).iter().any(|&(_, at)| {
+    fn stands(&self, segment_index: &SegmentIndex) -> bool {
+        segment_index.places(self.tool).iter().any(|&(_, at)| {
             let at = at as usize;
-            let behind = look.reading[at..].char_indices().nth(self.reach);
-            let end = behind.map_or(look.reading.len(), |(bytes, _)| at + bytes);
+            let behind = segment_index.text[at..].char_indices().nth(self.reach);
+            let end = behind.map_or(segment_index.text.len(), |(bytes, _)| at + bytes);
             let near = at as u32..u32::try_from(end).unwrap_or(u32::MAX);
             self.arguments.iter().all(|&argument| {
-                let places = look.places(argument);
+                let places = segment_index.places(argument);
                 let first = places.partition_point(|&(_, place)| place < near.start);
                 places
                     .get(first)

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::finder::words;
-use super::study::Study;
+use super::analysis::Analysis;
+use super::matcher::words;
 use super::text::{scalars, structured};
 use crate::share::Recall;
 
@@ -15,22 +15,24 @@ const RUN: usize = 4;
 /// The runs of a conversation, taken when a policy first shows facts.
 #[derive(Debug, Default)]
 pub(crate) struct Quoted {
-    said: Option<HashSet<u64>>,
+    source_runs: Option<HashSet<u64>>,
     counted: HashMap<Arc<str>, Recall>,
 }
 
 impl Quoted {
     /// Counts the runs of four words in facts: `found` counts those that nobody said. A run does
     /// not go across the ends of lines, of values and of brackets.
-    pub(crate) fn of(&mut self, study: &Study, facts: &Arc<str>) -> Recall {
-        let said = self.said.get_or_insert_with(|| runs_said(study));
+    pub(crate) fn of(&mut self, analysis: &Analysis, facts: &Arc<str>) -> Recall {
+        let source_runs = self
+            .source_runs
+            .get_or_insert_with(|| source_runs(analysis));
         if let Some(&known) = self.counted.get(facts) {
             return known;
         }
         let mut recall = Recall::default();
         let parts = facts.split(['\n', '|', ';', '{', '}', '[', ']', '=']);
         for part in parts.flat_map(|part| part.split("..")) {
-            runs(part, |run| recall.count(!said.contains(&run)));
+            runs(part, |run| recall.count(!source_runs.contains(&run)));
         }
         self.counted.insert(Arc::clone(facts), recall);
         recall
@@ -38,21 +40,21 @@ impl Quoted {
 }
 
 /// Returns the runs of all messages: of their pieces, and of the scalars of pieces that are JSON.
-fn runs_said(study: &Study) -> HashSet<u64> {
-    let mut said = HashSet::new();
-    for message in &study.said {
+fn source_runs(analysis: &Analysis) -> HashSet<u64> {
+    let mut runs_found = HashSet::new();
+    for message in &analysis.message_texts {
         for (at, piece) in message.pieces.iter().enumerate() {
             runs(&piece.text.text, |run| {
-                said.insert(run);
+                runs_found.insert(run);
             });
             if let Some(json) = structured(&message.raw[message.whole(at)]) {
                 runs(&scalars(&json).join(" "), |run| {
-                    said.insert(run);
+                    runs_found.insert(run);
                 });
             }
         }
     }
-    said
+    runs_found
 }
 
 /// Passes each run of words of a text to `tell`.

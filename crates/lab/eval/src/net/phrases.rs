@@ -1,6 +1,6 @@
 //! The word lists and patterns of the measures, and the rules for sentences.
 
-use super::finder::words;
+use super::matcher::words;
 
 /// Texts that begin an observation in a message of an agent. The observation goes on to the end of
 /// the content.
@@ -108,7 +108,7 @@ pub(crate) fn is_decision(sentence: &str) -> bool {
     DECISIONS.iter().any(|phrase| {
         sentence
             .match_indices(phrase)
-            .any(|(at, _)| super::finder::is_apart(sentence, at, at + phrase.len()))
+            .any(|(at, _)| super::matcher::is_apart(sentence, at, at + phrase.len()))
     })
 }
 

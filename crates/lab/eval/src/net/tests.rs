@@ -54,14 +54,14 @@ fn net(conversation: &Json, plan: &NamedPolicy, prices: Prices) -> (Net, Vec<Str
     let mut policy = plan.start(instrument.opening());
     let replay = instrument.replay(&mut *policy);
     let kept = replay.kept.unwrap();
-    let needs = kept.told.iter().map(|told| {
-        let real = if told.is_real { "" } else { ", not real" };
-        let text = told
+    let needs = kept.outcomes.iter().map(|outcome| {
+        let real = if outcome.is_real { "" } else { ", not real" };
+        let text = outcome
             .needle
-            .map_or("", |needle| instrument.study.finder.text(needle));
+            .map_or("", |needle| instrument.analysis.matcher.text(needle));
         format!(
             "{} {} {text} <- {}: {}{real}",
-            told.turn, told.class, told.source, told.fate
+            outcome.turn, outcome.class, outcome.source, outcome.fate
         )
     });
     (replay.measure.net, needs.collect())
@@ -142,8 +142,8 @@ proptest! {
             prop_assert_eq!(costs.no_minimum.net_real, costs.no_minimum.prompts);
             prop_assert!(net.hits.wanted > 0 && net.lost.found == 0);
             prop_assert_eq!(net.seen.found, net.seen.wanted);
-            let said = net.remembered;
-            for share in [said.task, said.did] {
+            let remembered = net.remembered;
+            for share in [remembered.task, remembered.did] {
                 prop_assert_eq!(share.share(), Some(1.0));
             }
         }
@@ -168,8 +168,8 @@ proptest! {
         prop_assert!(bag.hits.found < bag.hits.wanted);
         prop_assert!(bag.costs.usual.net > plain.costs.usual.net);
         // Some words stand in the order of the alphabet by chance: 24 of 45 in one of many thousand conversations.
-        let said = bag.remembered;
-        for share in [said.task, said.did] {
+        let remembered = bag.remembered;
+        for share in [remembered.task, remembered.did] {
             prop_assert!(share.share().unwrap() < 0.75, "{:?}", share);
         }
     }

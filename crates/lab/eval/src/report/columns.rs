@@ -10,12 +10,12 @@ pub type Column = (&'static str, fn(&Row) -> String);
 /// Net cost, and what stands beside it.
 pub const COLUMNS: [Column; 19] = [
     ("policy", |row| row.policy.clone()),
-    ("net", |row| told(row.net())),
+    ("net", |row| share_text(row.net())),
     ("95 %", |row| match row.interval() {
         Some((low, high)) => format!("{low:.3}-{high:.3}"),
         None => "-".to_owned(),
     }),
-    ("real", |row| told(row.net_real())),
+    ("real", |row| share_text(row.net_real())),
     ("lost", |row| match net(row).lost.share() {
         Some(lost) => format!("{lost:.4}"),
         None => "-".to_owned(),
@@ -26,16 +26,16 @@ pub const COLUMNS: [Column; 19] = [
     ("did", |row| recall(net(row).remembered.did)),
     ("decided", |row| recall(net(row).remembered.decided)),
     ("misquoted", |row| recall(net(row).misquoted)),
-    ("tokens", |row| told(row.tokens())),
-    ("cost", |row| told(row.cost())),
+    ("tokens", |row| share_text(row.tokens())),
+    ("cost", |row| share_text(row.cost())),
     ("p95", |row| net(row).sizes(false).0.to_string()),
     ("peak", |row| net(row).sizes(false).1.to_string()),
     ("with windows", |row| net(row).sizes(true).1.to_string()),
     ("no cache", |row| {
-        told(row.shares(|net| net.costs.uncached).1)
+        share_text(row.shares(|net| net.costs.uncached).1)
     }),
     ("no min", |row| {
-        told(row.shares(|net| net.costs.no_minimum).1)
+        share_text(row.shares(|net| net.costs.no_minimum).1)
     }),
     ("ms", |row| {
         format!("{:.0}", row.measure.time.as_secs_f64() * 1000.0)
@@ -46,8 +46,8 @@ pub const COLUMNS: [Column; 19] = [
 pub const FURTHER: [Column; 5] = [
     ("further", |row| row.policy.clone()),
     ("tokens", |row| row.measure.spent.total().to_string()),
-    ("no system", |row| told(row.without_system())),
-    ("results", |row| told(row.measure.results.share())),
+    ("no system", |row| share_text(row.without_system())),
+    ("results", |row| share_text(row.measure.results.share())),
     ("read back", |row| recall(row.measure.bytes)),
 ];
 
@@ -70,10 +70,10 @@ fn net(row: &Row) -> &Net {
     &row.measure.net
 }
 
-fn told(share: Option<f64>) -> String {
+fn share_text(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |share| format!("{share:.3}"))
 }
 
 fn recall(recall: Recall) -> String {
-    told(recall.share())
+    share_text(recall.share())
 }

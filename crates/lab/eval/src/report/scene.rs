@@ -6,7 +6,7 @@ use std::sync::Arc;
 use accp_memory::policy::{Kind, Segment};
 use serde_json::{Value as Json, json};
 
-use crate::net::Study;
+use crate::net::Analysis;
 use crate::replay::{Kept, Replay};
 use crate::transcript::Transcript;
 
@@ -21,10 +21,10 @@ use crate::transcript::Transcript;
 pub(crate) fn scene(
     corpus: &str,
     transcript: &Transcript,
-    study: &Study,
+    analysis: &Analysis,
     policies: &[(&str, &Option<Replay>)],
 ) -> Json {
-    let messages = transcript.messages.iter().zip(&study.said);
+    let messages = transcript.messages.iter().zip(&analysis.message_texts);
     let messages = messages.map(|(message, said)| {
         let recorded = message.recorded();
         let calls: Vec<&str> = recorded
@@ -44,18 +44,18 @@ pub(crate) fn scene(
             kept: Some(kept),
             turns,
             ..
-        }) => prompts(&mut texts, study, kept, turns),
+        }) => prompts(&mut texts, analysis, kept, turns),
         _ => Vec::new(),
     });
     let mut prompts: Vec<_> = prompts.map(Vec::into_iter).collect();
-    let turns = study.turns.iter().map(|(turn, at)| {
+    let turns = analysis.turns.iter().map(|(turn, at)| {
         let unseen = at.new.iter();
         let unseen = unseen.map(|source| json!(["sight", "", source, 0, 0, true]));
         let needs = at.needs.iter().map(|need| {
-            let raw = &study.said[need.source].raw;
+            let raw = &analysis.message_texts[need.source].raw;
             let [start, end] = [need.place.start, need.place.end]
                 .map(|at| raw.get(..at).unwrap_or(raw).encode_utf16().count());
-            let text = study.finder.text(need.needle);
+            let text = analysis.matcher.text(need.needle);
             json!([
                 need.class.name(),
                 text,
@@ -101,14 +101,14 @@ impl Texts {
 }
 
 /// Returns the prompts of a policy, one for each turn.
-fn prompts(texts: &mut Texts, study: &Study, kept: &Kept, tokens: &[u64]) -> Vec<Json> {
-    let mut told = kept.told.iter();
+fn prompts(texts: &mut Texts, analysis: &Analysis, kept: &Kept, tokens: &[u64]) -> Vec<Json> {
+    let mut outcomes = kept.outcomes.iter();
     let mut before: &[Segment] = &[];
     let prompts = kept.prompts.iter().zip(tokens).map(|(prompt, tokens)| {
-        let at = study.turns.get(&prompt.turn);
+        let at = analysis.turns.get(&prompt.turn);
         let needs = at.map_or(0, |at| at.new.len() + at.needs.len());
-        let fates = told.by_ref().take(needs);
-        let fates: String = fates.map(|told| &told.fate[..1]).collect();
+        let fates = outcomes.by_ref().take(needs);
+        let fates: String = fates.map(|outcome| &outcome.fate[..1]).collect();
         let same = before.iter().zip(&prompt.segments);
         let same = same.take_while(|(old, new)| is_same(old, new)).count();
         let new = prompt.segments[same..].iter().map(|segment| {
@@ -167,7 +167,7 @@ mod tests {
         });
         let replays = replays.iter().map(|(name, replay)| (*name, replay));
         let named: Vec<_> = replays.chain([("file:none", &None)]).collect();
-        let scene = scene("test", transcript, &instrument.study, &named);
+        let scene = scene("test", transcript, &instrument.analysis, &named);
         assert_eq!(scene["policies"], json!(["json", "cut:0", "file:none"]));
         assert_eq!(scene["messages"][1][3], "look");
         assert_eq!(scene["messages"][2], json!(["result", "look", text, ""]));

@@ -55,8 +55,8 @@ impl Corpus {
         let settings = SETTINGS.iter().map(|(name, at)| {
             let (cost, net, real) = row.shares(|net| at(&net.costs));
             let (_, place) = self.placed(row, |net| at(&net.costs));
-            let told = json!({ "net": net, "net_real": real, "cost": cost, "place": place });
-            ((*name).to_owned(), told)
+            let figures = json!({ "net": net, "net_real": real, "cost": cost, "place": place });
+            ((*name).to_owned(), figures)
         });
         Json::Object(settings.collect())
     }

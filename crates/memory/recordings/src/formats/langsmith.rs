@@ -3,11 +3,13 @@
 use accp_context::Recorded;
 use serde_json::{Map, Value as Json, json};
 
+use super::claims::direct;
 use super::draft::Draft;
 use super::fault::{Fault, Model};
 use super::fields::{Fields, is_void, merge};
-use super::langchain;
+use super::langsmith_run::{is_batch, is_run};
 use super::merge::{Merge, Seen};
+use super::{answers, langchain};
 use crate::format::Format;
 use crate::leaves::Leaves;
 
@@ -22,44 +24,6 @@ const ANSWER: [&str; 8] = [
     "context_management",
     "diagnostics",
 ];
-
-/// Returns whether the document is of this format and of no other.
-pub(crate) fn detect(json: &Json) -> bool {
-    match json {
-        Json::Array(runs) => runs.iter().any(is_run),
-        _ => {
-            is_run(json)
-                || is_batch(json)
-                || json["runs"]
-                    .as_array()
-                    .is_some_and(|runs| runs.iter().any(is_run))
-        }
-    }
-}
-
-/// Returns whether this is what a client sends at a time: the runs that began, and what became of them.
-fn is_batch(json: &Json) -> bool {
-    let runs = |key: &str| {
-        let runs = json[key].as_array();
-        runs.is_some_and(|runs| runs.iter().all(|run| run["id"].is_string()))
-    };
-    runs("post")
-        && runs("patch")
-        && json["post"]
-            .as_array()
-            .is_some_and(|all| all.iter().any(is_run))
-}
-
-fn is_run(json: &Json) -> bool {
-    // An export as a table has the JSON of objects as texts.
-    let inputs = json.get("inputs").is_some_and(|inputs| {
-        inputs.is_object() || inputs.is_string() && json.get("run_type").is_some()
-    });
-    inputs
-        && ["run_type", "outputs", "trace_id", "child_runs"]
-            .iter()
-            .any(|key| json.get(key).is_some())
-}
 
 /// Reads a document.
 ///
@@ -254,18 +218,18 @@ fn take(run: &mut Json, merge: &mut Merge) {
 
 /// Takes the messages out of what a provider was asked or answered, in its own words.
 fn provider(value: &mut Json, out: &mut Vec<Json>) {
-    let format = super::direct(value);
+    let format = direct(value);
     let format = format.filter(|format| {
         matches!(
             format,
             Format::Responses | Format::Anthropic | Format::Gemini | Format::OpenAi
         )
     });
-    let read = format.and_then(|format| super::envelope::provider(value, format));
+    let read = format.and_then(|format| answers::provider(value, format));
     if let Some(messages) = read {
         out.extend(messages);
-    } else if super::envelope::is_message(value) {
-        super::envelope::message(set_aside(value.take()), out);
+    } else if answers::is_message(value) {
+        answers::message(set_aside(value.take()), out);
     }
 }
 

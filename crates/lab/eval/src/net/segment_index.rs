@@ -8,7 +8,7 @@ use accp_memory::policy::{Kind, Segment};
 use serde_json::Value as Json;
 
 use super::escape::json_unescaped;
-use super::finder::{Finder, Needle};
+use super::matcher::{Matcher, Needle};
 use super::text::{IsWhole, SEPARATOR, Scalar, each_scalar, push_collapsed, structured};
 
 /// The most levels of JSON escapes that are undone.
@@ -17,7 +17,7 @@ const LEVELS: usize = 3;
 /// Returns the readings of a segment's text, collapsed, each followed by [`SEPARATOR`]: of JSON its
 /// scalars, strings that hold JSON both as they are and taken apart. Of other text itself, without
 /// the guards of its lines where it has any, and of that with each level of JSON escapes undone.
-pub(crate) fn reading(text: &str) -> String {
+pub(crate) fn normalized(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     if let Some(json) = structured(text) {
         add_scalars(&mut out, &json);
@@ -67,25 +67,25 @@ fn without_guards(text: &str) -> Cow<'_, str> {
 
 /// What a segment says and which texts stand in it.
 #[derive(Debug)]
-pub(crate) struct Look {
-    pub(crate) reading: String,
+pub(crate) struct SegmentIndex {
+    pub(crate) text: String,
     /// Each text that stands in the reading, with the byte at which it begins; ordered.
     hits: Vec<(Needle, u32)>,
     /// The texts that count for the needs and the memory of a prompt, and the numbers of actions.
-    pub(crate) asked: Vec<Needle>,
+    pub(crate) counted: Vec<Needle>,
 }
 
-impl Look {
-    pub(crate) fn at(reading: String, finder: &Finder) -> Self {
+impl SegmentIndex {
+    pub(crate) fn at(text: String, matcher: &Matcher) -> Self {
         let mut hits = Vec::new();
-        finder.each(&reading, |needle, at| {
+        matcher.each(&text, |needle, at| {
             hits.push((needle, u32::try_from(at).unwrap_or(u32::MAX)));
         });
         hits.sort_unstable();
         Self {
-            reading,
+            text,
             hits,
-            asked: Vec::new(),
+            counted: Vec::new(),
         }
     }
 
@@ -106,13 +106,13 @@ impl Look {
 
 /// The words and numbers of a segment that can lead to a message, and the messages that it names.
 #[derive(Debug, Default)]
-pub(crate) struct Leads {
+pub(crate) struct References {
     clues: HashSet<String>,
     /// First and last message of each handle.
     handles: Vec<(usize, usize)>,
 }
 
-impl Leads {
+impl References {
     pub(crate) fn of(segment: &Segment, reading: &str) -> Self {
         let apart = matches!(segment.kind, Kind::System | Kind::Tools | Kind::Primer);
         let handles = match segment.message {
@@ -128,13 +128,13 @@ impl Leads {
             None => phrases(reading).map(|(place, _)| place).collect(),
         };
         let mut rest = 0;
-        let mut told = Vec::new();
+        let mut parts = Vec::new();
         for place in phrases {
-            told.push(&reading[rest..place.start]);
+            parts.push(&reading[rest..place.start]);
             rest = place.end;
         }
-        told.push(&reading[rest..]);
-        let clues = told.into_iter().flat_map(clues);
+        parts.push(&reading[rest..]);
+        let clues = parts.into_iter().flat_map(clues);
         Self {
             clues: clues.map(str::to_owned).collect(),
             handles,
@@ -165,13 +165,13 @@ fn phrases(text: &str) -> impl Iterator<Item = (Range<usize>, (usize, usize))> {
     text.match_indices(WORD).filter_map(move |(at, _)| {
         let behind = at + WORD.len();
         let behind = behind + usize::from(text[behind..].starts_with('s'));
-        if text[..at].ends_with(super::finder::is_word) || !text[behind..].starts_with(' ') {
+        if text[..at].ends_with(super::matcher::is_word) || !text[behind..].starts_with(' ') {
             return None;
         }
         let whole = |from: usize| {
             let (number, digits) = number(text.get(from..)?)?;
             let end = from + digits;
-            (!text[end..].starts_with(super::finder::is_word)).then_some((number, end))
+            (!text[end..].starts_with(super::matcher::is_word)).then_some((number, end))
         };
         let (first, end) = whole(behind + 1)?;
         let last = text[end..].strip_prefix(" to ").map(|_| end + 4);
@@ -183,7 +183,7 @@ fn phrases(text: &str) -> impl Iterator<Item = (Range<usize>, (usize, usize))> {
 /// Returns the messages that a text names, as `p12`, `p12-15` or `p12-p15`, or in [phrases].
 fn handles(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let short = text.match_indices('p').filter_map(move |(at, _)| {
-        if text[..at].ends_with(super::finder::is_word) {
+        if text[..at].ends_with(super::matcher::is_word) {
             return None;
         }
         let (first, digits) = number(&text[at + 1..])?;
@@ -192,7 +192,7 @@ fn handles(text: &str) -> impl Iterator<Item = (usize, usize)> {
         let last = behind.and_then(|rest| number(rest.strip_prefix('p').unwrap_or(rest)));
         match last {
             Some((last, _)) => Some((first, last)),
-            None if rest.starts_with(super::finder::is_word) => None,
+            None if rest.starts_with(super::matcher::is_word) => None,
             None => Some((first, first)),
         }
     });
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Vec<String> {
-        let reading = reading(text);
+        let reading = normalized(text);
         reading
             .split_terminator(SEPARATOR)
             .map(str::to_owned)
@@ -255,7 +255,7 @@ mod tests {
         let lead = |kind, message, text: &str| {
             let mut segment = Segment::new(kind, text);
             segment.message = message;
-            Leads::of(&segment, &reading(text)).to(7, "the invoice of May")
+            References::of(&segment, &normalized(text)).to(7, "the invoice of May")
         };
         assert!(lead(Kind::Facts, None, "p5-9: an invoice"));
         assert!(lead(Kind::Result, Some(7), "an invoice"));
@@ -267,7 +267,7 @@ mod tests {
         // The words of a handle are no clues.
         let named = |near: &str| {
             let text = "a bill (message 7), messages 10 to 12";
-            Leads::of(&Segment::new(Kind::Facts, text), &reading(text)).to(7, near)
+            References::of(&Segment::new(Kind::Facts, text), &normalized(text)).to(7, near)
         };
         assert!(!named("a message about 12 invoices"));
         assert!(!lead(Kind::Facts, None, "p5-9: 12 invoices"));

@@ -7,24 +7,24 @@ use std::sync::Arc;
 use accp_memory::policy::{Kind, Message};
 use accp_tokens::Bpe;
 
-use super::finder::{Finder, Needle};
+use super::candidates::{Candidate, NeedClass, candidates};
+use super::coverage::RequiredText;
+use super::matcher::{Matcher, Needle};
 use super::memory::Memory;
-use super::needs::{Candidate, Class, candidates};
-use super::reading::Look;
-use super::said::Said;
-use super::sight::Required;
+use super::message_text::MessageText;
+use super::segment_index::SegmentIndex;
 use crate::transcript::Transcript;
 
 /// A conversation taken apart: what each turn needs, and what each message has to show.
 #[derive(Debug)]
-pub(crate) struct Study {
-    pub(crate) said: Vec<Said>,
-    pub(crate) required: Vec<Required>,
-    pub(crate) finder: Finder,
+pub(crate) struct Analysis {
+    pub(crate) message_texts: Vec<MessageText>,
+    pub(crate) required: Vec<RequiredText>,
+    pub(crate) matcher: Matcher,
     pub(crate) turns: BTreeMap<usize, Turn>,
     pub(crate) memory: Memory,
     /// Whether a text counts for a need or for the memory.
-    is_asked: Vec<bool>,
+    is_counted: Vec<bool>,
 }
 
 /// A message of an agent.
@@ -40,7 +40,7 @@ pub(crate) struct Turn {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Need {
     pub(crate) needle: Needle,
-    pub(crate) class: Class,
+    pub(crate) class: NeedClass,
     /// The latest earlier message that holds the text.
     pub(crate) source: usize,
     /// The bytes of the text in the raw text of the source.
@@ -57,49 +57,53 @@ struct Place {
     at: usize,
 }
 
-impl Study {
+impl Analysis {
     pub(crate) fn of(transcript: &Transcript, counter: Bpe) -> Self {
         let messages = &transcript.messages;
-        let said: Vec<Said> = messages
+        let message_texts: Vec<MessageText> = messages
             .iter()
-            .map(|message| Said::of(message, counter))
+            .map(|message| MessageText::of(message, counter))
             .collect();
-        let mut finder = Finder::default();
-        let candidates = candidates(transcript, &said, &mut finder);
-        let needs = finder.len();
-        let required = said.iter().map(|said| Required::of(said, &mut finder));
+        let mut matcher = Matcher::default();
+        let candidates = candidates(transcript, &message_texts, &mut matcher);
+        let candidates_end = matcher.len();
+        let required = message_texts
+            .iter()
+            .map(|message_text| RequiredText::of(message_text, &mut matcher));
         let required = required.collect();
-        let memory = Memory::of(transcript, &said, &mut finder);
-        finder.file();
-        let mut study = Self {
+        let memory = Memory::of(transcript, &message_texts, &mut matcher);
+        matcher.file();
+        let mut analysis = Self {
             required,
             turns: BTreeMap::new(),
-            is_asked: (0..finder.len()).map(|needle| needle < needs).collect(),
+            is_counted: (0..matcher.len())
+                .map(|needle| needle < candidates_end)
+                .collect(),
             memory,
-            finder,
-            said,
+            matcher,
+            message_texts,
         };
-        for text in study.memory.texts() {
-            study.is_asked[text as usize] = true;
+        for text in analysis.memory.texts() {
+            analysis.is_counted[text as usize] = true;
         }
-        study.resolve(transcript, &candidates);
-        study
+        analysis.resolve(transcript, &candidates);
+        analysis
     }
 
     /// Returns what a text of a prompt says.
-    pub(crate) fn look(&self, reading: String) -> Look {
-        let mut look = Look::at(reading, &self.finder);
-        let asked = look
+    pub(crate) fn segment_index(&self, text: String) -> SegmentIndex {
+        let mut segment_index = SegmentIndex::at(text, &self.matcher);
+        let counted = segment_index
             .needles()
-            .filter(|&needle| self.is_asked[needle as usize])
-            .chain(self.memory.actions_in(&look))
+            .filter(|&needle| self.is_counted[needle as usize])
+            .chain(self.memory.actions_in(&segment_index))
             .collect();
-        look.asked = asked;
-        look
+        segment_index.counted = counted;
+        segment_index
     }
 
     /// Returns how many texts and actions count.
-    pub(crate) fn asked(&self) -> usize {
+    pub(crate) fn counted(&self) -> usize {
         self.memory.end()
     }
 
@@ -111,9 +115,9 @@ impl Study {
             .map(|candidate| candidate.needle)
             .collect();
         let mut places: HashMap<Needle, Vec<Place>> = HashMap::new();
-        for (message, said) in self.said.iter().enumerate() {
-            for (piece, text) in said.pieces.iter().enumerate() {
-                self.finder.each(&text.text.text, |needle, at| {
+        for (message, message_text) in self.message_texts.iter().enumerate() {
+            for (piece, text) in message_text.pieces.iter().enumerate() {
+                self.matcher.each(&text.text.text, |needle, at| {
                     if !wanted.contains(&needle) {
                         return;
                     }
@@ -165,15 +169,16 @@ impl Study {
         let message = |place: &Place| &transcript.messages[place.message];
         let is_system = |message: &Message| message.kind == Kind::System;
         let earlier = &places[..places.partition_point(|place| place.message < turn)];
-        let told = |place: &Place| is_system(message(place)) && message(place).is_for(agent);
-        if earlier.iter().any(told) {
+        let in_system_prompt =
+            |place: &Place| is_system(message(place)) && message(place).is_for(agent);
+        if earlier.iter().any(in_system_prompt) {
             return None;
         }
         let source = earlier
             .iter()
             .rev()
             .find(|place| !is_system(message(place)))?;
-        let length = self.finder.text(candidate.needle).len();
+        let length = self.matcher.text(candidate.needle).len();
         let own = transcript
             .agent(message(source))
             .is_some_and(|speaker| *speaker.name == *agent);
@@ -181,7 +186,8 @@ impl Study {
             needle: candidate.needle,
             class: candidate.class,
             source: source.message,
-            place: self.said[source.message].place(source.piece, &(source.at..source.at + length)),
+            place: self.message_texts[source.message]
+                .place(source.piece, &(source.at..source.at + length)),
             is_real: candidate.is_command || (!candidate.is_observed && !own),
         })
     }

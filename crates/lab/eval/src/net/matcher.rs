@@ -10,7 +10,7 @@ pub(crate) type Needle = u32;
 /// Each text is filed under the one of its words that the fewest other texts have, so that a line
 /// of code that begins as a thousand others do costs nothing where the others stand.
 #[derive(Debug, Default)]
-pub(crate) struct Finder {
+pub(crate) struct Matcher {
     /// Texts by a word: the number of bytes before the word, and the text.
     by_word: HashMap<String, Vec<(usize, Needle)>>,
     texts: Vec<String>,
@@ -18,7 +18,7 @@ pub(crate) struct Finder {
     filed: usize,
 }
 
-impl Finder {
+impl Matcher {
     /// Adds a collapsed text, and returns its number. Returns `None` for a text without a letter,
     /// digit or `_`. The text is found after the next [`file`](Self::file).
     pub(crate) fn add(&mut self, text: &str) -> Option<Needle> {
@@ -108,11 +108,11 @@ mod tests {
             texts in proptest::collection::vec("[ab_1é/. -]{1,6}", 1..9),
             text in "[ab_1é/. -]{0,60}",
         ) {
-            let mut finder = Finder::default();
-            let numbers: Vec<_> = texts.iter().map(|text| finder.add(text)).collect();
-            finder.file();
+            let mut matcher = Matcher::default();
+            let numbers: Vec<_> = texts.iter().map(|text| matcher.add(text)).collect();
+            matcher.file();
             let mut found = Vec::new();
-            finder.each(&text, |needle, at| found.push((needle, at)));
+            matcher.each(&text, |needle, at| found.push((needle, at)));
             for (wanted, number) in texts.iter().zip(numbers) {
                 let Some(number) = number else {
                     prop_assert!(!wanted.contains(is_word));

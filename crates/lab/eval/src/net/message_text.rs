@@ -10,7 +10,7 @@ use super::text::{Collapsed, IsWhole, Scalar, each_scalar, floor};
 
 /// A message taken apart into its pieces.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct MessageText {
     /// The pieces as they were recorded, with a line feed between them.
     pub(crate) raw: String,
     pub(crate) pieces: Vec<Piece>,
@@ -35,7 +35,7 @@ pub(crate) struct Piece {
 
 /// The kind of text at a place in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sort {
+pub(crate) enum TextKind {
     /// What the speaker says.
     Words,
     /// A code block, or an argument of a call.
@@ -44,9 +44,9 @@ pub(crate) enum Sort {
     Observation,
 }
 
-impl Said {
+impl MessageText {
     pub(crate) fn of(message: &Message, counter: Bpe) -> Self {
-        let mut said = Self {
+        let mut message_text = Self {
             raw: String::new(),
             pieces: Vec::new(),
             ends: Vec::new(),
@@ -55,25 +55,27 @@ impl Said {
         };
         let recorded = message.recorded();
         for text in recorded.texts() {
-            said.add(text, false);
+            message_text.add(text, false);
         }
-        said.commands = code_blocks(&said.raw);
+        message_text.commands = code_blocks(&message_text.raw);
         let shows = OBSERVATIONS.iter();
-        let shows = shows.filter_map(|pattern| said.raw.find(pattern)).min();
-        said.observation = shows.map(|at| at..said.raw.len());
+        let shows = shows
+            .filter_map(|pattern| message_text.raw.find(pattern))
+            .min();
+        message_text.observation = shows.map(|at| at..message_text.raw.len());
         for call in recorded.calls() {
             if let Some(arguments) = call.arguments() {
                 each_scalar(&arguments, &mut |scalar, whole| {
                     if let (Scalar::Text(text), IsWhole(true)) = (scalar, whole) {
-                        said.add(text, true);
+                        message_text.add(text, true);
                     }
                 });
             } else if let Some(text) = call.recorded_arguments().and_then(|json| json.as_str()) {
-                said.add(text, true);
+                message_text.add(text, true);
             }
         }
-        said.ends = counter.ends(&said.raw);
-        said
+        message_text.ends = counter.ends(&message_text.raw);
+        message_text
     }
 
     fn add(&mut self, text: &str, is_argument: bool) {
@@ -126,17 +128,17 @@ impl Said {
     }
 
     /// Returns what the text at this place of a piece is, by its beginning.
-    pub(crate) fn sort(&self, piece: usize, part: &Range<usize>) -> Sort {
+    pub(crate) fn kind_at(&self, piece: usize, part: &Range<usize>) -> TextKind {
         let at = self.place(piece, part).start;
         let observed = self.observation.as_ref();
         if self.pieces[piece].is_argument {
-            Sort::Command
+            TextKind::Command
         } else if observed.is_some_and(|range| range.contains(&at)) {
-            Sort::Observation
+            TextKind::Observation
         } else if self.commands.iter().any(|range| range.contains(&at)) {
-            Sort::Command
+            TextKind::Command
         } else {
-            Sort::Words
+            TextKind::Words
         }
     }
 
@@ -189,20 +191,20 @@ mod tests {
 
     use super::*;
 
-    fn said(json: &serde_json::Value) -> Said {
+    fn message_text(json: &serde_json::Value) -> MessageText {
         let message = Message::new(0, Recorded::of(json)).unwrap();
-        Said::of(&message, Bpe::o200k_base())
+        MessageText::of(&message, Bpe::o200k_base())
     }
 
     #[test]
     fn pieces_are_the_content_and_the_strings_of_arguments() {
-        let said = said(
+        let message_text = message_text(
             &json!({ "role": "assistant", "content": "Look\n at  it.", "tool_calls": [
             { "id": "c", "function": { "name": "put", "arguments":
                 "{\"path\": \"a/b\", \"n\": 4, \"rows\": \"[{\\\"id\\\": \\\"R 1\\\"}]\"}" } },
             { "id": "d", "function": { "name": "odd", "arguments": "not JSON" } }] }),
         );
-        let pieces = said.pieces.iter();
+        let pieces = message_text.pieces.iter();
         let pieces: Vec<_> = pieces
             .map(|piece| (&*piece.text.text, piece.is_argument))
             .collect();
@@ -213,26 +215,32 @@ mod tests {
             ("not JSON", true),
         ];
         assert_eq!(pieces, expected);
-        assert_eq!(said.raw, "Look\n at  it.\na/b\nR 1\nnot JSON");
-        let place = said.place(0, &(5..10));
-        assert_eq!(&said.raw[place.clone()], "at  it");
-        let tokens = said.tokens_of(&place);
-        assert_eq!(said.window(&tokens), " at  it");
-        assert_eq!(said.window(&(0..said.tokens())), said.raw);
+        assert_eq!(message_text.raw, "Look\n at  it.\na/b\nR 1\nnot JSON");
+        let place = message_text.place(0, &(5..10));
+        assert_eq!(&message_text.raw[place.clone()], "at  it");
+        let tokens = message_text.tokens_of(&place);
+        assert_eq!(message_text.window(&tokens), " at  it");
+        assert_eq!(
+            message_text.window(&(0..message_text.tokens())),
+            message_text.raw
+        );
     }
 
     #[test]
     fn commands_and_observations_are_told_from_words() {
         let text = "I run it.\n```bash\nls -R\n```\nDone. Observation: a b\nc\n";
-        let said = said(&json!({ "role": "agent", "content": text }));
-        assert_eq!(said.code_blocks().collect::<Vec<_>>(), ["ls -R\n"]);
-        assert_eq!(said.words(), ["I run it.\n```bash\n", "```\nDone. "]);
-        let sort = |part: &str| {
-            let at = said.pieces[0].text.text.find(part).unwrap();
-            said.sort(0, &(at..at + part.len()))
+        let message_text = message_text(&json!({ "role": "agent", "content": text }));
+        assert_eq!(message_text.code_blocks().collect::<Vec<_>>(), ["ls -R\n"]);
+        assert_eq!(
+            message_text.words(),
+            ["I run it.\n```bash\n", "```\nDone. "]
+        );
+        let kind_of = |part: &str| {
+            let at = message_text.pieces[0].text.text.find(part).unwrap();
+            message_text.kind_at(0, &(at..at + part.len()))
         };
-        assert_eq!(sort("run it"), Sort::Words);
-        assert_eq!(sort("ls -R"), Sort::Command);
-        assert_eq!(sort("a b"), Sort::Observation);
+        assert_eq!(kind_of("run it"), TextKind::Words);
+        assert_eq!(kind_of("ls -R"), TextKind::Command);
+        assert_eq!(kind_of("a b"), TextKind::Observation);
     }
 }

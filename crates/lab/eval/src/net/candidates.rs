@@ -6,8 +6,8 @@ use accp_memory::policy::{Kind, Message};
 use serde_json::Value as Json;
 
 use super::automaton::{Automaton, symbols};
-use super::finder::{Finder, Needle};
-use super::said::{Said, Sort};
+use super::matcher::{Matcher, Needle};
+use super::message_text::{MessageText, TextKind};
 use super::text::{IsWhole, Scalar, collapse, each_scalar};
 use crate::transcript::Transcript;
 
@@ -18,7 +18,7 @@ const VALUE: std::ops::RangeInclusive<usize> = 3..=60;
 
 /// The class of a need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Class {
+pub(crate) enum NeedClass {
     /// A span of a piece, 24 characters or more.
     Quote,
     /// A scalar argument of a call.
@@ -27,7 +27,7 @@ pub(crate) enum Class {
     Identifier,
 }
 
-impl Class {
+impl NeedClass {
     /// Returns the word for the class.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl Class {
 #[derive(Debug)]
 pub(crate) struct Candidate {
     pub(crate) needle: Needle,
-    pub(crate) class: Class,
+    pub(crate) class: NeedClass,
     /// Whether the text stands in a command or an argument.
     pub(crate) is_command: bool,
     /// Whether the text stands in an observation and nowhere else.
@@ -52,8 +52,8 @@ pub(crate) struct Candidate {
 /// Returns the candidates of each turn, each text once, and adds them to the finder.
 pub(crate) fn candidates(
     transcript: &Transcript,
-    said: &[Said],
-    finder: &mut Finder,
+    message_texts: &[MessageText],
+    matcher: &mut Matcher,
 ) -> BTreeMap<usize, Vec<Candidate>> {
     let callers: BTreeSet<_> = transcript
         .messages
@@ -63,22 +63,22 @@ pub(crate) fn candidates(
         .collect();
     let mut before = Automaton::default();
     let mut turns = BTreeMap::new();
-    for (message, said) in transcript.messages.iter().zip(said) {
+    for (message, message_text) in transcript.messages.iter().zip(message_texts) {
         if let Some(agent) = transcript.agent(message) {
             let mut found = Found {
-                finder,
+                matcher,
                 candidates: Vec::new(),
                 at: HashMap::new(),
             };
-            found.quotes(said, &before);
+            found.quotes(message_text, &before);
             found.arguments(message);
             if !callers.contains(&agent.name) {
-                found.identifiers(said);
+                found.identifiers(message_text);
             }
             turns.insert(message.index, found.candidates);
         }
         if message.kind != Kind::System {
-            for piece in &said.pieces {
+            for piece in &message_text.pieces {
                 before.add(&piece.text.text);
             }
         }
@@ -87,15 +87,15 @@ pub(crate) fn candidates(
 }
 
 struct Found<'f> {
-    finder: &'f mut Finder,
+    matcher: &'f mut Matcher,
     candidates: Vec<Candidate>,
     /// The place of each text among the candidates.
     at: HashMap<Needle, usize>,
 }
 
 impl Found<'_> {
-    fn add(&mut self, text: &str, class: Class, sort: Sort) {
-        let Some(needle) = self.finder.add(text) else {
+    fn add(&mut self, text: &str, class: NeedClass, kind: TextKind) {
+        let Some(needle) = self.matcher.add(text) else {
             return;
         };
         let at = *self.at.entry(needle).or_insert(self.candidates.len());
@@ -108,14 +108,14 @@ impl Found<'_> {
             });
         }
         if let Some(known) = self.candidates.get_mut(at) {
-            known.is_command |= sort == Sort::Command;
-            known.is_observed &= sort == Sort::Observation;
+            known.is_command |= kind == TextKind::Command;
+            known.is_observed &= kind == TextKind::Observation;
         }
     }
 
     /// Adds spans that were said before: left to right, each the longest.
-    fn quotes(&mut self, said: &Said, before: &Automaton) {
-        for (piece, text) in said.pieces.iter().enumerate() {
+    fn quotes(&mut self, message_text: &MessageText, before: &Automaton) {
+        for (piece, text) in message_text.pieces.iter().enumerate() {
             let text = &text.text.text;
             let symbols: Vec<(usize, &str)> = symbols(text).collect();
             let mut at = 0;
@@ -138,7 +138,11 @@ impl Found<'_> {
                     at += 1;
                     continue;
                 }
-                self.add(span, Class::Quote, said.sort(piece, &(start..end)));
+                self.add(
+                    span,
+                    NeedClass::Quote,
+                    message_text.kind_at(piece, &(start..end)),
+                );
                 at += length;
             }
         }
@@ -149,20 +153,20 @@ impl Found<'_> {
             if let Some(arguments) = call.arguments() {
                 scalar_texts(&arguments, |text| {
                     if VALUE.contains(&text.chars().count()) {
-                        self.add(&text, Class::Argument, Sort::Command);
+                        self.add(&text, NeedClass::Argument, TextKind::Command);
                     }
                 });
             }
         }
     }
 
-    fn identifiers(&mut self, said: &Said) {
-        for (piece, text) in said.pieces.iter().enumerate() {
+    fn identifiers(&mut self, message_text: &MessageText) {
+        for (piece, text) in message_text.pieces.iter().enumerate() {
             let text = &text.text.text;
             for name in identifiers(text) {
                 let start = name.as_ptr().addr() - text.as_ptr().addr();
-                let sort = said.sort(piece, &(start..start + name.len()));
-                self.add(name, Class::Identifier, sort);
+                let kind = message_text.kind_at(piece, &(start..start + name.len()));
+                self.add(name, NeedClass::Identifier, kind);
             }
         }
     }

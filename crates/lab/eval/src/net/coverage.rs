@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::finder::{Finder, Needle, is_word};
-use super::reading::Look;
-use super::said::Said;
+use super::matcher::{Matcher, Needle, is_word};
+use super::message_text::MessageText;
+use super::segment_index::SegmentIndex;
 use super::text::{collapse, structured};
 
 /// The tokens that a first sight shows of a longer message.
-pub(crate) const SIGHT: usize = 2000;
+pub(crate) const SHOWN_TOKENS: usize = 2000;
 /// The tokens of the head of a longer message; the rest is its tail.
-pub(crate) const HEAD: usize = 1333;
+pub(crate) const HEAD_TOKENS: usize = 1333;
 /// The share of the characters that have to stand in the prompt, in percent.
 const STANDS: usize = 98;
 /// The most characters between neighbouring lines.
@@ -24,7 +24,7 @@ const BREAKS: usize = 4;
 
 /// What a message has to show at first sight.
 #[derive(Debug)]
-pub(crate) struct Required {
+pub(crate) struct RequiredText {
     units: Vec<Unit>,
     characters: usize,
     /// The keys of these scalars, with their characters.
@@ -43,16 +43,19 @@ struct Unit {
     is_after_gap: bool,
 }
 
-impl Required {
+impl RequiredText {
     /// Takes a message apart, and adds its lines to the finder. A line without a letter or digit
     /// does not count.
-    pub(crate) fn of(said: &Said, finder: &mut Finder) -> Self {
-        let tokens = said.tokens();
+    pub(crate) fn of(message_text: &MessageText, matcher: &mut Matcher) -> Self {
+        let tokens = message_text.tokens();
         let mut windows = Vec::with_capacity(2);
-        if tokens <= SIGHT {
+        if tokens <= SHOWN_TOKENS {
             windows.push(0..tokens);
         } else {
-            windows.extend([0..HEAD, tokens - (SIGHT - HEAD)..tokens]);
+            windows.extend([
+                0..HEAD_TOKENS,
+                tokens - (SHOWN_TOKENS - HEAD_TOKENS)..tokens,
+            ]);
         }
         let mut required = Self {
             units: Vec::new(),
@@ -60,10 +63,10 @@ impl Required {
             keys: BTreeMap::new(),
             windows,
         };
-        let lines = lines(said);
+        let lines = lines(message_text);
         for (part, tokens) in required.windows.clone().iter().enumerate() {
-            let shown = said.window(tokens);
-            let start = shown.as_ptr().addr() - said.raw.as_ptr().addr();
+            let shown = message_text.window(tokens);
+            let start = shown.as_ptr().addr() - message_text.raw.as_ptr().addr();
             let end = start + shown.len();
             let mut first = part > 0;
             for Line { place, text, keys } in &lines {
@@ -73,12 +76,12 @@ impl Required {
                 };
                 for key in keys {
                     let key = collapse(key);
-                    let needle = finder.add(&key);
+                    let needle = matcher.add(&key);
                     let known = needle.map(|needle| (needle, key.chars().count()));
                     required.keys.extend(known);
                 }
                 let text = collapse(without_number(&line));
-                let Some(needle) = finder.add(&text) else {
+                let Some(needle) = matcher.add(&text) else {
                     continue;
                 };
                 let characters = text.chars().count();
@@ -95,8 +98,12 @@ impl Required {
     }
 
     /// Returns whether enough keys of the message's JSON stand in these segments.
-    pub(crate) fn has_keys(&self, looks: &[Arc<Look>]) -> bool {
-        let stands = |key: Needle| looks.iter().any(|look| !look.places(key).is_empty());
+    pub(crate) fn has_keys(&self, indexes: &[Arc<SegmentIndex>]) -> bool {
+        let stands = |key: Needle| {
+            indexes
+                .iter()
+                .any(|segment_index| !segment_index.places(key).is_empty())
+        };
         let standing = self.keys.iter().filter(|(key, _)| stands(**key));
         let standing: usize = standing.map(|(_, characters)| characters).sum();
         standing * 100 >= self.keys.values().sum::<usize>() * STANDS
@@ -104,10 +111,10 @@ impl Required {
 
     /// Returns whether the message stands in these segments: 98 % of its characters in lines that
     /// stand there, and half of them in lines that follow their neighbour, or four breaks at most.
-    pub(crate) fn stands(&self, looks: &[&Look]) -> bool {
+    pub(crate) fn stands(&self, indexes: &[&SegmentIndex]) -> bool {
         let places = |unit: &Unit| -> Vec<(usize, usize)> {
-            let places = looks.iter().enumerate().flat_map(|(at, look)| {
-                let places = look.places(unit.needle).iter();
+            let places = indexes.iter().enumerate().flat_map(|(at, segment_index)| {
+                let places = segment_index.places(unit.needle).iter();
                 places.map(move |&(_, byte)| (at, byte as usize))
             });
             places.collect()
@@ -123,7 +130,7 @@ impl Required {
             }
             match before {
                 Some((before, bytes)) if !unit.is_after_gap => {
-                    if follows(looks, &before, bytes, &here) {
+                    if follows(indexes, &before, bytes, &here) {
                         linked += unit.characters;
                     } else {
                         breaks += 1;
@@ -141,20 +148,23 @@ impl Required {
 /// Returns whether one of the places `after` lies at most 120 characters behind the end of one of
 /// the places `before`.
 fn follows(
-    looks: &[&Look],
+    indexes: &[&SegmentIndex],
     before: &[(usize, usize)],
     bytes: usize,
     after: &[(usize, usize)],
 ) -> bool {
     let mut at = 0;
-    before.iter().any(|&(look, start)| {
+    before.iter().any(|&(segment_index, start)| {
         let end = start + bytes;
-        while after.get(at).is_some_and(|&next| next < (look, end)) {
+        while after
+            .get(at)
+            .is_some_and(|&next| next < (segment_index, end))
+        {
             at += 1;
         }
         after.get(at).is_some_and(|&(other, next)| {
-            let between = looks[look].reading.get(end..next);
-            other == look
+            let between = indexes[segment_index].text.get(end..next);
+            other == segment_index
                 && between.is_some_and(|text| {
                     text.len() <= BETWEEN || text.chars().nth(BETWEEN).is_none()
                 })
@@ -172,11 +182,11 @@ struct Line {
 }
 
 /// Returns the lines of a message: of JSON the lines of its scalars.
-fn lines(said: &Said) -> Vec<Line> {
+fn lines(message_text: &MessageText) -> Vec<Line> {
     let mut lines = Vec::new();
-    for piece in 0..said.pieces.len() {
-        let place = said.whole(piece);
-        let raw = &said.raw[place.clone()];
+    for piece in 0..message_text.pieces.len() {
+        let place = message_text.whole(piece);
+        let raw = &message_text.raw[place.clone()];
         let Some(json) = structured(raw) else {
             let mut at = place.start;
             for line in raw.split_inclusive('\n') {
