@@ -97,10 +97,17 @@ fn check(sources: &Sources, handler: &str) -> Option<String> {
     };
     let from = start + format!("fn {function}(").len();
     let arguments = argument(&text[from..]);
-    let says = ["caller: Authorized", "requester: Authenticated", "_: Authenticated"];
+    let says = [
+        "caller: Authorized",
+        "requester: Authenticated",
+        "_: Authenticated",
+    ];
     let says = says.iter().any(|type_| arguments.contains(type_));
-    (!says)
-        .then(|| format!("{file}: {function} answers a route and takes no `Authorized` and no `Authenticated`"))
+    (!says).then(|| {
+        format!(
+            "{file}: {function} answers a route and takes no `Authorized` and no `Authenticated`"
+        )
+    })
 }
 
 /// Returns the lines outside of comments and tests that have one of these texts.
