@@ -31,17 +31,17 @@ impl MemoryStore {
 impl Store for MemoryStore {
     fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
         // The changes of each side. They are kept once all batches fit.
-        let mut changed: BTreeMap<&SideId, Changes<'_>> = BTreeMap::new();
+        let mut by_side: BTreeMap<&SideId, Changes<'_>> = BTreeMap::new();
         for &(id, batch) in group.iter().filter(|(_, batch)| batch.is_durable()) {
             let mut kept = self.sides.get(id);
-            let changes = changed.entry(id).or_insert_with(|| {
+            let changes = by_side.entry(id).or_insert_with(|| {
                 let row = kept.map(|side| side.row().clone());
                 Changes::new(row.unwrap_or_else(|| SideRow::new(id, batch.host)))
             });
             let applied = changes.apply(&mut kept, batch);
             applied.map_err(|conflict| refused(id, conflict))?;
         }
-        for (id, changes) in changed {
+        for (id, changes) in by_side {
             let side = self.sides.entry(id.clone());
             let side = side.or_insert_with(|| Side::new(changes.row.clone()));
             side.save(changes);

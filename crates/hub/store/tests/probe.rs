@@ -117,7 +117,7 @@ fn values(keys: &[&str]) -> Batch {
         batch.cold = keys
             .iter()
             .map(|key| common::cold(key, key.as_bytes()))
-            .collect()
+            .collect();
     })
 }
 

@@ -78,24 +78,24 @@ impl Writer<'_> {
             .read(&rows)
             .map_err(Failure::from)
             .and_then(|mut touched| {
-                let mut changed: BTreeMap<&SideId, Changes<'_>> = BTreeMap::new();
+                let mut by_side: BTreeMap<&SideId, Changes<'_>> = BTreeMap::new();
                 for &(side, batch) in batches.iter().filter(|(_, batch)| batch.is_durable()) {
                     let rows = touched.entry(side.clone()).or_default();
-                    let changes = changed.entry(side).or_insert_with(|| {
+                    let changes = by_side.entry(side).or_insert_with(|| {
                         let row = rows.side.take();
                         Changes::new(row.unwrap_or_else(|| SideRow::new(side, batch.host)))
                     });
                     let applied = changes.apply(rows, batch);
                     applied.map_err(Failure::of(side))?;
                 }
-                for (side, changes) in &mut changed {
+                for (side, changes) in &mut by_side {
                     check(changes).map_err(Failure::of(side))?;
                     let outbox = touched.get(side).map(|rows| &rows.outbox);
                     let kept =
                         |mid: &Mid| outbox.is_some_and(|kept| kept.values().any(|one| one == mid));
                     changes.removed.retain(|mid| kept(mid));
                 }
-                let mut steps = write::steps(&changed)?;
+                let mut steps = write::steps(&by_side)?;
                 if group.iter().all(|one| one.rows.is_none()) {
                     steps.push(FlightStep::Plain("COMMIT"));
                     return Ok(self.rows.link().flight(&steps).map(drop)?);
