@@ -6,7 +6,7 @@ use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::{DeriveInput, Fields, GenericParam, Lifetime, LitStr, Member, Type};
 
-use crate::attr::{Attrs, Case, Place};
+use crate::attr::{AttributeTarget, Attrs, Case};
 use crate::ctxt::Ctxt;
 
 /// A struct or an enum.
@@ -51,7 +51,7 @@ pub(crate) struct Field<'a> {
 impl<'a> Input<'a> {
     /// Takes the item apart; `None` when no rule applies to its shape.
     pub(crate) fn read(cx: &Ctxt, original: &'a DeriveInput) -> Option<Self> {
-        let attrs = Attrs::read(cx, &original.attrs, Place::Container);
+        let attrs = Attrs::read(cx, &original.attrs, AttributeTarget::Container);
         let lifetime = lifetime(cx, original);
         let body = match &original.data {
             syn::Data::Struct(data) if attrs.transparent.is_some() => newtype(cx, original, data)?,
@@ -127,7 +127,7 @@ pub(crate) fn mentions(tokens: proc_macro2::TokenStream, ident: &Ident) -> bool 
 
 impl<'a> Variant<'a> {
     fn read(cx: &Ctxt, original: &'a syn::Variant) -> Self {
-        let attrs = Attrs::read(cx, &original.attrs, Place::Variant);
+        let attrs = Attrs::read(cx, &original.attrs, AttributeTarget::Variant);
         let content = match &original.fields {
             Fields::Unit => Content::Unit,
             Fields::Unnamed(unnamed) => match unnamed.unnamed.first() {
@@ -208,7 +208,7 @@ fn fields<'a>(cx: &Ctxt, fields: &'a Fields, attrs: &Attrs) -> Option<Vec<Field<
     match fields {
         Fields::Named(named) => Some(named_fields(cx, named, attrs.rename_all)),
         Fields::Unit => Some(Vec::new()),
-        // A wrong attribute may have meant `transparent`.
+        // The wrong attribute may be a misspelt `transparent`.
         Fields::Unnamed(_) if attrs.is_faulty => None,
         Fields::Unnamed(unnamed) => {
             let place = if cx.protocol.is_text() {
@@ -232,7 +232,7 @@ fn fields<'a>(cx: &Ctxt, fields: &'a Fields, attrs: &Attrs) -> Option<Vec<Field<
 
 fn named_fields<'a>(cx: &Ctxt, fields: &'a syn::FieldsNamed, case: Option<Case>) -> Vec<Field<'a>> {
     let read = |field: &'a syn::Field| {
-        let attrs = Attrs::read(cx, &field.attrs, Place::Field);
+        let attrs = Attrs::read(cx, &field.attrs, AttributeTarget::Field);
         Some(Field {
             ident: field.ident.as_ref()?,
             ty: &field.ty,

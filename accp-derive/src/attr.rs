@@ -40,22 +40,22 @@ pub(crate) struct Attrs {
     pub(crate) rename_all: Option<Case>,
     /// Bounds in place of those of the derive.
     pub(crate) bound: Bound,
-    /// Whether an attribute is wrong. What seems to be missing may be what it meant.
+    /// Whether an attribute is wrong. It may be an attribute that seems to be missing.
     pub(crate) is_faulty: bool,
 }
 
-/// The place of an attribute.
+/// The target of an attribute.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum AttributeTarget {
     Container,
     Variant,
     Field,
 }
 
-use Place::{Container, Field, Variant};
+use AttributeTarget::{Container, Field, Variant};
 
-/// An attribute, and the places where it may stand.
-type Known = (&'static str, &'static [Place]);
+/// An attribute, and the items that may have it.
+type Known = (&'static str, &'static [AttributeTarget]);
 
 /// Returns the attributes that identify a kind of message: the schema, if a message names one, and
 /// the parts of the head.
@@ -76,16 +76,16 @@ const OF_SCHEMAS: [&str; 6] = [
     "symbol",
 ];
 
-/// Returns every attribute with the places where it may stand.
+/// Returns every attribute with the items that may have it.
 fn known(protocol: &Protocol) -> Vec<Known> {
     let mut known: Vec<Known> = Vec::new();
     // A variant is a message only where an enum can be several.
-    let places = if protocol.is_text() {
+    let targets = if protocol.is_text() {
         &[Container][..]
     } else {
         &[Container, Variant]
     };
-    known.extend(identity(protocol).map(|name| (name, places)));
+    known.extend(identity(protocol).map(|name| (name, targets)));
     known.extend([
         ("registry", &[Container][..]),
         ("crate", &[Container]),
@@ -108,9 +108,9 @@ fn known(protocol: &Protocol) -> Vec<Known> {
     known
 }
 
-impl Place {
+impl AttributeTarget {
     fn names(self, known: &[Known]) -> Vec<&'static str> {
-        let here = known.iter().filter(|(_, places)| places.contains(&self));
+        let here = known.iter().filter(|(_, targets)| targets.contains(&self));
         here.map(|&(name, _)| name).collect()
     }
 
@@ -124,8 +124,8 @@ impl Place {
 }
 
 impl Attrs {
-    /// Reads the attributes of one item. Wrong attributes are noted and left out.
-    pub(crate) fn read(cx: &Ctxt, attributes: &[Attribute], place: Place) -> Self {
+    /// Reads the attributes of one item. Wrong attributes are reported and left out.
+    pub(crate) fn read(cx: &Ctxt, attributes: &[Attribute], target: AttributeTarget) -> Self {
         let mut attrs = Self {
             head: cx.protocol.head.iter().map(|_| None).collect(),
             ..Self::default()
@@ -142,7 +142,7 @@ impl Attrs {
             match list.parse_args::<Items>() {
                 Ok(Items { items, faults }) => {
                     for item in &items {
-                        attrs.take(cx, item, place);
+                        attrs.take(cx, item, target);
                     }
                     for fault in faults {
                         cx.push(fault);
@@ -160,11 +160,11 @@ impl Attrs {
         self.schema.iter().chain(self.head.iter().flatten())
     }
 
-    fn take(&mut self, cx: &Ctxt, item: &Item, place: Place) {
+    fn take(&mut self, cx: &Ctxt, item: &Item, target: AttributeTarget) {
         let name = item.name.to_string();
         let known = known(cx.protocol);
-        if !place.names(&known).contains(&name.as_str()) {
-            return cx.error(&item.name, unknown(&name, place, &known));
+        if !target.names(&known).contains(&name.as_str()) {
+            return cx.error(&item.name, unknown(&name, target, &known));
         }
         let part = cx.protocol.part(&name);
         if let Some(slot) = part.and_then(|index| self.head.get_mut(index)) {
@@ -202,13 +202,16 @@ impl Attrs {
     }
 }
 
-fn unknown(name: &str, place: Place, known: &[Known]) -> String {
-    let here = place.describe();
-    if let Some((_, places)) = known.iter().find(|(other, _)| *other == name) {
-        let places: Vec<_> = places.iter().map(|place| place.describe()).collect();
-        return format!("`{name}` belongs on {}, not on {here}", places.join(" or "));
+fn unknown(name: &str, target: AttributeTarget, known: &[Known]) -> String {
+    let here = target.describe();
+    if let Some((_, targets)) = known.iter().find(|(other, _)| *other == name) {
+        let targets: Vec<_> = targets.iter().map(|target| target.describe()).collect();
+        return format!(
+            "`{name}` belongs on {}, not on {here}",
+            targets.join(" or ")
+        );
     }
-    let names = place.names(known);
+    let names = target.names(known);
     let near = nearest(name, names.iter().copied());
     let known = names.join(", ");
     match near {

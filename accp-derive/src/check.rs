@@ -1,11 +1,11 @@
-//! The rules: one function each, against the registry. An item that passes becomes a [`Plan`].
+//! The rules: one function each, against the registry. An item that passes becomes a [`ResolvedItem`].
 
 mod constructor;
 mod enums;
 mod fields;
-mod loose;
-mod place;
+mod scope;
 mod types;
+mod unheld;
 
 pub(crate) use constructor::{is_argument, setter};
 pub(crate) use types::{innermost, item_of, optional};
@@ -18,13 +18,17 @@ use syn::LitStr;
 
 use crate::ast::{Body, Content, Field, Input};
 use crate::attr::Attrs;
-use crate::ctxt::{Ctxt, Noted};
-use crate::plan::{Frame, Plan};
+use crate::ctxt::{Ctxt, Reported};
 use crate::registry::{self, Loaded};
+use crate::resolved::{Frame, ResolvedItem};
 
-/// Checks an item against every rule. `None` when there is nothing to write; the mistakes are
-/// noted. A plan may also come with mistakes. The registry is `None` if the item needs none.
-pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Option<Loaded>)> {
+/// Checks an item against every rule. `None` when no code can be written; the mistakes are
+/// reported. A resolved item may come with mistakes, too. The registry is `None` if the item needs
+/// none.
+pub(crate) fn check<'a>(
+    cx: &Ctxt,
+    input: &'a Input<'a>,
+) -> Option<(ResolvedItem<'a>, Option<Loaded>)> {
     let krate = input.attrs.krate.as_ref();
     let is_runtime = krate.is_some_and(|path| path.is_ident("crate"));
     let loaded = if let Some(names) = registry_names(cx.protocol, input) {
@@ -48,7 +52,7 @@ pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Op
     }
     let empty = Registry::empty_of(cx.protocol);
     let registry = loaded.as_ref().map_or(&empty, |loaded| &loaded.registry);
-    let plan = match &input.body {
+    let item = match &input.body {
         Body::Struct(fields) if is_frame(&input.attrs) || !cx.protocol.nests() => {
             let owner = Owner {
                 attrs: &input.attrs,
@@ -56,17 +60,17 @@ pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Op
             };
             let frame = frame(cx, owner, fields, registry)?;
             constructor::constructor(cx, input, &frame.fields);
-            Plan::Frame(frame)
+            ResolvedItem::Frame(frame)
         }
         Body::Struct(fields) => {
             let fields = nested(cx, input, fields, registry)?;
             constructor::constructor(cx, input, &fields);
-            Plan::Nested(fields)
+            ResolvedItem::Nested(fields)
         }
         Body::Newtype(member, ty) => {
-            alone(cx, &input.attrs);
-            types::travels(cx, ty);
-            Plan::Newtype(member, ty)
+            only_transparent(cx, &input.attrs);
+            types::check_value_type(cx, ty);
+            ResolvedItem::Newtype(member, ty)
         }
         Body::Enum(variants) => {
             no_frame_on_enum(cx, &input.attrs);
@@ -80,16 +84,16 @@ pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Op
                 .iter()
                 .all(|variant| matches!(variant.content, Content::Unit))
             {
-                Plan::Enumeration(enums::enumeration(cx, input, variants))
+                ResolvedItem::Enumeration(enums::enumeration(cx, input, variants))
             } else if cx.protocol.is_text() {
                 enums::no_message(cx, variants);
                 return None;
             } else {
-                Plan::Frames(enums::frames(cx, input, variants, registry)?)
+                ResolvedItem::Frames(enums::frames(cx, input, variants, registry)?)
             }
         }
     };
-    Some((plan, loaded))
+    Some((item, loaded))
 }
 
 /// The item with the attributes of a frame.
@@ -129,9 +133,9 @@ fn registry_without_schema(cx: &Ctxt, attrs: &Attrs) {
     }
 }
 
-/// Refuses a schema that the standard profiles lack if nothing names a registry. That is one mistake of the crate, so only
-/// the first item says it.
-fn unnamed_registry(cx: &Ctxt, input: &Input<'_>, loaded: &Loaded) -> Result<(), Noted> {
+/// Refuses a schema that the standard profiles lack if nothing names a registry. All items of the crate have this mistake, so
+/// only the first one reports it.
+fn unnamed_registry(cx: &Ctxt, input: &Input<'_>, loaded: &Loaded) -> Result<(), Reported> {
     let Some(variable) = loaded.unnamed() else {
         return Ok(());
     };
@@ -164,7 +168,7 @@ fn unnamed_registry(cx: &Ctxt, input: &Input<'_>, loaded: &Loaded) -> Result<(),
         );
         cx.error(code, message);
     }
-    Err(Noted)
+    Err(Reported)
 }
 
 /// Refuses frame attributes on an enum: its variants are the frames, or its values.
@@ -198,7 +202,7 @@ fn no_frame_on_enum(cx: &Ctxt, attrs: &Attrs) {
 }
 
 /// Refuses attributes beside `transparent`.
-fn alone(cx: &Ctxt, attrs: &Attrs) {
+fn only_transparent(cx: &Ctxt, attrs: &Attrs) {
     let message = "a transparent struct is the value of its field: this belongs on another struct";
     for text in attrs.identity().chain(&attrs.ignore) {
         cx.error(text, message);
@@ -223,15 +227,15 @@ fn frame<'a>(
     let head: Vec<String> = words.into_iter().collect::<Option<_>>()?;
     let schema = schema.ok()?;
     if let Some(schema) = schema.filter(|schema| !schema.lists(&head)) {
-        // The last word is what tells apart the frames of a schema.
+        // The frames of a schema differ in the last word, so the error stands there.
         let word = owner.attrs.head.iter().flatten().next_back();
         cx.error(word, unlisted(cx.protocol, schema, &head));
     }
-    let place = place::Where {
+    let scope = scope::FieldScope {
         schema,
         head: &head,
     };
-    let fields = fields::fields(cx, owner, list, place);
+    let fields = fields::fields(cx, owner, list, scope);
     let spec = schema.and_then(|schema| schema.frame(&head));
     let envelope = spec.map(|spec| spec.envelope.clone()).unwrap_or_default();
     Some(Frame {
@@ -247,7 +251,7 @@ fn nested<'a>(
     input: &Input<'_>,
     list: &'a [Field<'a>],
     registry: &Registry,
-) -> Option<crate::plan::Fields<'a>> {
+) -> Option<crate::resolved::Fields<'a>> {
     let alone = list.iter().filter(|field| field.attrs.skip.is_none());
     for flag in alone.filter_map(|field| field.attrs.flatten.as_ref()) {
         let (noun, rest) = (cx.protocol.noun, cx.protocol.rust.rest);
@@ -260,8 +264,8 @@ fn nested<'a>(
         attrs: &input.attrs,
         ident: input.ident(),
     };
-    let place = place::Where { schema, head: &[] };
-    Some(fields::fields(cx, owner, list, place))
+    let scope = scope::FieldScope { schema, head: &[] };
+    Some(fields::fields(cx, owner, list, scope))
 }
 
 /// Returns the schema that is named, if the registry has it. If messages name no schema, it is the
@@ -270,11 +274,11 @@ fn schema<'r>(
     cx: &Ctxt,
     attrs: &Attrs,
     registry: &'r Registry,
-) -> Result<Option<&'r Schema>, Noted> {
+) -> Result<Option<&'r Schema>, Reported> {
     let Some(code) = &attrs.schema else {
         let is_only = registry.protocol().schema_key.is_none();
         if attrs.is_faulty && !is_only {
-            return Err(Noted);
+            return Err(Reported);
         }
         return Ok(registry.schemas().next().filter(|_| is_only));
     };
@@ -292,7 +296,7 @@ fn schema<'r>(
     let near = by_name.or_else(|| nearest(&name, codes.iter().copied()));
     let hint = hint(near, "its codes", &codes);
     cx.error(code, format!("no schema `{name}` in the registry{hint}"));
-    Err(Noted)
+    Err(Reported)
 }
 
 /// Checks a word of the head: it must be present, and be in a closed vocabulary or fit the rule of
@@ -300,7 +304,7 @@ fn schema<'r>(
 fn word(cx: &Ctxt, owner: Owner<'_>, part: &HeadPart, text: Option<&LitStr>) -> Option<String> {
     let name = part.name;
     let Some(text) = text else {
-        // What is missing may be what a wrong attribute meant.
+        // A wrong attribute may be the missing one.
         if owner.attrs.is_faulty {
             return None;
         }

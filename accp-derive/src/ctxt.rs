@@ -8,9 +8,9 @@ use accp_registry::Protocol;
 use proc_macro2::Span;
 use quote::ToTokens;
 
-/// A mistake that is already noted: there is nothing to write.
+/// A mistake that [`Ctxt`] has already: no code is written for the item.
 #[derive(Debug)]
-pub(crate) struct Noted;
+pub(crate) struct Reported;
 
 /// Knows the protocol and collects errors; the stages share this value.
 pub(crate) struct Ctxt {
@@ -26,12 +26,12 @@ impl Ctxt {
         }
     }
 
-    /// Notes a mistake on the tokens that cause it.
+    /// Reports a mistake on the tokens that cause it.
     pub(crate) fn error(&self, tokens: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Notes a mistake at a place without tokens of its own.
+    /// Reports a mistake that has no tokens of its own.
     pub(crate) fn error_at(&self, span: Span, message: impl Display) {
         self.push(syn::Error::new(span, message));
     }
@@ -40,7 +40,7 @@ impl Ctxt {
         self.errors.borrow_mut().push(error);
     }
 
-    /// Returns how many mistakes are noted.
+    /// Returns the number of mistakes so far.
     pub(crate) fn count(&self) -> usize {
         self.errors.borrow().len()
     }

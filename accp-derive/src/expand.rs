@@ -1,5 +1,6 @@
-//! The generated code for a plan.
+//! The generated code of a resolved item.
 
+mod compiler_checked;
 mod constructor;
 mod enumeration;
 mod fields;
@@ -7,7 +8,6 @@ mod frame;
 mod frames;
 mod generics;
 mod into_owned;
-mod judged;
 mod lifetimes;
 mod nested;
 mod newtype;
@@ -27,14 +27,14 @@ pub(crate) use generics::{family, with_lifetime};
 pub(crate) use into_owned::stub as into_owned;
 
 use crate::ast::Input;
-use crate::plan::Plan;
 use crate::registry::Loaded;
+use crate::resolved::ResolvedItem;
 
 /// Returns the impls of an item, in their own scope.
 pub(crate) fn expand(
     protocol: &Protocol,
     input: &Input<'_>,
-    plan: &Plan<'_>,
+    item: &ResolvedItem<'_>,
     loaded: Option<&Loaded>,
 ) -> TokenStream {
     let imports = imports(protocol, input.attrs.krate.as_ref());
@@ -44,22 +44,22 @@ pub(crate) fn expand(
     // A text may be read as `&str`, which has no owned form.
     let may_borrow = protocol.is_text() && input.has_references();
     let owned = (!may_borrow).then(|| into_owned::expand(input));
-    let constructor = constructor::expand(input, plan);
-    let (impls, family) = match plan {
-        Plan::Frame(frame) if frame.fields.is_text => {
+    let constructor = constructor::expand(input, item);
+    let (impls, family) = match item {
+        ResolvedItem::Frame(frame) if frame.fields.is_text => {
             (packet::expand(protocol, input, frame), None)
         }
-        Plan::Newtype(member, ty) if protocol.is_text() => {
+        ResolvedItem::Newtype(member, ty) if protocol.is_text() => {
             (texts::newtype(input, member, ty), None)
         }
-        Plan::Enumeration(choices) if protocol.is_text() => {
+        ResolvedItem::Enumeration(choices) if protocol.is_text() => {
             (texts::enumeration(input, choices), None)
         }
-        Plan::Frame(frame) => (frame::expand(protocol, input, frame), Some(family())),
-        Plan::Nested(fields) => (nested::expand(input, fields), None),
-        Plan::Newtype(member, ty) => (newtype::expand(input, member, ty), None),
-        Plan::Enumeration(choices) => (enumeration::expand(input, choices), None),
-        Plan::Frames(arms) => (frames::expand(protocol, input, arms), Some(family())),
+        ResolvedItem::Frame(frame) => (frame::expand(protocol, input, frame), Some(family())),
+        ResolvedItem::Nested(fields) => (nested::expand(input, fields), None),
+        ResolvedItem::Newtype(member, ty) => (newtype::expand(input, member, ty), None),
+        ResolvedItem::Enumeration(choices) => (enumeration::expand(input, choices), None),
+        ResolvedItem::Frames(arms) => (frames::expand(protocol, input, arms), Some(family())),
     };
     quote! {
         #allow
@@ -113,7 +113,7 @@ pub(crate) fn allow() -> TokenStream {
 fn tracked(loaded: &Loaded) -> TokenStream {
     let files = loaded.files.iter().map(|file| {
         let path = file.to_string_lossy();
-        // The metadata of the crate has the values of constants, and no bodies of private functions.
+        // The metadata of the crate holds the values of constants, but not the bodies of private functions.
         quote!(
             const _: () = {
                 fn _tracked() -> &'static [::core::primitive::u8] {

@@ -1,9 +1,9 @@
-//! What a macro by example hands on: `$ty` stands in a group that nobody sees.
+//! Types from a macro by example: `$ty` is inside an invisible group.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-/// Returns the tokens without such groups, so that a type is the same whoever wrote it. Bounds (`dyn A + B`) get
-/// parentheses, because they would join what stands before them.
+/// Returns the tokens without such groups, so that the source of a type makes no difference. Bounds (`dyn A +
+/// B`) get parentheses, because they would join what stands before them.
 pub(crate) fn joined(tokens: TokenStream) -> TokenStream {
     let joined = tokens.into_iter().flat_map(|tree| {
         let TokenTree::Group(group) = tree else {

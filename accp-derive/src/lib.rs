@@ -11,8 +11,8 @@ mod ctxt;
 mod expand;
 mod fallback;
 mod fragments;
-mod plan;
 mod registry;
+mod resolved;
 
 use accp_registry::{AACP, ACCP, Protocol};
 use proc_macro::TokenStream;
@@ -172,12 +172,12 @@ fn expand(protocol: &'static Protocol, original: &DeriveInput) -> proc_macro2::T
     let cx = ctxt::Ctxt::new(protocol);
     let input = ast::Input::read(&cx, original);
     let krate = input.as_ref().and_then(|input| input.attrs.krate.clone());
-    let plan = input
+    let item = input
         .as_ref()
         .and_then(|input| Some((input, check::check(&cx, input)?)));
-    match (cx.finish(), plan) {
-        (None, Some((input, (plan, loaded)))) => {
-            expand::expand(protocol, input, &plan, loaded.as_ref())
+    match (cx.finish(), item) {
+        (None, Some((input, (item, loaded)))) => {
+            expand::expand(protocol, input, &item, loaded.as_ref())
         }
         (error, _) => fallback::expand(protocol, original, krate.as_ref(), error),
     }

@@ -10,7 +10,7 @@ use accp_registry::{Protocol, Registry, registry_files};
 use proc_macro2::{Ident, Span};
 use syn::LitStr;
 
-use crate::ctxt::{Ctxt, Noted};
+use crate::ctxt::{Ctxt, Reported};
 
 /// A registry, and the inputs whose change must rebuild the crate.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ impl Loaded {
 }
 
 /// Returns the registry of an item: the one it names, or the one that the environment names, or the
-/// standard profiles. `None` when the registry cannot be read; the mistake is noted.
+/// standard profiles. `None` when the registry cannot be read; the mistake is reported.
 pub(crate) fn load(
     cx: &Ctxt,
     variable: &'static str,
@@ -75,7 +75,7 @@ pub(crate) fn load(
                 None => String::new(),
             };
             let message = format!("the registry{origin} cannot be used:\n{problems}");
-            // A crate has one registry and many items, and a wrong registry is one mistake.
+            // A wrong registry is one mistake of the crate, so only its first item reports it.
             if is_first(&message, item) {
                 cx.error_at(span, message);
             }
@@ -84,8 +84,8 @@ pub(crate) fn load(
     }
 }
 
-/// Returns whether this item is the first of its crate that says this. It says it again when a language server expands
-/// it once more.
+/// Returns whether this item is the first of its crate with this message. It remains the first when a language server
+/// expands it again.
 pub(crate) fn is_first(said: &str, item: &Ident) -> bool {
     let crate_name = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
     let first = SAID.with_borrow_mut(|all| {
@@ -96,7 +96,7 @@ pub(crate) fn is_first(said: &str, item: &Ident) -> bool {
 }
 
 /// Returns the value of the variable, if it is set.
-fn value_of(cx: &Ctxt, variable: &str) -> Result<Option<String>, Noted> {
+fn value_of(cx: &Ctxt, variable: &str) -> Result<Option<String>, Reported> {
     match std::env::var(variable) {
         Ok(path) => Ok(Some(path).filter(|path| !path.is_empty())),
         Err(std::env::VarError::NotPresent) => Ok(None),
@@ -105,7 +105,7 @@ fn value_of(cx: &Ctxt, variable: &str) -> Result<Option<String>, Noted> {
                 Span::call_site(),
                 format!("the variable {variable} is not Unicode"),
             );
-            Err(Noted)
+            Err(Reported)
         }
     }
 }

@@ -53,31 +53,74 @@ pub use accp_frame::{
 /// The context that a model reads, and the facts of which it is reminded (draft section 5).
 ///
 /// The crate `accp-context` has the rest, for programs that build a context without a session: hot
-/// and warm state, the checkpointer, the trait `Policy` and the policies.
+/// and warm state, and the checkpointer.
 #[cfg(feature = "context")]
 pub mod context {
     #[doc(inline)]
     pub use accp_context::{
         CachePrices, Checkpoint, CheckpointHooks, ContextLimits, Digest, Fact, Frozen, Headers,
-        Paying, Summarizer, Time, TokenBudget, Trigger, Used, Verdict,
+        Paying, Summarizer, TokenBudget, Trigger, Verdict,
     };
 }
 
 /// Sessions that lose nothing (draft sections 3.5 to 3.7, 5 and 6.4).
 ///
-/// A driver of the crate `accp-store` polls a session and carries out what it says. The crate
-/// `accp-session` has the rest, for other drivers and other stores: the outputs of a session, its
-/// batches and what is in them.
+/// A program that keeps its session in SQLite or PostgreSQL takes the driver of the crate
+/// `accp-store`, and needs the names of this module only. A program with a store or a link of its own
+/// also needs [`driver`](self::driver).
 #[cfg(feature = "session")]
 pub mod session {
     #[doc(inline)]
     pub use accp_session::{
-        Answer, CancelToken, Cancelled, Chunk, DraftPeers, Ended, Event, Hooks, Inbound, Input,
-        InputError, JoinError, LogKey, MemberId, Mid, Options, Outbound, Party, PeerError,
+        Answer, CancelToken, Chunk, Codec, DraftPeers, EncodedFrames, Ended, Event, Hooks, Inbound,
+        Input, InputError, JoinError, LogKey, MemberId, Mid, Options, Outbound, PeerError,
         PiecesInOrder, Posted, ReadError, Reference, RestoreError, Router, Rules, Scope, SendError,
         Session, SharedState, State, StateError, StateUpdate, StreamLimits, Streams, SummaryError,
         Time, ToolFault, Tools, Transmit,
     };
+
+    /// The outputs of a session, and what a store gives back: for a driver with a store or a link of
+    /// its own.
+    ///
+    /// The driver hands in inputs, polls the session until it has no output left, and carries out each
+    /// output. The documentation of the crate `accp-session` has the whole contract.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use accp_runtime::session::driver::Output;
+    /// use accp_runtime::session::{Options, Outbound, Rules, Session, Time};
+    /// use accp_runtime::{AgentId, Message, Registry};
+    ///
+    /// let now = Time::from_secs(1_714_000_000);
+    /// let planner = AgentId::new("planner")?;
+    /// let options = Options::new("lunch", planner, Arc::new(Registry::standard()));
+    /// let mut host = Session::host(options, Rules::default(), now);
+    /// let message = Message::new("planner", "req", "plan")?.with("goal", "lunch");
+    /// host.send(&Outbound::message(&message), now)?;
+    ///
+    /// let (mut store, mut link) = (Vec::new(), Vec::new());
+    /// while let Some(output) = host.poll() {
+    ///     match output {
+    ///         Output::Batch(batch) => {
+    ///             store.extend(batch.entries); // a store commits the whole batch
+    ///             link.extend(batch.sends); // only then its frames may leave
+    ///         }
+    ///         Output::Read(read) => todo!("answer {read:?} from the store, by an `Input`"),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// assert!(store.iter().any(|entry| entry.text.contains("goal:lunch")));
+    /// assert!(link.is_empty()); // no member has joined
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub mod driver {
+        #[doc(inline)]
+        pub use accp_session::{
+            Batch, Cold, Due, Entry, EntryKind, OutboxChange, Outgoing, Output, Read, Seen,
+            Snapshot, Stored, Supplied, Voucher,
+        };
+    }
 }
 
 /// What an agent remembers of a conversation: lists inside the window of a model, and prompts that say

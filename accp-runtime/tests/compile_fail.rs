@@ -1,7 +1,8 @@
-//! The faults that `#[derive(AccpFrame)]` refuses: one folder for each fault, with its messages. And what it takes
-//! however much there is of it.
+//! Items that `#[derive(AccpFrame)]` refuses, with the messages of the compiler, and large items that it accepts.
 //!
-//! They stand in the crate that users add, because trybuild builds every dependency of its crate once more.
+//! A file of `tests/ui` has a function for each fault. Files differ in the step of the compiler that finds their faults, because
+//! the errors of one step hide those of the next. A fault that is reported once for each crate has a file of its own. All are
+//! tests of the crate that users add, because trybuild builds every dependency of its crate once more.
 //!
 //! `TRYBUILD=overwrite cargo test -p accp-runtime --test all compile_fail` writes the messages anew.
 
@@ -22,7 +23,7 @@ fn every_fault_has_its_message() {
     for name in ["warehouse.json", "faulty.json", "large.json"] {
         fs::copy(here.join(name), project.join(name)).unwrap();
     }
-    trybuild::TestCases::new().compile_fail("tests/ui/*/case.rs");
+    trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
 }
 
 /// The compiler bounds how long a constant may take. It refuses an enum whose frames are compared all with all.

@@ -212,7 +212,7 @@ fn a_text_may_stand_behind_any_pointer() {
     });
 }
 
-/// A macro by example hands types on in groups that nobody sees.
+/// A macro by example passes types on in invisible groups.
 macro_rules! items {
     ($ty:ty, $frame:ty, $any:ty, $extra:path, $intent:literal) => {
         #[derive(AccpFrame, Debug, Clone, PartialEq)]

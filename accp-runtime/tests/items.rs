@@ -109,9 +109,9 @@ fn errors(project: &Path, items: &[Item], chosen: &[usize]) -> BTreeMap<usize, V
         .env_remove("RUSTFLAGS")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let messages = String::from_utf8_lossy(&output.stderr);
     let mut errors: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    for line in said.lines() {
+    for line in messages.lines() {
         let Some(place) = line.strip_prefix("src/lib.rs:") else {
             continue;
         };
@@ -124,6 +124,6 @@ fn errors(project: &Path, items: &[Item], chosen: &[usize]) -> BTreeMap<usize, V
             errors.entry(*at).or_default().push(message.to_owned());
         }
     }
-    assert!(output.status.success() || !errors.is_empty(), "{said}");
+    assert!(output.status.success() || !errors.is_empty(), "{messages}");
     errors
 }

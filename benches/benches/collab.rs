@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use accp_bench::{Goal, figure, median};
 use accp_collab::disk::{Draft, Files, Locking, Os, Shared};
-use accp_collab::{Event, EventName, Kind, Mode, Plan, Role, Scope, next, validate};
+use accp_collab::{Event, EventName, Kind, Mode, FolderSettings, Role, Scope, next, validate};
 
 /// The file system, without its syncs.
 #[derive(Clone, Copy)]
@@ -49,7 +49,7 @@ const PRIMARY: &str = "deliverables/adr.md";
 
 /// Makes a folder whose log has so many events.
 fn folder(path: &Path, events: u64) -> Shared<Unsynced> {
-    let plan = Plan {
+    let settings = FolderSettings {
         participants: vec!["ada".into(), "bob".into()],
         objective: "Choose a store".into(),
         gates: vec!["It is fast".into()],
@@ -60,7 +60,7 @@ fn folder(path: &Path, events: u64) -> Shared<Unsynced> {
         dir: "deliverables".into(),
         repo_root: None,
     };
-    Shared::new(path).init(plan, false).expect("it is made");
+    Shared::new(path).init(settings, false).expect("it is made");
     let mut log = std::fs::read_to_string(path.join("events.jsonl")).expect("it reads");
     let at = Event::from_line(&log).expect("an event").at;
     for seq in 2..=events {

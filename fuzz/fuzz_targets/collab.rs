@@ -2,7 +2,7 @@
 #![no_main]
 
 use accp_collab::{
-    Content, Event, EventName, Folder, Place, Protocol, Role, Scope, Source, check, frames, next,
+    Content, Event, EventName, Folder, RootedPath, Protocol, Role, Scope, Source, check, frames, next,
     validate,
 };
 
@@ -27,7 +27,7 @@ const FILES: [&str; 8] = [
 struct Input<'b>(Vec<&'b [u8]>);
 
 impl Source for Input<'_> {
-    fn read(&mut self, place: Place<'_>) -> Content {
+    fn read(&mut self, path: RootedPath<'_>) -> Content {
         let at = FILES.iter().position(|file| *file == place.path);
         match at.and_then(|at| self.0.get(at)) {
             Some([]) | None => Content::Absent,
@@ -35,8 +35,8 @@ impl Source for Input<'_> {
         }
     }
 
-    fn look(&mut self, place: Place<'_>) -> Content {
-        match self.read(place) {
+    fn look(&mut self, path: RootedPath<'_>) -> Content {
+        match self.read(path) {
             Content::Bytes(_) => Content::Present,
             other => other,
         }

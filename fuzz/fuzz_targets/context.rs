@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use accp_frame::TokenCounter as _;
 use accp_memory::{
-    Code, Form, MessageList, Options, PlanError, Session, SessionId, Window, World, check, repair,
+    Code, Form, MessageList, Options, PlanError, ListSession, SessionId, Window, FileLookup, check, repair,
 };
 use common::lists;
 use common::quarters::Quarters;
@@ -24,7 +24,7 @@ const STEPS: usize = 4;
 #[derive(Default)]
 struct Files(BTreeSet<String>, i64);
 
-impl World for Files {
+impl FileLookup for Files {
     fn is_taken(&self, path: &str) -> bool {
         self.0.contains(path)
     }
@@ -97,7 +97,7 @@ fn of_script(form: u8, shape: u8, rest: &[u8]) {
     let list = lists::list(form, &messages);
     of_list(&list);
     let all = raws(&list);
-    let mut session = Session::new(SessionId::new("s").expect("an id"), form);
+    let mut session = ListSession::new(SessionId::new("s").expect("an id"), form);
     let mut files = Files::default();
     let (mut shown, mut said) = (Vec::new(), 0);
     let step = all.len() / STEPS + 1;
@@ -125,7 +125,7 @@ fn of_script(form: u8, shape: u8, rest: &[u8]) {
 /// Gives the first half of a list, and then the list.
 fn grows(list: &MessageList, size: u64) {
     let window = Window::of(size).expect("a window").with_stress(true);
-    let mut session = Session::new(SessionId::new("s").expect("an id"), list.form());
+    let mut session = ListSession::new(SessionId::new("s").expect("an id"), list.form());
     let mut files = Files::default();
     let raws = raws(list);
     let half = raws[..raws.len() / 2].iter().copied();
@@ -140,7 +140,7 @@ fn grows(list: &MessageList, size: u64) {
 }
 
 /// Compresses a list, and what comes out again. Returns whether a list came out.
-fn compress(session: &mut Session, files: &mut Files, list: &MessageList, window: &Window) -> bool {
+fn compress(session: &mut ListSession, files: &mut Files, list: &MessageList, window: &Window) -> bool {
     files.1 += 1;
     let plan = match session.plan(list, &options(window, files), files, &mut ()) {
         Ok(plan) => plan,

@@ -149,7 +149,7 @@ pub fn parse_bytes(bytes: &[u8]) -> Result<Packet<'_>, SyntaxError> {
 }
 
 fn parse_bounded<'a>(text: &'a str, limits: &Limits) -> Result<Packet<'a>, SyntaxError> {
-    // Every "|" separates. One stands between the head's parts, and one before each field.
+    // Every "|" is a separator: one between the parts of the head, and one before each field.
     let mut marks = text.match_indices('|').skip(1);
     let most = limits.params;
     let beyond = usize::try_from(most).ok().and_then(|most| marks.nth(most));

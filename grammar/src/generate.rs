@@ -3,17 +3,19 @@
 mod charset;
 mod check;
 mod classes;
+mod decision_points;
+mod equivalence;
+mod error;
 mod expr;
 mod graph;
 mod overrides;
-mod points;
 mod render;
 mod rules;
-mod same;
 mod walk;
 
 use std::collections::BTreeMap;
-use std::fmt;
+
+pub use self::error::{GenerateError, Source};
 
 use self::overrides::Overrides;
 use self::render::Rendered;
@@ -168,70 +170,6 @@ fn rules(abnf: &str, overrides: &str) -> Result<String, GenerateError> {
         text += &written.to_string();
     }
     Ok(text)
-}
-
-/// A mistake in the ABNF, in the overrides, or in a generated file, with its line.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{file}, line {line}: {message}")]
-pub struct GenerateError {
-    file: Source,
-    line: usize,
-    message: String,
-}
-
-impl GenerateError {
-    /// Returns the text with the mistake.
-    pub fn file(&self) -> Source {
-        self.file
-    }
-
-    /// Returns the line, counted from 1.
-    pub fn line(&self) -> usize {
-        self.line
-    }
-
-    /// Returns the mistake and its correction, without the place.
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-
-    fn abnf(line: usize, message: String) -> Self {
-        Self {
-            file: Source::Abnf,
-            line,
-            message,
-        }
-    }
-
-    fn overrides(line: usize, message: String) -> Self {
-        Self {
-            file: Source::Overrides,
-            line,
-            message,
-        }
-    }
-}
-
-/// The text that an error is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Source {
-    /// The ABNF.
-    Abnf,
-    /// The table of decisions.
-    Overrides,
-    /// The generated grammar.
-    Pest,
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Source::Abnf => "ABNF",
-            Source::Overrides => "overrides",
-            Source::Pest => "generated grammar",
-        })
-    }
 }
 
 #[cfg(test)]

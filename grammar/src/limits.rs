@@ -96,7 +96,7 @@ impl Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse_with;
+    use crate::parse::parse_with;
 
     fn is_within(text: &str, limits: Limits) -> bool {
         parse_with(text, &limits).is_ok()

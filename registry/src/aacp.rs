@@ -57,12 +57,34 @@ pub fn is_value_char(c: char) -> bool {
     c != '|' && !c.is_control() && !is_unseen
 }
 
+/// `HEAD|HEAD|key:value|..`
+pub(crate) const LAYOUT: Layout = Layout {
+    sender: None,
+    head: "|",
+    fields: List {
+        open: "|",
+        separator: "|",
+        close: "",
+    },
+    assign: ":",
+    metadata: None,
+    escape: None,
+};
+
+/// 8 KiB and 64 fields; a value has no parts.
+pub(crate) const LIMITS: Limits = Limits {
+    frame_bytes: 8 * 1024,
+    depth: 0,
+    params: 64,
+    elements: 64,
+};
+
 /// The Agent Action Compression Protocol (AACP draft section 4): `TASK|DOM|key:value|..`.
 ///
 /// Tasks and domains are open: an unknown one is a warning of the validator (5.1, 5.2). A packet
-/// names no schema, and a value is text: what it means is said by the type of the field that holds
-/// it. So no stage needs a registry. A struct reads a packet with an unknown key only if one of its
-/// fields takes such keys: nothing is lost (13).
+/// names no schema, and a value is text: the type of the field that holds it gives the meaning. So
+/// no stage needs a registry. A struct reads a packet with an unknown key only if one of its fields
+/// takes such keys: nothing is lost (13).
 ///
 /// ```
 /// use accp_registry::AACP;
@@ -108,25 +130,8 @@ pub static AACP: Protocol = Protocol {
     values: Values::Text(is_value_char),
     abbreviations: &[],
     envelope: &[],
-    layout: Layout {
-        sender: None,
-        head: "|",
-        fields: List {
-            open: "|",
-            separator: "|",
-            close: "",
-        },
-        assign: ":",
-        metadata: None,
-        escape: None,
-    },
-    // 8 KiB and 64 fields; a value has no parts.
-    limits: Limits {
-        frame_bytes: 8 * 1024,
-        depth: 0,
-        params: 64,
-        elements: 64,
-    },
+    layout: LAYOUT,
+    limits: LIMITS,
     profiles: &[],
     rust: RustNames {
         runtime: "accp_aacp",

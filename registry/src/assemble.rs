@@ -247,8 +247,8 @@ impl Assembly {
         }
     }
 
-    /// Checks that errors of a session fit a schema that takes `fail:error` under the code of their profile. If they did
-    /// not, nobody would hear why a frame failed.
+    /// Checks that errors of a session fit a schema that takes `fail:error` under the code of their profile. Otherwise
+    /// no agent would learn why a frame failed.
     fn check_errors(&mut self, registry: &Registry) {
         let own = registry.schema(ERRORS);
         let Some((own, frame)) = own.and_then(|own| Some((own, own.frame(&ERROR)?))) else {
@@ -265,7 +265,7 @@ impl Assembly {
         };
         for field in &profile.fields {
             let (name, always) = (&field.name, profile.requires(field, &ERROR));
-            let said = |found: &str| {
+            let misfit = |found: &str| {
                 format!(
                     "`{ERRORS}` is the code of errors, and `fail:error` here cannot hold them: `{name}` \
                      has to be of type {} with the key `{}`, {found}",
@@ -274,8 +274,8 @@ impl Assembly {
             };
             let by_key = own.field(&field.short).map(|(_, own)| own);
             match by_key.or_else(|| own.field(name).map(|(_, own)| own)) {
-                None if always => report(said("and there is no such field")),
-                Some(other) if key_of(other) != key_of(field) => report(said(&format!(
+                None if always => report(misfit("and there is no such field")),
+                Some(other) if key_of(other) != key_of(field) => report(misfit(&format!(
                     "and `{}` is of type {} with the key `{}`",
                     other.name, other.ty, other.short
                 ))),
@@ -314,8 +314,8 @@ impl Assembly {
                 break;
             }
         }
-        // Each circle is one mistake, told where the first of its schemas stands.
-        let mut told = BTreeSet::new();
+        // Each cycle is one mistake. It is reported at the first of its schemas.
+        let mut reported = BTreeSet::new();
         for schema in registry.schemas() {
             let (mut path, mut next) = (Vec::new(), Some(schema));
             while let Some(schema) = next {
@@ -332,12 +332,12 @@ impl Assembly {
                 path.push((schema, field));
                 next = registry.schema(code);
             }
-            // A schema that only leads to a circle is not in it.
-            let in_circle = next.is_some_and(|last| last.code == schema.code);
-            if !in_circle
+            // A schema that only leads to a cycle is not part of it.
+            let in_cycle = next.is_some_and(|last| last.code == schema.code);
+            if !in_cycle
                 || !path
                     .iter()
-                    .all(|(schema, _)| told.insert(schema.code.clone()))
+                    .all(|(schema, _)| reported.insert(schema.code.clone()))
             {
                 continue;
             }
@@ -365,7 +365,7 @@ impl Assembly {
 
     /// Computes the wire text of every default. It takes the schemas whose defaults need no others
     /// first, then those that need these. It stops when none is left, or when the rest form a
-    /// circle.
+    /// cycle.
     fn resolve_defaults(&mut self, registry: &mut Registry) {
         let mut open: BTreeSet<String> = registry.schemas().map(|s| s.code.clone()).collect();
         loop {

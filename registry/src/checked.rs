@@ -12,7 +12,7 @@ use crate::problem::{Problem, Problems};
 pub use crate::json::child;
 pub use crate::reader::{Reader, suggest};
 
-/// Reads a document. `read` reports what is wrong in it with the JSON pointer of the place.
+/// Reads a document. `read` reports each mistake with its JSON pointer.
 ///
 /// # Errors
 /// A text that is not JSON; each key that stands twice; all problems that `read` reports, in the

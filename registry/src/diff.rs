@@ -142,7 +142,7 @@ impl Changes {
         });
     }
 
-    /// Notes a change from one text to another.
+    /// Adds a change from one text to another.
     fn compare<T: PartialEq + fmt::Display + ?Sized>(
         &mut self,
         pointer: &str,

@@ -57,7 +57,10 @@ use alloc::vec::Vec;
 pub use grammar::{Expr, Grammar, Rule};
 pub use tools::ToolForm;
 
-use crate::{Limits, Registry, Tool, Type};
+use crate::limits::Limits;
+use crate::model::Registry;
+use crate::tool::Tool;
+use crate::types::Type;
 use frames::Frame;
 
 /// The frames to describe, and how much of their metadata.

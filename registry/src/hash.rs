@@ -277,7 +277,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn tells_defaults_apart_that_differ_on_the_wire(a: f64, b: f64) {
+        fn differs_for_defaults_that_differ_on_the_wire(a: f64, b: f64) {
             prop_assume!(a.is_finite() && b.is_finite());
             let of_default = |value: f64| {
                 let mut schema = Schema::new("a", "A");

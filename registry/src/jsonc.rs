@@ -47,7 +47,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     if bytes == text.as_bytes() {
         return Cow::Borrowed(text);
     }
-    // Whole comments are blank, so that no character is cut.
+    // Whole comments become blanks, so no character is cut in two.
     String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 

@@ -312,7 +312,7 @@ pub fn write_text(out: &mut String, text: &str) {
         out.push('%');
         return;
     }
-    // A text of many spaces and delimiters has many short runs, so blocks of bytes are faster than a copy of each run.
+    // A text of many spaces and delimiters has many short runs. Copying blocks of bytes is faster than copying each run.
     let bytes = text.as_bytes();
     let (mut block, mut filled) = ([0; BLOCK], 0);
     for (at, &byte) in bytes.iter().enumerate() {

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_every_mistake_of_every_file() {
+    fn reports_every_mistake_of_every_file() {
         let directory = directory(&[
             ("a.json", r#"{ "schemas": { "a": { "code": "A" } } }"#),
             (
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn says_which_file_is_not_json() {
+    fn reports_a_file_that_is_not_json() {
         let directory = directory(&[
             ("a.json", "{ \"schemas\": {\n"),
             (
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn says_which_file_is_not_utf_8() {
+    fn reports_a_file_that_is_not_utf_8() {
         let directory = directory(&[("b.json", r#"{ "schemas": {} }"#)]);
         let path = directory.path().join("a.json");
         fs::write(&path, b"{ \"schemas\": {\n  \"caf\xe9\": {} } }").unwrap();
@@ -223,7 +223,7 @@ mod tests {
         DIR/a.json:1:1: byte 0 is not UTF-8
             save the file as UTF-8, in which JSON is written
         ");
-        // UTF-16 without a mark, and ASCII alone.
+        // UTF-16 without a byte order mark, in which all characters are ASCII.
         fs::write(&path, b"{\0}\0").unwrap();
         insta::assert_snapshot!(error(&directory), @"
         DIR/a.json:1:2: this is not JSON: key must be a string
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn says_that_a_file_nests_too_deep() {
+    fn reports_a_file_that_nests_too_deep() {
         let directory = directory(&[("a.json", &"[".repeat(1000))]);
         insta::assert_snapshot!(error(&directory), @"
         DIR/a.json:1:128: this is not JSON: recursion limit exceeded
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn says_when_there_is_nothing_to_read() {
+    fn reports_a_folder_without_files() {
         insta::assert_snapshot!(error(&directory(&[])), @"
         DIR: there is no *.json file in this directory
             name a registry file, or a directory that holds some

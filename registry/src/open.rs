@@ -96,8 +96,8 @@ impl Registry {
         self
     }
 
-    /// Says which standard profiles schemas here replace, because they take the name or the code, and what this means:
-    /// one sentence for each.
+    /// Returns one sentence for each standard profile that a schema here replaces, because the schema has its name or
+    /// its code.
     ///
     /// ```
     /// use accp_registry::Registry;
@@ -111,7 +111,7 @@ impl Registry {
     /// ```
     pub fn replaced(&self) -> Vec<String> {
         let profiles = Self::standard_of(self.protocol).schemas;
-        let said = profiles.iter().filter_map(|profile| {
+        let replaced = profiles.iter().filter_map(|profile| {
             let (name, code) = (&profile.name, &profile.code);
             let own = self.schema(code).or_else(|| self.schema_by_name(name))?;
             if own.means_the_same(profile) {
@@ -129,7 +129,7 @@ impl Registry {
                 "schema {by} ({own}) replaces the standard profile {code} ({name}){but}"
             ))
         });
-        said.collect()
+        replaced.collect()
     }
 
     /// Adds a schema (`RegisterSchema`, draft section 7.1). The schema must pass every check of a

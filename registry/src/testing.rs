@@ -1,10 +1,9 @@
 //! A protocol unlike ACCP, for the tests of every stage that reads a description. Unlike AACP, it
 //! has a schema.
 
-use crate::aacp::{KEY, WORD};
-use crate::limits::Limits;
+use crate::aacp::{KEY, LAYOUT, LIMITS, WORD};
 use crate::protocol::{
-    HeadPart, Layout, List, Protocol, RegistryNames, RustNames, UnknownKeys, Values, Vocabulary,
+    HeadPart, Protocol, RegistryNames, RustNames, UnknownKeys, Values, Vocabulary,
 };
 
 /// `TASK|AREA|key:value|..`: a head by position, with open vocabularies; no schema in the text, no
@@ -34,24 +33,8 @@ pub static TOY: Protocol = Protocol {
     values: Values::Typed { nests: false },
     abbreviations: &[],
     envelope: &[],
-    layout: Layout {
-        sender: None,
-        head: "|",
-        fields: List {
-            open: "|",
-            separator: "|",
-            close: "",
-        },
-        assign: ":",
-        metadata: None,
-        escape: None,
-    },
-    limits: Limits {
-        frame_bytes: 8 * 1024,
-        depth: 0,
-        params: 64,
-        elements: 64,
-    },
+    layout: LAYOUT,
+    limits: LIMITS,
     profiles: &[("packet.json", PACKET)],
     rust: RustNames {
         runtime: "toy_runtime",

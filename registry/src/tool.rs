@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::{Field, FrameSpec, Registry, Schema};
+use crate::model::{Field, FrameSpec, Registry, Schema};
 
 /// A frame as a tool that a model calls.
 #[derive(Debug, Clone)]

@@ -5,7 +5,8 @@ use alloc::string::String;
 use core::fmt::Write as _;
 
 use crate::lexical::Literal;
-use crate::{Field, Registry, Schema, Type};
+use crate::model::{Field, Registry, Schema};
+use crate::types::Type;
 
 /// Characters that end a text without quotes.
 pub const DELIMITERS: [char; 11] = [',', '(', ')', '[', ']', '{', '}', '|', '"', '\\', '\n'];

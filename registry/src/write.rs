@@ -27,10 +27,10 @@ pub struct TypeError {
 
 impl TypeError {
     fn new(pointer: &str, expected: impl Into<String>, found: &Value) -> Self {
-        Self::told(pointer, expected, Shown(found).to_string())
+        Self::with_found(pointer, expected, Shown(found).to_string())
     }
 
-    fn told(pointer: &str, expected: impl Into<String>, found: String) -> Self {
+    fn with_found(pointer: &str, expected: impl Into<String>, found: String) -> Self {
         Self {
             pointer: pointer.to_owned(),
             expected: expected.into(),
@@ -231,11 +231,11 @@ impl Writer<'_> {
                     None => format!("a field of `{}`", schema.name),
                 };
                 let found = format!("the key `{key}`");
-                return Err(TypeError::told(&at, expected, found));
+                return Err(TypeError::with_found(&at, expected, found));
             };
             if present.iter().any(|(other, ..)| *other == index) {
                 let expected = format!("`{}` once, by its full or its short name", field.name);
-                return Err(TypeError::told(&at, expected, "both".into()));
+                return Err(TypeError::with_found(&at, expected, "both".into()));
             }
             if field.required && json.is_null() {
                 return Err(TypeError::new(&at, expected(&field.ty), json));
@@ -245,7 +245,11 @@ impl Writer<'_> {
         for (index, field) in schema.fields.iter().enumerate() {
             if field.required && !present.iter().any(|(other, ..)| *other == index) {
                 let expected = format!("an object with the required field `{}`", field.name);
-                return Err(TypeError::told(at, expected, "an object without it".into()));
+                return Err(TypeError::with_found(
+                    at,
+                    expected,
+                    "an object without it".into(),
+                ));
             }
         }
         present.sort_unstable_by_key(|(_, field, _)| &field.short);

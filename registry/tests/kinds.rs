@@ -32,7 +32,7 @@ fn errors_that_do_not_fit() {
         let `own` extend the profile (`accp registry show ER` prints it), or give it another code
     ");
 
-    // It may say more, and it may use the code for frames of its own.
+    // The schema may have more fields, and it may use the code for frames of its own.
     let more = r#""code": "ER", "fields": ["code", "msg", "retry", "ticket"],
         "types": { "code": "string", "msg": "text", "retry": "boolean" }"#;
     let registry = of(&format!("{{ {more}, {fail} }}")).unwrap();
@@ -113,7 +113,7 @@ fn records_without_end() {
     registry:1:95 at /schemas/node/required: a `node` requires `next`, and so holds a `ND` without end: node.next > tree.root > node
         take `next` out of `required`, or make it a list
     ");
-    // Who only leads to a circle is not at fault.
+    // A schema that only leads to a cycle is not at fault.
     let leads = node("ND", "next") + other;
     assert_eq!(of(&leads).unwrap_err().into_iter().count(), 1);
     assert!(of(&(node("TR", "name") + other)).is_ok());

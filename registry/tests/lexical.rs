@@ -146,7 +146,7 @@ proptest! {
             Literal::String(raw) => untyped(&unescape(raw)),
         };
         prop_assert!(is_grammatical(&canonical), "{canonical}");
-        // Only a mark, or an escape in the text form, has several spellings.
+        // Only texts with a mark, or with an escape of the text form, have several spellings.
         if !matches!(Literal::classify(&wire), Literal::Text(_)) && !wire.starts_with('#') {
             prop_assert_eq!(canonical, wire);
         }

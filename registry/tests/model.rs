@@ -229,7 +229,7 @@ proptest! {
     }
 
     #[test]
-    fn a_difference_is_told_where_hashes_differ(a in any_schema(), b in any_schema()) {
+    fn diff_finds_a_difference_where_hashes_differ(a in any_schema(), b in any_schema()) {
         let (a, b) = (registry_with(a), registry_with(b));
         prop_assert_eq!(diff(&a, &b).is_empty(), a.hash() == b.hash());
     }

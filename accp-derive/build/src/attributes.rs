@@ -114,12 +114,12 @@ impl Attributes {
     ) -> Vec<Attribute> {
         let mut names = self.names(owner, schema);
         if !is_field {
-            // What a schema's fields get would seldom fit the variants of its enums.
+            // Attributes for all fields of a schema seldom fit the variants of its enums.
             names.truncate(1);
         }
         let mut owners = names.clone();
         if is_field {
-            // A field of this name, wherever it is.
+            // Every field of this name, in any type.
             owners.push(String::new());
         }
         let inner = members
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_attribute_and_what_leads_nowhere_is_told() {
+    fn refuses_wrong_attributes_and_unknown_paths() {
         let error = lines(
             &[
                 ("WatchRequest", "#[derive(Eq)]"),

@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_missing() {
+    fn reports_missing_settings() {
         insta::assert_snapshot!(Builder::new().generate().unwrap_err(), @"there is nothing to generate; name a registry, or ask for the standard profiles");
         let odd = Builder::new().standard_profiles(true).runtime("my runtime");
         insta::assert_snapshot!(odd.generate().unwrap_err(), @"`my runtime` is not the path of a crate or a module; expected one like `accp_runtime`");

@@ -108,7 +108,7 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// An attribute or a type of the user that is none, or whose path leads nowhere.
+/// A text of the user that is not an attribute or a type, or whose path names nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}`: {message}\n    {cure}")]
 #[non_exhaustive]

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_what_is_stale_and_the_command_that_repairs_it() {
+    fn names_a_stale_file_and_the_command_that_repairs_it() {
         assert_eq!(verdict(TEXT), "");
         assert_eq!(verdict(&TEXT.replace('\n', "\r\n")), "");
         insta::assert_snapshot!(verdict(&TEXT.replace("use a", "use x")), @"src/accp.rs is out of date from line 3; run `accp generate registry -o src/accp.rs`");
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn says_when_a_file_cannot_be_written() {
+    fn reports_a_file_that_cannot_be_written() {
         let folder = tempfile::tempdir().unwrap();
         let error = write(folder.path().join("no/such/accp.rs"), TEXT)
             .unwrap_err()

@@ -77,7 +77,7 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     items.extend(file.any().map(lints::allowed).transpose()?);
 
     let mut sections = file.finish()?;
-    // The derive and the command know the standard profiles too, and so should a peer.
+    // The derive and the command add the standard profiles, so the registry for peers has them too.
     let whole = (!options.schemaless).then(|| all.clone().with_profiles());
     sections.extend(whole.iter().flat_map(constants));
     sections.extend(items);

@@ -266,7 +266,7 @@ impl<'f> File<'f> {
         let names = names.map(|name| Ident::new(name, Span::call_site()));
         let has = [derived, given].concat();
         let added = self.attributes.of_type(ident, schema, &has);
-        // A program that uses some of the types only gets no warning of the others.
+        // A program may use only some of the types.
         quote!(#[derive(#(#names),*)] #[allow(dead_code)] #(#added)*)
     }
 

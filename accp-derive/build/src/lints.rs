@@ -1,5 +1,5 @@
-//! Lints about what a registry decides: how words stand in its prose, and which names and sizes its types have. A generated
-//! item allows those that it could be refused for.
+//! Lints about things that the registry decides: words in its prose, and the names and sizes of its types. A generated item
+//! allows the lints that it would break.
 
 use accp_registry::words;
 use proc_macro2::{TokenStream, TokenTree};
@@ -91,7 +91,7 @@ fn has_code_words(tokens: TokenStream) -> bool {
     })
 }
 
-/// Returns the words of a line that stand in no backticks.
+/// Returns the words of a line that are not between backticks.
 fn outside_of_code(line: &str) -> impl Iterator<Item = &str> {
     let parts = line.split('`').step_by(2);
     parts.flat_map(str::split_whitespace)

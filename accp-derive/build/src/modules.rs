@@ -142,18 +142,18 @@ mod tests {
     #[test]
     fn files_that_cannot_be_modules_have_their_cure() {
         let standard = || Builder::new().standard_profiles(true).out_dir("no/such");
-        let said = |name: &str, files: &[&str]| {
+        let error = |name: &str, files: &[&str]| {
             let builders: Vec<Builder> =
                 files.iter().map(|file| standard().out_file(file)).collect();
             include_file(name, &builders).unwrap_err().to_string()
         };
-        insta::assert_snapshot!(said("frames.rs", &["my-bank.rs"]), @r#""my-bank.rs" cannot be a module: this file does not have the name of a module; give the builder an `out_file` like "bank.rs""#);
-        insta::assert_snapshot!(said("frames.rs", &["type.rs"]), @r#""type.rs" cannot be a module: this file does not have the name of a module; give the builder an `out_file` like "bank.rs""#);
-        insta::assert_snapshot!(said("frames.rs", &["bank"]), @r#""bank" cannot be a module: this file does not have the name of a module; give the builder an `out_file` like "bank.rs""#);
-        insta::assert_snapshot!(said("frames.rs", &["a/bank.rs"]), @r#""a/bank.rs" cannot be a module: this file does not have the name of a module; give the builder an `out_file` like "bank.rs""#);
-        insta::assert_snapshot!(said("src/frames.rs", &[]), @r#""src/frames.rs" cannot be a module: this is not the name of a file; leave out its folder: the file stands beside those that it includes"#);
-        insta::assert_snapshot!(said("frames.rs", &["bank.rs", "bank.rs"]), @r#""bank.rs" cannot be a module: two files have this name; give each builder an `out_file` of its own"#);
-        insta::assert_snapshot!(said("frames.rs", &["frames.rs"]), @r#""frames.rs" cannot be a module: two files have this name; give each builder an `out_file` of its own"#);
+        insta::assert_snapshot!(error("frames.rs", &["my-bank.rs"]), @r#""my-bank.rs" cannot be a module: this file does not have the name of a module; give the builder an `out_file` like "bank.rs""#);
+        insta::assert_snapshot!(error("frames.rs", &["type.rs"]), @r#""type.rs" cannot be a module: this file does not have the name of a module; give the builder an `out_file` like "bank.rs""#);
+        insta::assert_snapshot!(error("frames.rs", &["bank"]), @r#""bank" cannot be a module: this file does not have the name of a module; give the builder an `out_file` like "bank.rs""#);
+        insta::assert_snapshot!(error("frames.rs", &["a/bank.rs"]), @r#""a/bank.rs" cannot be a module: this file does not have the name of a module; give the builder an `out_file` like "bank.rs""#);
+        insta::assert_snapshot!(error("src/frames.rs", &[]), @r#""src/frames.rs" cannot be a module: this is not the name of a file; leave out its folder: the file stands beside those that it includes"#);
+        insta::assert_snapshot!(error("frames.rs", &["bank.rs", "bank.rs"]), @r#""bank.rs" cannot be a module: two files have this name; give each builder an `out_file` of its own"#);
+        insta::assert_snapshot!(error("frames.rs", &["frames.rs"]), @r#""frames.rs" cannot be a module: two files have this name; give each builder an `out_file` of its own"#);
         let apart = [
             standard().out_file("a.rs"),
             standard().out_dir("other").out_file("b.rs"),

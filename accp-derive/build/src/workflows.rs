@@ -16,7 +16,7 @@ use hop::hop;
 pub struct WorkflowOptions {
     /// The file of the workflow, as the command names it; `None` for the standard workflows.
     pub file: Option<String>,
-    /// The vocabulary of the workflows, which says what their fields mean and which are lists.
+    /// The vocabulary of the workflows: the meaning of their fields, and which of them are lists.
     pub vocabulary: Vocabulary,
     /// The files that add to the standard vocabulary, as the command names them.
     pub vocabulary_files: Vec<String>,
@@ -61,7 +61,7 @@ impl WorkflowOptions {
 /// Returns the Rust source for workflows: a module for each, with a struct for each hop that derives
 /// `AacpPacket`. Its function `new` takes the parameters without a default, and returns the packet
 /// that the workflow makes of them; a field of the struct can be set to another value then. Such a
-/// value is sent as it is: only `new` rewrites, and neither looks whether a number is one.
+/// value is sent as it is: only `new` rewrites values. Neither checks that a number is a number.
 ///
 /// The text depends only on the arguments. Its first line names the command that makes it;
 /// [`check`](crate::check) reads the command there.

@@ -231,7 +231,7 @@ fn rest(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     while !input.is_empty() && !input.peek(Token![,]) {
         let tree = input.fork().parse::<TokenTree>()?;
         let is_operand = !matches!(tree, TokenTree::Punct(_));
-        // `f(x)` and `m!{}` are one value, though a wrong one.
+        // `f(x)` and `m!{}` are one value each. They are refused later.
         if is_whole && is_operand && !matches!(tree, TokenTree::Group(_)) {
             break;
         }

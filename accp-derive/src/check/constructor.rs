@@ -7,7 +7,7 @@ use syn::ext::IdentExt as _;
 use super::types;
 use crate::ast::Input;
 use crate::ctxt::Ctxt;
-use crate::plan::{Fields, Member, Role};
+use crate::resolved::{Fields, Member, Role};
 
 /// Methods that every item has, or that it usually derives. A setter of this name would hide the
 /// method.

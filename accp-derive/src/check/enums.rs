@@ -11,7 +11,7 @@ use super::{Owner, frame, is_frame, types};
 use crate::ast::{Content, Input, Variant};
 use crate::attr::identity;
 use crate::ctxt::Ctxt;
-use crate::plan::{Arm, ArmContent, Choice};
+use crate::resolved::{Arm, ArmContent, Choice};
 
 /// Checks an enumeration: each variant has a name, and perhaps a symbol, that no other variant has.
 pub(super) fn enumeration<'a>(
@@ -147,7 +147,7 @@ fn each_head_once(cx: &Ctxt, arms: &[Arm<'_>]) {
             "`{title}`{of} is the variant `{other}` already, so `{ident}` would never be read: \
              give it another {last}, or put its fields into `{other}`"
         );
-        // The last word tells frames apart.
+        // The frames of a schema differ in the last word, so the error stands there.
         let word = arm.variant.attrs.head.iter().flatten().next_back();
         cx.error(word, message);
         taken.insert((&frame.head, &frame.fields.schema), other);

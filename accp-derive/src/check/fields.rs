@@ -3,19 +3,19 @@
 use accp_registry::protocol::{CommonField, Presence, UnknownKeys};
 use accp_registry::{Protocol, Schema, Type, nearest};
 
-use super::loose::{holds_loose, ignored, loose, nothing_is_lost};
-use super::place::{Where, wire};
+use super::scope::{FieldScope, wire};
+use super::unheld::{check_unheld, ignored, nothing_is_lost, unheld};
 use super::{Owner, hint, types};
 use crate::ast::Field;
 use crate::ctxt::Ctxt;
-use crate::plan::{Fields, Filled, Member, Role, Wire};
+use crate::resolved::{Fields, Filled, Member, Role, Wire};
 
 /// Checks every field against the rules, and puts the fields in the order of the wire.
 pub(super) fn fields<'a>(
     cx: &Ctxt,
     owner: Owner<'_>,
     list: &'a [Field<'a>],
-    place: Where<'_>,
+    scope: FieldScope<'_>,
 ) -> Fields<'a> {
     let mut members: Vec<Member<'a>> = Vec::new();
     let mut meant = Vec::new();
@@ -27,10 +27,10 @@ pub(super) fn fields<'a>(
         if !field.attrs.is_faulty {
             conflicts(cx, field);
         }
-        match role(cx, field, place) {
+        match role(cx, field, scope) {
             Ok(role) => {
-                holds(cx, field, &role, place);
-                never_null(cx, field, &role, place);
+                holds(cx, field, &role, scope);
+                never_null(cx, field, &role, scope);
                 unique(cx, field, &role, &members);
                 members.push(Member { field, role });
             }
@@ -39,24 +39,24 @@ pub(super) fn fields<'a>(
     }
     // A field with a wrong attribute may be the one that is missing.
     if !is_faulty {
-        required(cx, owner, &members, &meant, place);
+        required(cx, owner, &members, &meant, scope);
         common(cx, owner, &members);
     }
     flatten_or_deny(cx, owner, &members);
-    let order = order(cx.protocol, &members, place);
-    let loose = loose(owner, &members, &order, place);
-    meant.extend(ignored(cx, owner, &loose, place));
+    let order = order(cx.protocol, &members, scope);
+    let unheld = unheld(owner, &members, &order, scope);
+    meant.extend(ignored(cx, owner, &unheld, scope));
     if !is_faulty {
-        nothing_is_lost(cx, owner, &members, &loose, &meant, place);
+        nothing_is_lost(cx, owner, &members, &unheld, &meant, scope);
     }
-    holds_loose(cx, &members, &loose, place);
+    check_unheld(cx, &members, &unheld, scope);
     Fields {
-        schema: place.schema.map(|schema| schema.code.clone()),
+        schema: scope.schema.map(|schema| schema.code.clone()),
         order,
-        loose,
+        unheld,
         filled: filled(cx.protocol, &members),
         is_text: cx.protocol.is_text(),
-        known: known(&members, place.schema),
+        known: known(&members, scope.schema),
         members,
         is_closed: owner.attrs.deny_unknown_fields.is_some()
             || cx.protocol.unknown_keys == UnknownKeys::Refused,
@@ -100,18 +100,18 @@ fn conflicts(cx: &Ctxt, field: &Field<'_>) {
     }
 }
 
-/// Returns the role of a field. When the registry does not have the field, the mistake is noted,
-/// and the error is the name that was probably meant.
-fn role(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Result<Role, Option<String>> {
+/// Returns the role of a field. When the registry does not have the field, the mistake is reported,
+/// and the error holds the name that was probably meant.
+fn role(cx: &Ctxt, field: &Field<'_>, scope: FieldScope<'_>) -> Result<Role, Option<String>> {
     if field.attrs.skip.is_some() {
         return Ok(Role::Skip);
     }
     if field.attrs.flatten.is_some() {
         return Ok(Role::Flatten);
     }
-    match place.schema {
-        Some(schema) => of_schema(cx, field, schema, place).map(Role::Wire),
-        None => undeclared(cx, field, place).map(Role::Wire).ok_or(None),
+    match scope.schema {
+        Some(schema) => of_schema(cx, field, schema, scope).map(Role::Wire),
+        None => undeclared(cx, field, scope).map(Role::Wire).ok_or(None),
     }
 }
 
@@ -120,7 +120,7 @@ fn of_schema(
     cx: &Ctxt,
     field: &Field<'_>,
     schema: &Schema,
-    place: Where<'_>,
+    scope: FieldScope<'_>,
 ) -> Result<Wire, Option<String>> {
     let name = field.name();
     let Some((index, spec)) = schema.field(&name).filter(|(_, spec)| spec.name == name) else {
@@ -139,24 +139,24 @@ fn of_schema(
         cx.error(field.name_tokens(), message);
         return Err(near.map(str::to_owned));
     };
-    let wire = wire(schema, index, spec, place);
+    let wire = wire(schema, index, spec, scope);
     if let Some(flag) = &field.attrs.default
         && wire.default.is_none()
     {
-        cx.error(flag, no_default(cx, &name, schema, place));
+        cx.error(flag, no_default(cx, &name, schema, scope));
     }
     Ok(wire)
 }
 
-fn no_default(cx: &Ctxt, name: &str, schema: &Schema, place: Where<'_>) -> String {
+fn no_default(cx: &Ctxt, name: &str, schema: &Schema, scope: FieldScope<'_>) -> String {
     let with: Vec<_> = schema
         .fields
         .iter()
         .enumerate()
-        .filter(|(index, _)| schema.has_default(*index, place.head))
+        .filter(|(index, _)| schema.has_default(*index, scope.head))
         .map(|(_, field)| field.name.as_str())
         .collect();
-    let frame = place.in_frame(cx.protocol);
+    let frame = scope.in_frame(cx.protocol);
     let code = &schema.code;
     let start = format!("schema {code} has no default for `{name}`{frame}");
     if with.is_empty() {
@@ -168,7 +168,7 @@ fn no_default(cx: &Ctxt, name: &str, schema: &Schema, place: Where<'_>) -> Strin
 
 /// Returns a field without a schema: any key of the grammar, abbreviated as the draft does in a
 /// frame (section 4.2).
-fn undeclared(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Option<Wire> {
+fn undeclared(cx: &Ctxt, field: &Field<'_>, scope: FieldScope<'_>) -> Option<Wire> {
     let name = field.name();
     if let Some(flag) = &field.attrs.default {
         cx.error(
@@ -189,14 +189,14 @@ fn undeclared(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Option<Wire> {
         return None;
     }
     let reserved = cx.protocol.schema_key.filter(|key| *key == name);
-    if let Some(key) = reserved.filter(|_| place.is_frame()) {
+    if let Some(key) = reserved.filter(|_| scope.is_frame()) {
         let message = format!("the key `{key}` is reserved for the code of the schema");
         cx.error(field.name_tokens(), message);
         return None;
     }
     let short = cx.protocol.abbreviate(&name);
     let key = short
-        .filter(|_| place.is_frame())
+        .filter(|_| scope.is_frame())
         .unwrap_or(&name)
         .to_owned();
     Some(Wire {
@@ -210,13 +210,13 @@ fn undeclared(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Option<Wire> {
 }
 
 /// Checks that the Rust type holds the registry type, if both are known here.
-fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
+fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, scope: FieldScope<'_>) {
     let wire = match role {
         Role::Wire(wire) => wire,
         Role::Flatten => return takes_params(cx, field),
         Role::Skip => return,
     };
-    // A module converts the value.
+    // The module of `with` converts the value, so its type decides.
     if field.attrs.with.is_some() {
         return;
     }
@@ -242,7 +242,7 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
     };
     let shown = types::shown(ty);
     let holders = types::holders(cx.protocol, of);
-    let message = if let Some(schema) = place.schema {
+    let message = if let Some(schema) = scope.schema {
         let (code, name, declared) = (&schema.code, &wire.name, &wire.ty);
         let part = if *of == wire.ty {
             String::from("it")
@@ -284,16 +284,16 @@ fn takes_params(cx: &Ctxt, field: &Field<'_>) {
 }
 
 /// Refuses an `Option` for a required field: the field is never absent and never null.
-fn never_null(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
+fn never_null(cx: &Ctxt, field: &Field<'_>, role: &Role, scope: FieldScope<'_>) {
     let Role::Wire(wire) = role else { return };
     let inner = types::optional(field.ty).filter(|_| wire.is_required);
     let Some(inner) = inner.map(types::shown) else {
         return;
     };
     let name = &wire.name;
-    let message = match place.schema {
+    let message = match scope.schema {
         Some(schema) => {
-            let (code, frame) = (&schema.code, place.in_frame(cx.protocol));
+            let (code, frame) = (&schema.code, scope.in_frame(cx.protocol));
             format!(
                 "schema {code} requires `{name}`{frame}, so it is never absent or null: use `{inner}`"
             )
@@ -337,9 +337,9 @@ fn required(
     owner: Owner<'_>,
     members: &[Member<'_>],
     meant: &[String],
-    place: Where<'_>,
+    scope: FieldScope<'_>,
 ) {
-    let Some(schema) = place.schema else { return };
+    let Some(schema) = scope.schema else { return };
     let has = |name: &str| {
         let is_meant = meant.iter().any(|other| other == name);
         is_meant
@@ -347,8 +347,8 @@ fn required(
                 .iter()
                 .any(|member| matches!(&member.role, Role::Wire(wire) if wire.name == name))
     };
-    for name in schema.required(place.head).filter(|name| !has(name)) {
-        let frame = place.in_frame(cx.protocol);
+    for name in schema.required(scope.head).filter(|name| !has(name)) {
+        let frame = scope.in_frame(cx.protocol);
         let message = format!(
             "schema {} requires the field `{name}`{frame}: add it",
             schema.code
@@ -404,7 +404,7 @@ fn flatten_or_deny(cx: &Ctxt, owner: Owner<'_>, members: &[Member<'_>]) {
 /// Returns the order of the members. A frame follows its schema, because one message has one text;
 /// texts begin with the fields that every message has, and follow the struct; all other fields
 /// ascend by key.
-fn order(protocol: &Protocol, members: &[Member<'_>], place: Where<'_>) -> Vec<usize> {
+fn order(protocol: &Protocol, members: &[Member<'_>], scope: FieldScope<'_>) -> Vec<usize> {
     let mut order: Vec<(usize, &Wire)> = members
         .iter()
         .enumerate()
@@ -413,8 +413,8 @@ fn order(protocol: &Protocol, members: &[Member<'_>], place: Where<'_>) -> Vec<u
             _ => None,
         })
         .collect();
-    match place.schema {
-        Some(schema) if place.is_frame() => {
+    match scope.schema {
+        Some(schema) if scope.is_frame() => {
             order.sort_by_cached_key(|(_, wire)| schema.field(&wire.name).map(|(index, _)| index));
         }
         _ if protocol.is_text() => {

@@ -12,7 +12,7 @@ use crate::ctxt::Ctxt;
 pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType, &'t Type)> {
     let path = match ty {
         RustType::Path(path) => path,
-        // Nothing can be read into these.
+        // A reader cannot make a value of these types.
         RustType::Reference(_) | RustType::Tuple(_) | RustType::Array(_) => return Some((ty, of)),
         _ => return None,
     };
@@ -55,7 +55,7 @@ fn misfit_item<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType, &'t 
 }
 
 /// Refuses a well-known type that no field can hold, inside a transparent struct.
-pub(super) fn travels(cx: &Ctxt, ty: &RustType) {
+pub(super) fn check_value_type(cx: &Ctxt, ty: &RustType) {
     if cx.protocol.is_text() {
         return;
     }

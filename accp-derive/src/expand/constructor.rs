@@ -4,17 +4,19 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Type as RustType;
 
+use super::compiler_checked::compiler_checked;
 use super::generics::{Way, bounds, decode_generics, where_clause};
-use super::judged::judged;
 use super::kind;
 use super::lifetimes::span_of;
 use super::with::With;
 use crate::ast::Input;
 use crate::check::{is_argument, item_of, optional, setter};
-use crate::plan::{Fields, Member, Plan, Role};
+use crate::resolved::{Fields, Member, ResolvedItem, Role};
 
-pub(super) fn expand(input: &Input<'_>, plan: &Plan<'_>) -> TokenStream {
-    let (Plan::Frame(crate::plan::Frame { fields, .. }) | Plan::Nested(fields)) = plan else {
+pub(super) fn expand(input: &Input<'_>, item: &ResolvedItem<'_>) -> TokenStream {
+    let (ResolvedItem::Frame(crate::resolved::Frame { fields, .. }) | ResolvedItem::Nested(fields)) =
+        item
+    else {
         return TokenStream::new();
     };
     // A second `new` of the user is an error at the attribute.
@@ -131,11 +133,11 @@ fn value(input: &Input<'_>, member: &Member<'_>) -> TokenStream {
             let (kind, name) = (kind(span, &wire.ty), &wire.name);
             match (
                 With::of(member.field, wire),
-                judged(input, member.field, wire),
+                compiler_checked(input, member.field, wire),
             ) {
                 (Some(with), _) => with.preset(text),
-                (None, Some(judged)) => {
-                    quote_spanned!(span=> #judged::back(_p::preset::<#kind, _>(#name, #text)))
+                (None, Some(compiler_checked)) => {
+                    quote_spanned!(span=> #compiler_checked::back(_p::preset::<#kind, _>(#name, #text)))
                 }
                 (None, None) => quote_spanned!(span=> _p::preset::<#kind, #ty>(#name, #text)),
             }

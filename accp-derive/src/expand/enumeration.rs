@@ -5,7 +5,7 @@ use quote::quote;
 
 use super::shapes::listed;
 use crate::ast::Input;
-use crate::plan::Choice;
+use crate::resolved::Choice;
 
 pub(super) fn expand(input: &Input<'_>, choices: &[Choice<'_>]) -> TokenStream {
     let ident = input.ident();

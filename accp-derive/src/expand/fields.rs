@@ -4,13 +4,13 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::{LitByteStr, Type as RustType};
 
-use super::judged::{judged, judged_at};
+use super::compiler_checked::{checked_span, compiler_checked};
 use super::kind;
 use super::lifetimes::span_of;
 use super::owned::{is_owned, type_to_read};
 use super::with::With;
 use crate::ast::{Field, Input};
-use crate::plan::{Fields, Loose, Member, Role, Wire};
+use crate::resolved::{Fields, Member, Role, UnheldField, Wire};
 
 /// Returns the local variable of a member.
 pub(super) fn slot(at: usize) -> Ident {
@@ -63,18 +63,18 @@ pub(super) fn encode_params(input: &Input<'_>, fields: &Fields<'_>, access: Acce
     let extras = flatten.map(|at| {
         let value = access.of(fields, at);
         let known = &fields.known;
-        let loose = fields.loose.iter().filter(|loose| !loose.is_ignored);
-        let loose = loose.map(|loose| &loose.wire.name);
+        let unheld = fields.unheld.iter().filter(|unheld| !unheld.is_ignored);
+        let unheld = unheld.map(|unheld| &unheld.wire.name);
         let ty = fields.members[at].field.ty;
         let span = span_of(ty);
         quote_spanned!(span=>
-            let mut extras = _p::extra_writer::<#ty>(#value, &[#(#known),*], &[#(#loose),*])?;
+            let mut extras = _p::extra_writer::<#ty>(#value, &[#(#known),*], &[#(#unheld),*])?;
         )
     });
-    let loose = |place: usize| -> TokenStream {
-        let here = fields.loose.iter().filter(|loose| loose.before == place);
-        let here = here.filter(|loose| flatten.is_some() && !loose.is_ignored);
-        here.map(|Loose { wire, .. }| {
+    let unheld = |place: usize| -> TokenStream {
+        let here = fields.unheld.iter().filter(|unheld| unheld.before == place);
+        let here = here.filter(|unheld| flatten.is_some() && !unheld.is_ignored);
+        here.map(|UnheldField { wire, .. }| {
             let (kind, absent) = (kind(Span::call_site(), &wire.ty), absent(wire));
             let Wire {
                 name, key, inline, ..
@@ -95,13 +95,13 @@ pub(super) fn encode_params(input: &Input<'_>, fields: &Fields<'_>, access: Acce
         // Without a schema, fields and unknown params ascend together by key.
         let before = match fields.schema {
             None if flatten.is_some() => quote!(extras.before(w, #key)?;),
-            _ => loose(place),
+            _ => unheld(place),
         };
         quote_spanned!(span=> #before w.field::<#kind, _>(#name, #key, #value, #absent, #inline)?;)
     });
     let rest = if flatten.is_some() {
-        let loose = loose(fields.order.len());
-        quote!(#loose extras.rest(w))
+        let unheld = unheld(fields.order.len());
+        quote!(#unheld extras.rest(w))
     } else {
         quote!(_p::Ok(()))
     };
@@ -129,8 +129,8 @@ fn by_schema(fields: &Fields<'_>) -> Option<String> {
 
 /// Returns the variables that reading fills.
 ///
-/// One statement declares them all. Each statement of its own would open a scope inside the one before, and the compiler
-/// follows them one inside the other where it writes what a debugger reads.
+/// One statement declares them all. With one statement for each variable, every variable opens a scope inside the scope
+/// before it, and the compiler recurses through these scopes when it writes debug information.
 pub(super) fn slots(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     let slots = fields
         .members
@@ -140,8 +140,8 @@ pub(super) fn slots(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
             let (ty, slot) = (member.field.ty, slot(at));
             let (span, ty, first) = match member.role {
                 Role::Wire(ref wire) => {
-                    let span = match judged(input, member.field, wire) {
-                        Some(_) => judged_at(ty),
+                    let span = match compiler_checked(input, member.field, wire) {
+                        Some(_) => checked_span(ty),
                         None => Span::call_site(),
                     };
                     let ty = read_as(input, member.field, wire);
@@ -216,8 +216,8 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
         }
         None => quote!(_ => _p::skip(r)?,),
     };
-    let loose = fields.loose.iter().filter_map(
-        |Loose {
+    let unheld = fields.unheld.iter().filter_map(
+        |UnheldField {
              wire, is_ignored, ..
          }| {
             let Wire { name, key, ty, .. } = wire;
@@ -238,7 +238,7 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
             Some(quote!(#name_bytes #short => #read,))
         },
     );
-    quote!(#(#arms)* #(#loose)* #others)
+    quote!(#(#arms)* #(#unheld)* #others)
 }
 
 /// The end of reading.
@@ -252,8 +252,8 @@ pub(super) struct Made {
 
 /// Returns the code that makes the value that was read.
 ///
-/// Nothing fails within the fields: a failure there would have to drop a value that is made in part, with a path of its
-/// own for each field before it, and the compiler would follow all of them.
+/// No expression of a field may fail. Otherwise the compiler has to drop a partly built value, with a separate path for
+/// each field before it, and compiles more slowly.
 pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Made {
     let by_schema = by_schema(fields);
     let taken = fields
@@ -279,14 +279,14 @@ pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> 
         let (ident, ty) = (member.field.ident, member.field.ty);
         let span = span_of(ty);
         let slot = Ident::new(&slot(at).to_string(), span);
-        let judged = match &member.role {
-            Role::Wire(wire) => judged(input, member.field, wire),
+        let compiler_checked = match &member.role {
+            Role::Wire(wire) => compiler_checked(input, member.field, wire),
             Role::Flatten | Role::Skip => None,
         };
         let keeps = matches!(member.role, Role::Skip) || member.field.attrs.with.is_some();
-        match judged {
-            Some(judged) => {
-                quote_spanned!(judged_at(ty)=> #ident: #judged::back(#slot),)
+        match compiler_checked {
+            Some(compiler_checked) => {
+                quote_spanned!(checked_span(ty)=> #ident: #compiler_checked::back(#slot),)
             }
             None if is_owned(ty) && !keeps => {
                 quote_spanned!(span=> #ident: _accp::IntoOwned::into_owned(#slot),)
@@ -324,24 +324,26 @@ fn taken(
     }
 }
 
-/// Returns the type of a value that is read. The compiler infers a type that it has to judge, from
-/// the field that takes the value.
+/// Returns the type of a value that is read. If the compiler has to check the type, it infers it
+/// from the field that takes the value.
 fn read_as(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> TokenStream {
-    match judged(input, field, wire) {
-        Some(_) => quote_spanned!(judged_at(field.ty)=> _),
+    match compiler_checked(input, field, wire) {
+        Some(_) => quote_spanned!(checked_span(field.ty)=> _),
         None if field.attrs.with.is_some() => field.ty.to_token_stream(),
         None => type_to_read(input, field.ty),
     }
 }
 
-/// Returns a value that is written: a module may have to convert it, or the compiler to judge its
-/// type.
+/// Returns the expression of a value for writing: converted by a module, or with a type that the
+/// compiler checks.
 fn held(input: &Input<'_>, field: &Field<'_>, wire: &Wire, value: TokenStream) -> TokenStream {
     if let Some(with) = With::of(field, wire) {
         return with.written(&value);
     }
-    match judged(input, field, wire) {
-        Some(judged) => quote_spanned!(judged_at(field.ty)=> #judged::of(#value)),
+    match compiler_checked(input, field, wire) {
+        Some(compiler_checked) => {
+            quote_spanned!(checked_span(field.ty)=> #compiler_checked::of(#value))
+        }
         None => value,
     }
 }

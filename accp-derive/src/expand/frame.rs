@@ -11,7 +11,7 @@ use super::generics::{Way, bounds, decode_generics, where_clause};
 use super::lifetimes::text_lifetime;
 use super::{optional, shapes};
 use crate::ast::Input;
-use crate::plan::Frame;
+use crate::resolved::Frame;
 
 pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, frame: &Frame<'_>) -> TokenStream {
     let ident = input.ident();
@@ -100,8 +100,8 @@ pub(super) fn constant(protocol: &Protocol, frame: &Frame<'_>, name: &str) -> To
 
 /// Returns the expression that reads the payload and makes `path { .. }`.
 ///
-/// The closure names its type: each `?` would wait for it to be inferred, and the compiler looks through all that wait
-/// at each step.
+/// The closure names its return type. Otherwise each `?` waits for the inferred type, and the compiler looks through
+/// all waiting places at each step.
 pub(super) fn decode(
     protocol: &Protocol,
     input: &Input<'_>,

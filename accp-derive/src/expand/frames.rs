@@ -11,7 +11,7 @@ use super::lifetimes::{span_of, text_lifetime, without_lifetimes};
 use super::owned::{is_owned, owned_bound, type_to_read};
 use super::shapes;
 use crate::ast::Input;
-use crate::plan::{Arm, ArmContent, Frame, Role};
+use crate::resolved::{Arm, ArmContent, Frame, Role};
 
 pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
     let ident = input.ident();
@@ -167,7 +167,7 @@ fn accepts(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
     }
 }
 
-/// Returns the code that tells the frame types of a variant.
+/// Returns the code that lists the frame types of a variant.
 fn types(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
     match &arm.content {
         ArmContent::Newtype(ty) => {
@@ -193,7 +193,7 @@ fn alone(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
     let types = arms.iter().enumerate().map(|(at, arm)| {
         let name = arm.variant.original.ident.to_string();
         let types = match &arm.content {
-            // The compiler judges a type with parameters where they are known.
+            // The compiler checks a type with parameters where it knows the parameters.
             ArmContent::Newtype(ty) if input.is_generic(ty) => quote!(_p::FrameTypes::Unknown),
             ArmContent::Newtype(ty) => {
                 let (span, ty) = (span_of(ty), without_lifetimes(of, ty.to_token_stream()));
@@ -213,8 +213,8 @@ fn alone(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
         };
         let span = span.resolved_at(Span::call_site());
         quote_spanned!(span=>
-            const _: () = if let _p::Some(said) = _p::taken(VARIANTS, CLASHES, #at) {
-                ::core::panic!("{}", said.as_str())
+            const _: () = if let _p::Some(error) = _p::taken(VARIANTS, CLASHES, #at) {
+                ::core::panic!("{}", error.as_str())
             };
         )
     });
@@ -229,8 +229,8 @@ fn alone(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
     }
 }
 
-/// Returns the same assertion for variants whose types have parameters: the compiler judges it where
-/// the item is used.
+/// Returns the same assertion for variants whose types have parameters: the compiler evaluates it
+/// where the item is used.
 fn alone_here(input: &Input<'_>, arms: &[Arm<'_>], types: &[TokenStream]) -> TokenStream {
     let is_generic = |arm: &Arm<'_>| match &arm.content {
         ArmContent::Newtype(ty) => input.is_generic(ty),
@@ -245,8 +245,8 @@ fn alone_here(input: &Input<'_>, arms: &[Arm<'_>], types: &[TokenStream]) -> Tok
     let count = arms.len();
     quote! {
         const {
-            if let _p::Some(said) = _p::first_taken::<#count>(&[#((#names, #types)),*]) {
-                ::core::panic!("{}", said.as_str())
+            if let _p::Some(error) = _p::first_taken::<#count>(&[#((#names, #types)),*]) {
+                ::core::panic!("{}", error.as_str())
             }
         }
     }

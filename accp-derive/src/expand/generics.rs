@@ -13,7 +13,7 @@ use super::lifetimes::{span_of, text_lifetime};
 use super::owned::{owned_bound, type_to_read};
 use crate::ast::{Input, mentions};
 use crate::attr::Predicates;
-use crate::plan::{Fields, Role};
+use crate::resolved::{Fields, Role};
 
 /// The direction of an impl.
 #[derive(Clone, Copy)]
@@ -125,7 +125,7 @@ pub(super) fn bounds(input: &Input<'_>, fields: &Fields<'_>, way: Way) -> Vec<To
 /// Returns the bound on the type inside the containers that the runtime knows.
 fn value_bound(input: &Input<'_>, ty: &RustType, of: &Type, way: Way) -> Option<TokenStream> {
     let (ty, of) = peel(ty, of);
-    // This type holds itself, and the impl being written is its own.
+    // The type contains the item itself, so the impl that is generated here satisfies the bound.
     if mentions(ty.to_token_stream(), input.ident()) {
         return None;
     }

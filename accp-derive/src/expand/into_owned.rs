@@ -14,7 +14,7 @@ pub(super) fn expand(input: &Input<'_>) -> TokenStream {
         return of_trait(input.original, &[], &quote!(self));
     }
     if projects(input.original) {
-        // What `T::Item` borrows is not known.
+        // The derive does not know what `T::Item` borrows.
         return match input.lifetime {
             Some(_) => TokenStream::new(),
             None => of_trait(input.original, &[], &quote!(self)),
@@ -167,7 +167,7 @@ fn is_relaxed(bound: &TypeParamBound) -> bool {
 }
 
 /// Returns whether a type of a type parameter occurs, as in `T::Item`, or a bound depends on one. What
-/// it is for the owned form of `T` cannot be said, so the item is its own owned form if it does not
+/// it is for the owned form of `T` cannot be known, so the item is its own owned form if it does not
 /// borrow.
 fn projects(original: &DeriveInput) -> bool {
     let of = &original.generics;
@@ -187,7 +187,7 @@ fn projects(original: &DeriveInput) -> bool {
 }
 
 /// Returns whether a bound names a type parameter, as in `T: PartialEq<U>`. The bounds on the owned
-/// forms would rest on each other, without an end.
+/// forms would then refer to each other without end.
 fn bounds_depend(of: &Generics) -> bool {
     let params = of.type_params().map(|param| param.bounds.to_token_stream());
     let clauses = of.where_clause.iter().flat_map(|clause| &clause.predicates);

@@ -48,7 +48,7 @@ pub(super) fn text_lifetime(input: &Input<'_>) -> Lifetime {
         .unwrap_or_else(|| Lifetime::new("'accp", Span::call_site()))
 }
 
-/// Returns the place of a type in the source, with names resolved at the macro call.
+/// Returns the span of a type in the source, with names resolved at the macro call.
 pub(super) fn span_of(ty: &RustType) -> Span {
     ty.span().resolved_at(Span::call_site())
 }

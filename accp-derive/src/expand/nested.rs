@@ -8,7 +8,7 @@ use super::generics::{Way, bounds, decode_generics, where_clause};
 use super::lifetimes::text_lifetime;
 use super::shapes;
 use crate::ast::Input;
-use crate::plan::Fields;
+use crate::resolved::Fields;
 
 pub(super) fn expand(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     let name = input.ident().to_string();

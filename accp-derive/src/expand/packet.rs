@@ -10,7 +10,7 @@ use super::generics::{Way, bounds, decode_generics, where_clause};
 use super::lifetimes::{span_of, text_lifetime};
 use crate::ast::Input;
 use crate::check::{item_of, optional};
-use crate::plan::{Fields, Filled, Frame, Role, Wire};
+use crate::resolved::{Fields, Filled, Frame, Role, Wire};
 
 pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, packet: &Frame<'_>) -> TokenStream {
     let ident = input.ident();
@@ -73,7 +73,7 @@ fn encode(fields: &Fields<'_>) -> TokenStream {
     let members = wires(fields).enumerate().map(|(place, (at, ty, wire))| {
         let (before, span, key) = (filled(place), span_of(ty), &wire.key);
         let of_self = Access::OfSelf.of(fields, at);
-        // The tokens of the call have one place, the type, so that an error stands there.
+        // All tokens of the call have the span of the type, so the compiler reports an error there.
         let value = Ident::new("value", span);
         let write = quote_spanned!(span=> w.field(#key, #value)?;);
         let write = if optional(ty).is_some() {

@@ -10,7 +10,7 @@ use super::generics::peel;
 use super::lifetimes::{span_of, without_lifetimes};
 use crate::ast::Input;
 use crate::check::innermost;
-use crate::plan::{Fields, Wire};
+use crate::resolved::{Fields, Wire};
 
 /// The greatest number of bytes of a type in an error.
 const SHOWN: usize = 300;
@@ -48,8 +48,8 @@ fn fits(input: &Input<'_>, ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> O
             let names = listed(values.iter().map(|value| (&*value.name, value.wire())));
             let start = format!("schema {code} declares `{name}` as {}: ", shown(&wire.ty));
             Some(quote_spanned!(span=>
-                const _: () = if let _p::Some(said) = _p::names_fault(#shape, #names, #start) {
-                    ::core::panic!("{}", said.as_str())
+                const _: () = if let _p::Some(error) = _p::names_fault(#shape, #names, #start) {
+                    ::core::panic!("{}", error.as_str())
                 };
             ))
         }

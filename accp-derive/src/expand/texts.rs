@@ -7,7 +7,7 @@ use syn::{Member, Type as RustType};
 use super::generics::{decode_generics, where_clause};
 use super::lifetimes::{span_of, text_lifetime};
 use crate::ast::Input;
-use crate::plan::Choice;
+use crate::resolved::Choice;
 
 pub(super) fn enumeration(input: &Input<'_>, choices: &[Choice<'_>]) -> TokenStream {
     let ident = input.ident();

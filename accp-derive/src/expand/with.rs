@@ -8,7 +8,7 @@ use syn::{Path, Type as RustType};
 use super::kind;
 use crate::ast::Field;
 use crate::check::optional;
-use crate::plan::Wire;
+use crate::resolved::Wire;
 
 /// A field with the module that converts its value, or the value inside its `Option`.
 #[derive(Clone, Copy)]

@@ -5,9 +5,9 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
-use accp_registry::lexical;
+use accp_registry::{ErrorCode, lexical};
 
-use crate::{EncodeError, ErrorCode};
+use crate::error::EncodeError;
 
 /// The name of an agent (draft section 3.1).
 ///

@@ -2,13 +2,17 @@
 
 use alloc::vec::Vec;
 
-use accp_registry::{Registry, Schema, Type};
+use accp_registry::{Intent, Registry, Schema, Type};
 
-use crate::{DecodeError, DecodeOptions, Envelope, Header, Intent, Message, Reader, dynamic};
+use crate::dynamic;
+use crate::envelope::Envelope;
+use crate::error::DecodeError;
+use crate::message::Message;
+use crate::reader::{DecodeOptions, Header, Reader};
 
 /// A frame whose grammar and envelope are sound.
 #[derive(Debug, Clone, Copy)]
-pub struct Sound<'f, 'a> {
+pub struct CheckedFrame<'f, 'a> {
     /// The frame.
     pub text: &'a str,
     /// Its header.
@@ -23,7 +27,7 @@ pub struct Sound<'f, 'a> {
     pub envelope: &'f Envelope<'a>,
 }
 
-impl Sound<'_, '_> {
+impl CheckedFrame<'_, '_> {
     /// Gives the verdict of [`Message::decode_with`], in a fraction of its time if the message is
     /// accepted.
     ///

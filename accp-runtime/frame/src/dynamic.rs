@@ -6,25 +6,26 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use accp_registry::lexical;
 use accp_registry::protocol::NO_HEAD;
-use accp_registry::{Field, Registry, Schema, Type, abbreviate, expand, nearest};
-
-use crate::impls::{self, decode_entries, encode_entries, encode_items};
-use crate::reader::Token;
-use crate::scalar::{self, enum_value, is_float};
-use crate::writer::Absent;
-use crate::{
-    DecodeError, DecodeOptions, DecodeValue, EncodeError, EncodeValue, ErrorCode, Map, Number,
-    Reader, Value, Writer, kind,
+use accp_registry::{
+    ErrorCode, Field, Registry, Schema, Type, abbreviate, expand, lexical, nearest,
 };
+
+use crate::error::{DecodeError, EncodeError};
+use crate::impls::{self, decode_entries, encode_entries, encode_items};
+use crate::kind;
+use crate::reader::{DecodeOptions, Reader, Token};
+use crate::scalar::{self, enum_value, is_float};
+use crate::typed::DecodeValue;
+use crate::value::{Decimal, Map, Number, Value};
+use crate::writer::{Absent, EncodeValue, Writer};
 
 /// The scope of a default: a frame with this intent and operation, or a nested map.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'p>(Option<[&'p str; 2]>);
+pub(crate) struct DefaultScope<'p>(Option<[&'p str; 2]>);
 
-impl<'p> Place<'p> {
-    pub(crate) const NESTED: Place<'static> = Place(None);
+impl<'p> DefaultScope<'p> {
+    pub(crate) const NESTED: DefaultScope<'static> = DefaultScope(None);
 
     pub(crate) const fn frame(intent: &'p str, operation: &'p str) -> Self {
         Self(Some([intent, operation]))
@@ -99,7 +100,7 @@ pub(crate) fn read<'a>(
                 return Err(DecodeError::new(ErrorCode::UNKNOWN_SCHEMA, at, expected));
             };
             let fields = read_map(r, |r, key| match schema.field(key) {
-                Some((_, field)) => read_field(r, field, schema, Place::NESTED, registry),
+                Some((_, field)) => read_field(r, field, schema, DefaultScope::NESTED, registry),
                 None => Value::read(r),
             })?;
             let Value::Map(fields) = fields else {
@@ -111,7 +112,15 @@ pub(crate) fn read<'a>(
                     .map(|(_, field)| Cow::Owned(field.name.clone()));
                 (name.unwrap_or(key), value)
             });
-            complete(fields.collect(), schema, Place::NESTED, registry, at, &[]).map(Value::Map)
+            complete(
+                fields.collect(),
+                schema,
+                DefaultScope::NESTED,
+                registry,
+                at,
+                &[],
+            )
+            .map(Value::Map)
         }
         _ => wrong(),
     }
@@ -146,10 +155,10 @@ pub(crate) fn read_field<'a>(
     r: &mut Reader<'a>,
     field: &Field,
     schema: &Schema,
-    place: Place<'_>,
+    scope: DefaultScope<'_>,
     registry: &Registry,
 ) -> Result<Value<'a>, DecodeError> {
-    if r.is_null() && schema.requires(field, place.head()) {
+    if r.is_null() && schema.requires(field, scope.head()) {
         return Err(required_null(r.at(), &format!("schema {}", schema.code)));
     }
     read(r, &field.ty, registry)
@@ -175,7 +184,7 @@ fn read_map<'a>(
 pub(crate) fn complete<'a>(
     mut entries: Vec<(Cow<'a, str>, Value<'a>)>,
     schema: &Schema,
-    place: Place<'_>,
+    scope: DefaultScope<'_>,
     registry: &Registry,
     at: usize,
     keys: &[(&str, usize)],
@@ -184,13 +193,13 @@ pub(crate) fn complete<'a>(
         if entries.iter().any(|(name, _)| *name == field.name) {
             continue;
         }
-        if let Some(default) = place.default_of(schema, index) {
+        if let Some(default) = scope.default_of(schema, index) {
             let mut r = Reader::new(default, DecodeOptions::OF_A_DEFAULT)?;
             let value = read(&mut r, &field.ty, registry)?.into_owned();
             entries.push((Cow::Owned(field.name.clone()), value));
         }
     }
-    let mut required = schema.required(place.head());
+    let mut required = schema.required(scope.head());
     if let Some(missing) = required.find(|name| !entries.iter().any(|(n, _)| n == name)) {
         let others = entries.iter().map(|(name, _)| &**name);
         let others = others.filter(|name| schema.field(name).is_none());
@@ -253,7 +262,7 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
             (value @ Value::Ref(_), _) | (value, Type::Any) => {
                 EncodeValue::<kind::Any>::encode_value(value, w)
             }
-            // Under `number` one number has one text, from whichever literal it comes.
+            // A field of type `number` writes equal numbers as one text, whichever literal they came from.
             (Value::Integer(integer), Type::Number) if is_float(*integer) => {
                 EncodeValue::<kind::Number>::encode_value(&(*integer as f64), w)
             }
@@ -269,7 +278,7 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
                 Ok(())
             }
             (Value::Integer(value), Type::Decimal) => {
-                EncodeValue::<kind::Decimal>::encode_value(&crate::Decimal::from(*value), w)
+                EncodeValue::<kind::Decimal>::encode_value(&Decimal::from(*value), w)
             }
             (Value::String(text), Type::String) => {
                 EncodeValue::<kind::String>::encode_value(text, w)
@@ -316,7 +325,7 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
                     let message = format!("the registry has no schema {code}");
                     return Err(EncodeError::new(ErrorCode::UNKNOWN_SCHEMA, message));
                 };
-                let mut entries = fields(map, schema, Place::NESTED, registry)?;
+                let mut entries = fields(map, schema, DefaultScope::NESTED, registry)?;
                 entries.sort_by_key(|entry| entry.key);
                 encode_entries(w, entries.iter().map(|e| (e.key, &e.value, e.absent)))
             }
@@ -356,7 +365,7 @@ pub(crate) struct Entry<'v, 'a> {
 pub(crate) fn fields<'v, 'a>(
     map: &'v Map<'a>,
     schema: &'v Schema,
-    place: Place<'_>,
+    scope: DefaultScope<'_>,
     registry: &'v Registry,
 ) -> Result<Vec<Entry<'v, 'a>>, EncodeError> {
     let mut slots: Vec<Option<&'v Value<'a>>> = alloc::vec![None; schema.fields.len()];
@@ -383,7 +392,7 @@ pub(crate) fn fields<'v, 'a>(
     }
     let mut entries = Vec::with_capacity(map.len());
     for (index, (field, slot)) in schema.fields.iter().zip(slots).enumerate() {
-        let absent = place.absent(schema, index);
+        let absent = scope.absent(schema, index);
         if let Some(value) = slot {
             entries.push(Entry {
                 name: &field.name,

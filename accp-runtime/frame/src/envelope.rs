@@ -4,9 +4,11 @@ use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 
-use accp_registry::lexical;
+use accp_registry::{ErrorCode, lexical};
 
-use crate::{DecodeError, EncodeError, ErrorCode, Map, Reader, Value};
+use crate::error::{DecodeError, EncodeError};
+use crate::reader::Reader;
+use crate::value::{Map, Value};
 
 /// The envelope fields of a frame's metadata (draft section 3.5).
 ///

@@ -80,13 +80,13 @@ fn is_rounded(number: &str) -> bool {
         return false;
     };
     let same = |text: &str| Digits::of(text) == Digits::of(number);
-    // The shortest text of the float as JSON's writer says it, who chooses between two that are equally near, or the text with
-    // all of its digits, as C writes it.
+    // The float has two usual texts: the shortest one, as serde_json writes it, which chooses between two that are equally
+    // near, and the one with all digits, as C writes it.
     !same(&Json::from(float).to_string())
         && (Decimal::parse(number).is_ok() || !same(&format!("{float:.16e}")))
 }
 
-/// A number as its digits without zeros at the ends, and the power of ten behind the last of them.
+/// A number as its digits without zeros at the ends, and the power of ten of the last digit.
 #[derive(PartialEq, Eq)]
 struct Digits {
     negative: bool,
@@ -196,7 +196,8 @@ impl Serialize for Exact<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Message, Value};
+    use crate::message::Message;
+    use crate::value::Value;
 
     #[test]
     fn a_number_that_a_float_would_change_keeps_its_digits() {
@@ -208,7 +209,7 @@ mod tests {
             "0.10000000000000001",
             "1.5000000000000000000",
             "123456789012345680000",
-            // As near to the float as a text that ends with 3.
+            // This text is as near to the float as the text that ends with 3.
             "1100715579375384.2",
             "2.2250738585072014e-308",
             "\"12345678901234.123456\"",
@@ -228,12 +229,12 @@ mod tests {
                 serde_json::to_string(&Exact(&Value::from_json(&json).to_exact_json())).unwrap();
             assert_eq!(back, value);
         }
-        // What only looks like a number is data.
+        // A string that looks like a number is data.
         for text in ["1.5", "12345678901234.10", "x"] {
             let data = serde_json::json!({ "$num": text });
             assert_eq!(Value::from_json(&data).to_exact_json(), data);
         }
-        // What no value of a frame holds is refused by name.
+        // The error names a number that no value of a frame can hold.
         for number in [
             "1.0000000000000001",
             "123456789012345678901234567890",

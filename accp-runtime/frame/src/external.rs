@@ -4,9 +4,11 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
+use accp_registry::ErrorCode;
 use accp_registry::lexical::is_ref_key;
 
-use crate::{EncodeError, ErrorCode, Value};
+use crate::error::EncodeError;
+use crate::value::Value;
 
 /// Takes the values that go by reference (draft section 3.3, item 4).
 ///

@@ -3,13 +3,13 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use accp_registry::lexical;
-use accp_registry::{Registry, Schema, Type};
+use accp_registry::{Limits, Registry, Schema, Type, lexical};
 
-use crate::dynamic::{Dynamic, Place};
+use crate::dynamic::{DefaultScope, Dynamic};
+use crate::error::EncodeError;
 use crate::external::{Externals, Reason, put_external};
-use crate::writer::LONG_VALUE;
-use crate::{EncodeError, EncodeOptions, EncodeValue as _, Limits, Map, Value, Writer};
+use crate::value::{Map, Value};
+use crate::writer::{EncodeOptions, EncodeValue as _, LONG_VALUE, Writer};
 
 /// Returns options that refuse only values without any text.
 pub(crate) fn unbounded<'e>() -> EncodeOptions<'e> {
@@ -23,11 +23,11 @@ pub(crate) fn unbounded<'e>() -> EncodeOptions<'e> {
 
 /// Takes long scalars out first, then deep values, then values for the limits of the frame. So a
 /// value leaves for the first reason that applies, and no more values leave than necessary.
-pub(crate) struct Plan<'p, 'e> {
+pub(crate) struct Externaliser<'p, 'e> {
     /// The schema of the payload.
     pub(crate) schema: Option<&'p Schema>,
     /// The scope of the defaults of its params.
-    pub(crate) place: Place<'p>,
+    pub(crate) scope: DefaultScope<'p>,
     pub(crate) registry: &'p Registry,
     pub(crate) options: &'p EncodeOptions<'e>,
     /// The number of elements of the frame outside the payload.
@@ -36,9 +36,9 @@ pub(crate) struct Plan<'p, 'e> {
     pub(crate) text: &'p dyn Fn(&Map<'_>) -> Result<String, EncodeError>,
 }
 
-impl Plan<'_, '_> {
+impl Externaliser<'_, '_> {
     /// Returns the payload with references in place of the values that the externals took.
-    pub(crate) fn carry_out<'a>(
+    pub(crate) fn externalise<'a>(
         &self,
         mut payload: Map<'a>,
         externals: &mut dyn Externals,
@@ -54,7 +54,7 @@ impl Plan<'_, '_> {
             let (ty, exempt) = match found {
                 Some((schema, (index, field))) => {
                     let inline = field.inline && !self.options.strict;
-                    let default = self.place.default_of(schema, index);
+                    let default = self.scope.default_of(schema, index);
                     (
                         &field.ty,
                         inline || self.is_default(value, &field.ty, default),
@@ -66,7 +66,7 @@ impl Plan<'_, '_> {
                 self.long_values(value, ty, &mut sink)
                     .map_err(|error| error.within(String::from(key)))?;
             }
-            // The values of params whose keys do not fit stand two arrays deeper.
+            // A param whose key does not fit the grammar is in a list of pairs, so its value is two arrays deeper.
             let plain = lexical::is_key(key) && key != "_";
             deep_values(value, if plain { 1 } else { 3 }, depth, &mut sink)
                 .map_err(|error| error.within(String::from(key)))?;
@@ -125,7 +125,7 @@ impl Plan<'_, '_> {
                     let found = schema.and_then(|schema| Some((schema, schema.field(key)?)));
                     let field = found.map(|(_, (_, field))| field);
                     if let Some((schema, (index, field))) = found {
-                        let default = Place::NESTED.default_of(schema, index);
+                        let default = DefaultScope::NESTED.default_of(schema, index);
                         let inline = field.inline && !self.options.strict;
                         if inline || self.is_default(item, &field.ty, default) {
                             continue;
@@ -165,7 +165,7 @@ impl Plan<'_, '_> {
             }
             let chosen = choose(&sizes, bytes_over, elements_over);
             if chosen.is_empty() {
-                // No value is left to take: the writer reports the limit.
+                // No value is left to take out, so the writer reports the limit.
                 return Ok(());
             }
             let mut at = 0;

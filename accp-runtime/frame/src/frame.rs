@@ -6,8 +6,12 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::reader::{DecodeOptions, Header};
-use crate::{DecodeError, Envelope, ErrorCode, Limits, Reader, Value};
+use accp_registry::{ErrorCode, Limits};
+
+use crate::envelope::Envelope;
+use crate::error::DecodeError;
+use crate::reader::{DecodeOptions, Header, Reader};
+use crate::value::Value;
 
 /// One frame, checked against the grammar (draft section 3.1) and taken apart, but not interpreted.
 ///

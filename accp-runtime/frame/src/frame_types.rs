@@ -1,6 +1,6 @@
 //! The types of frames that a type accepts, as a constant.
 
-use crate::FrameType;
+use crate::writer::FrameType;
 
 /// The types of frames that a type accepts.
 #[derive(Debug, Clone, Copy)]

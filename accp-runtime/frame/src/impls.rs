@@ -9,16 +9,16 @@ use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 
+use accp_registry::ErrorCode;
 use accp_registry::lexical::{self, Literal};
 
-use crate::agent::not_an_id;
-use crate::reader::Token;
+use crate::agent::{AgentId, not_an_id};
+use crate::error::{DecodeError, EncodeError};
+use crate::kind;
+use crate::reader::{Reader, Token};
 use crate::typed::DecodeValue;
-use crate::value::push_display;
-use crate::writer::EncodeValue;
-use crate::{
-    AgentId, Decimal, DecodeError, EncodeError, ErrorCode, Number, Reader, Value, Writer, kind,
-};
+use crate::value::{Decimal, Number, Value, push_display};
+use crate::writer::{EncodeValue, Writer};
 
 pub(crate) use containers::{
     Pair, PairKind, decode_entries, decode_list, encode_entries, encode_items,

@@ -11,7 +11,8 @@ use core::marker::PhantomData;
 #[cfg(feature = "std")]
 use std::collections::HashMap;
 
-use crate::{AgentId, Decimal, Map, Number, Value};
+use crate::agent::AgentId;
+use crate::value::{Decimal, Map, Number, Value};
 
 /// A value that can stop borrowing from the text that it was read from, so that it can cross
 /// threads or outlive the frame.
@@ -48,7 +49,7 @@ pub trait IntoOwned {
 
 macro_rules! borrowed {
     ($($ty:ident)*) => {$(
-        impl IntoOwned for $ty<'_> {
+        impl crate::into_owned::IntoOwned for $ty<'_> {
             type Owned = $ty<'static>;
 
             fn into_owned(self) -> $ty<'static> {
@@ -71,7 +72,7 @@ impl IntoOwned for Cow<'_, str> {
 /// Implements the trait for types that never borrow.
 macro_rules! own {
     ($($ty:ty),* $(,)?) => {$(
-        impl crate::IntoOwned for $ty {
+        impl crate::into_owned::IntoOwned for $ty {
             type Owned = Self;
 
             #[inline]

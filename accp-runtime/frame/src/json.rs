@@ -4,11 +4,14 @@ use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 
-use accp_registry::lexical;
+use accp_registry::{ErrorCode, lexical};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
+use crate::envelope::Envelope;
+use crate::error::EncodeError;
 use crate::exact::{self, NUMBER};
-use crate::{EncodeError, Envelope, ErrorCode, Map, Message, Number, Value};
+use crate::message::Message;
+use crate::value::{Map, Number, Value};
 
 /// The form of decimals that no float holds.
 #[derive(Clone, Copy)]

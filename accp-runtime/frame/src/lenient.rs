@@ -6,9 +6,12 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
+use accp_registry::Limits;
 use accp_registry::lexical::{self, is_agent_char, is_delimiter, is_key_char};
 
-use crate::{DecodeError, DecodeOptions, Frame, Limits};
+use crate::error::DecodeError;
+use crate::frame::Frame;
+use crate::reader::DecodeOptions;
 
 /// One repair of a text that a model wrote: by [`Frame::parse_lenient`], or by another lenient
 /// reader with mistakes of its own.
@@ -95,7 +98,7 @@ impl Frame<'_> {
             moved: Vec::new(),
             repairs: Vec::new(),
         };
-        // Repairs never shorten the way to the first fault, so a long text is refused first.
+        // A repair never moves the first fault towards the start, so a text that is too long is refused before any repair.
         if text.len() <= options.limits.frame_bytes {
             lenient.frame();
         } else {
@@ -267,7 +270,7 @@ impl<'t> Lenient<'t> {
             let operation = class(operation, is_key_char);
             length += if operation > 0 { 1 + operation } else { 0 };
         }
-        // With any other continuation this is not a bare agent, and the strict reader reports it.
+        // Before any other character this is not an agent id without escapes, and the strict reader reports it.
         if !matches!(
             rest.as_bytes().get(length),
             None | Some(b'|' | b',' | b'}' | b']')

@@ -62,7 +62,7 @@ pub mod __private {
 /// Only for `accp-context` and `accp-session`: it changes with them.
 #[doc(hidden)]
 pub mod __internal {
-    pub use crate::check::Sound;
+    pub use crate::check::CheckedFrame;
     pub use crate::dynamic::full_name;
     pub use crate::frame::read_bytes;
     pub use crate::impls::wrong;

@@ -5,18 +5,18 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use accp_registry::lexical;
-use accp_registry::{Registry, Schema, Type};
+use accp_registry::{ErrorCode, Intent, Registry, Schema, Type, lexical};
 
-use crate::dynamic::{self, ByType, Dynamic, Place, twice};
+use crate::agent::AgentId;
+use crate::dynamic::{self, ByType, DefaultScope, Dynamic, twice};
+use crate::envelope::Envelope;
+use crate::error::{DecodeError, EncodeError};
+use crate::externalise;
 use crate::frame::read_bytes;
+use crate::reader::{DecodeOptions, Header, Reader};
 use crate::typed::missing_envelope;
-use crate::value::{are_others, into_pair};
-use crate::writer::{Absent, FrameType, Writer};
-use crate::{
-    AgentId, DecodeError, DecodeOptions, EncodeError, EncodeOptions, Envelope, ErrorCode, Header,
-    Intent, Map, Reader, Value, externalise,
-};
+use crate::value::{Map, Value, are_others, into_pair};
+use crate::writer::{Absent, EncodeOptions, FrameType, Writer};
 
 /// A message under full names: the content of a frame, without a type at compile time.
 ///
@@ -166,11 +166,11 @@ impl<'a> Message<'a> {
             return Err(DecodeError::new(ErrorCode::INVALID_INTENT, at, expected));
         };
         let schema = find_schema(&params, &r, registry, &[code, operation])?;
-        let place = Place::frame(code, operation);
-        let mut payload = read_params(&params, &r, schema, place, registry)?;
+        let scope = DefaultScope::frame(code, operation);
+        let mut payload = read_params(&params, &r, schema, scope, registry)?;
         if let Some(schema) = schema {
             let entries = payload.into_iter().collect();
-            payload = dynamic::complete(entries, schema, place, registry, end - 1, &params)?;
+            payload = dynamic::complete(entries, schema, scope, registry, end - 1, &params)?;
             let frame = schema.frame(&[code, operation]);
             let mut required = frame.into_iter().flat_map(|frame| &frame.envelope);
             if let Some(missing) = required.find(|field| !envelope.has(field)) {
@@ -219,15 +219,15 @@ impl<'a> Message<'a> {
                     Ok(out)
                 };
                 text(&self.payload)?;
-                let plan = externalise::Plan {
+                let externaliser = externalise::Externaliser {
                     schema: self.resolve(registry)?,
-                    place: self.place(),
+                    scope: self.scope(),
                     registry,
                     options: &options,
                     elements_beside: usize::from(self.schema.is_some()) + self.envelope.len(),
                     text: &text,
                 };
-                let payload = plan.carry_out(self.payload.clone(), externals)?;
+                let payload = externaliser.externalise(self.payload.clone(), externals)?;
                 let options = EncodeOptions {
                     inline: true,
                     ..options
@@ -239,8 +239,8 @@ impl<'a> Message<'a> {
     }
 
     /// Returns the scope of the defaults of the params.
-    pub(crate) fn place(&self) -> Place<'_> {
-        Place::frame(self.intent.as_str(), &self.operation)
+    pub(crate) fn scope(&self) -> DefaultScope<'_> {
+        DefaultScope::frame(self.intent.as_str(), &self.operation)
     }
 
     /// Returns the schema of this message; `None` if it names none, or if the registry lacks it. Errors have the
@@ -324,10 +324,10 @@ impl<'a> Message<'a> {
             let message = "`schema` is reserved: set the schema of the message instead";
             return Err(EncodeError::new(ErrorCode::PARSE_ERROR, message));
         }
-        let place = self.place();
+        let scope = self.scope();
         let none = Schema::new("", "");
         let of = schema.unwrap_or(&none);
-        let mut entries = dynamic::fields(payload, of, place, registry)?;
+        let mut entries = dynamic::fields(payload, of, scope, registry)?;
         let known = entries
             .iter()
             .filter(|entry| of.field(entry.name).is_some())
@@ -411,7 +411,7 @@ fn read_params<'a>(
     params: &[(&'a str, usize)],
     r: &Reader<'a>,
     schema: Option<&Schema>,
-    place: Place<'_>,
+    scope: DefaultScope<'_>,
     registry: &Registry,
 ) -> Result<Map<'a>, DecodeError> {
     let mut payload = Map::new();
@@ -425,7 +425,7 @@ fn read_params<'a>(
         };
         let value = match field {
             Some((schema, field)) => {
-                dynamic::read_field(&mut value, field, schema, place, registry)
+                dynamic::read_field(&mut value, field, schema, scope, registry)
             }
             None => Value::read(&mut value),
         };

@@ -2,10 +2,11 @@
 //! change with the derive. Code that does not depend on a struct's types stands here, so that the
 //! code of a struct stays small.
 
+mod const_error;
+mod enum_names;
 mod extras;
 mod holds;
 mod no_variant;
-mod said;
 mod shape;
 mod types;
 mod untyped;
@@ -23,12 +24,13 @@ pub use core::option::Option::{self, None, Some};
 pub use core::result::Result::{self, Err, Ok};
 
 pub use crate::frame_types::FrameTypes;
-pub use crate::writer::Absent;
-pub use crate::{FrameType, Header, Reader, Writer};
+pub use crate::reader::{Header, Reader};
+pub use crate::writer::{Absent, FrameType, Writer};
+pub use const_error::ConstError;
+pub use enum_names::names_fault;
 pub use extras::{ExtraWriter, Extras, GiveExtras, extra, extra_field, extra_writer};
 pub use holds::{Holds, HoldsChrono, HoldsOwned, HoldsRustDecimal, HoldsTime, HoldsUrl, HoldsUuid};
 pub use no_variant::no_variant;
-pub use said::{Said, names_fault};
 pub use shape::{Probe, Shape, Shaped, Unshaped, has_schema, has_value, shape_of};
 pub use types::{Clash, clashes, first_taken, taken};
 pub use untyped::Untyped;
@@ -36,7 +38,11 @@ pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
 pub use with::{converted, or_default_with, preset_with, read_with};
 
 use crate::dynamic::{required_null, twice};
-use crate::{DecodeError, DecodeOptions, DecodeValue, Envelope, ErrorCode, Intent};
+use crate::envelope::Envelope;
+use crate::error::DecodeError;
+use crate::reader::DecodeOptions;
+use crate::typed::DecodeValue;
+use accp_registry::{ErrorCode, Intent};
 
 /// Returns whether a frame has this header and schema code.
 pub fn accepts(header: &Header<'_>, schema: Option<&str>, frame: &FrameType<'_>) -> bool {
@@ -117,7 +123,7 @@ pub fn read_required<'a, K, T: DecodeValue<'a, K>>(
 }
 
 /// Reads the value of a field with a default, which is given by its wire text, into its slot. A null
-/// that the type does not hold says that the field is not given, so it is the default.
+/// that the type does not hold means that the field is absent, so the slot gets the default.
 #[inline]
 pub fn read_or_default<'a, K, T: DecodeValue<'a, K>>(
     r: &mut Reader<'a>,
@@ -156,7 +162,7 @@ pub fn skip(r: &mut Reader<'_>) -> Result<(), DecodeError> {
     r.skip_value().map(drop)
 }
 
-/// Skips the value of a field that the type does not hold, and notes the field.
+/// Skips the value of a field that the type does not hold, and remembers the field as dropped.
 #[inline]
 pub fn pass_over(r: &mut Reader<'_>, name: &'static str) -> Result<(), DecodeError> {
     r.dropped.push(name);

@@ -5,8 +5,9 @@ mod values;
 use alloc::vec::Vec;
 
 use accp_registry::lexical::{is_agent_char, is_key_char};
+use accp_registry::{ErrorCode, Limits};
 
-use crate::{DecodeError, ErrorCode, Limits};
+use crate::error::DecodeError;
 
 /// The options for reading a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -301,7 +302,7 @@ impl<'a> Reader<'a> {
         if length == 0 {
             return self.expected(what);
         }
-        // A known colon is a character boundary, so the split need not test for one.
+        // A colon is one byte, so the split is at a character boundary and needs no test.
         if self.rest.as_bytes().get(length) != Some(&b':') {
             self.split(length);
             return self.expected("':' after the key");

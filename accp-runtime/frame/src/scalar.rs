@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use accp_registry::lexical::{self, Literal};
 use accp_registry::{EnumValue, Type, nearest};
 
-use crate::{Reader, Value};
+use crate::reader::Reader;
+use crate::value::Value;
 
 /// Returns the scalar that `r` has just read, as a value of the type.
 pub(crate) fn read<'a>(raw: &'a str, ty: &Type, r: &Reader<'a>) -> Option<Value<'a>> {

@@ -9,7 +9,8 @@ use ::serde::de::Error as _;
 use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 
-use crate::{AgentId, Map, Value};
+use crate::agent::AgentId;
+use crate::value::{Map, Value};
 
 impl Serialize for AgentId<'_> {
     /// Writes the name.
@@ -73,7 +74,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Decimal;
+    use crate::value::Decimal;
 
     #[test]
     fn what_cannot_be_is_refused() {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::Frame;
+use crate::frame::Frame;
 
 /// Counts tokens exactly, as a model's tokenizer does.
 ///

@@ -5,18 +5,22 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
-use accp_registry::{Field, Registry, Schema, Tool, Type, lexical, nearest};
+use accp_registry::{Field, Limits, Registry, Schema, Tool, Type, lexical, nearest};
 use serde_json::{Map as JsonMap, Value as Json};
 
+use crate::agent::AgentId;
+use crate::envelope::Envelope;
+use crate::error::EncodeError;
 use crate::externalise::unbounded;
+use crate::message::Message;
+use crate::reader::{DecodeOptions, Header, Reader};
 use crate::scalar::wanted;
-use crate::{
-    AgentId, DecodeFrame, DecodeOptions, EncodeError, Envelope, FrameType, Header, Limits, Map,
-    Message, Reader, Typed, Value, Writer,
-};
+use crate::typed::{DecodeFrame, Typed};
+use crate::value::{Decimal, Map, Value};
+use crate::writer::{FrameType, Writer};
 
-/// The reasons why a tool call is no frame: all of them, one a line, in words for the model that made
-/// the call.
+/// The reasons why a tool call does not become a frame: all of them, one on each line, in words for
+/// the model that made the call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCallError {
     problems: Vec<String>,
@@ -82,9 +86,9 @@ impl Message<'static> {
         Self::of_tool(registry, agent, tool, arguments, true)
     }
 
-    /// Makes the message of params that are not those of a tool, so that no strict schema has kept anything from being
-    /// said: in a field of any type, a string is a string and not JSON, and `{"$ref": "cold.p57"}` is a reference. Otherwise
-    /// as [`from_tool_call`](Self::from_tool_call).
+    /// Makes the message of params that do not come from a tool call with a strict schema: in a field of any type, a string
+    /// is a string and not JSON, and `{"$ref": "cold.p57"}` is a reference. Otherwise it is as
+    /// [`from_tool_call`](Self::from_tool_call).
     ///
     /// # Errors
     /// As [`from_tool_call`](Self::from_tool_call).
@@ -245,7 +249,7 @@ impl<T: for<'a> DecodeFrame<'a>> Typed<'static, T> {
             limits: Limits::NONE,
             ..DecodeOptions::default()
         };
-        // The metadata that a frame needs is not the business of a tool call.
+        // A tool call has no metadata, so required envelope fields are not checked here.
         let read = Reader::new(&text, options).and_then(|mut r| {
             let header = r.header()?;
             let (frame, _) = T::decode_fields(&header, &mut r)?;
@@ -306,7 +310,7 @@ fn no_tool(name: &str, names: &[&str]) -> String {
 /// A call that is being read.
 struct Call<'r> {
     registry: &'r Registry,
-    /// Whether a strict schema has said what the arguments may be.
+    /// Whether the arguments follow a strict schema.
     is_strict: bool,
     /// Whether the value is part of JSON in a string, where a string is a string.
     is_inner: bool,
@@ -358,7 +362,7 @@ impl Call<'_> {
 
     /// Reads a value as its type; `None` when it does not fit.
     fn value(&mut self, path: &str, json: &Json, ty: &Type) -> Option<Value<'static>> {
-        // What a strict schema cannot say is JSON in a string.
+        // A strict schema has no maps and no `any`: their values are JSON in a string.
         if let (Json::String(text), Type::List(_) | Type::Map(_) | Type::Schema(_) | Type::Any) =
             (json, ty)
             && !self.is_inner
@@ -384,7 +388,7 @@ impl Call<'_> {
         self.value_of(path, json, ty)
     }
 
-    /// Reads an item of a list or of a map, which is null only where null is a value.
+    /// Reads an item of a list or of a map. It may be null only if null is a value of its type.
     fn item(&mut self, path: &str, json: &Json, ty: &Type) -> Option<Value<'static>> {
         match self.value(path, json, ty)? {
             Value::Null if !ty.holds_null() => self.wrong(path, json, ty),
@@ -424,7 +428,7 @@ impl Call<'_> {
                 let items = items.iter().enumerate();
                 let items = items.map(|(n, json)| self.item(&format!("{path}[{n}]"), json, item));
                 let items: Vec<_> = items.collect();
-                // Each item that does not fit has said so.
+                // Each item that does not fit has reported its mistake.
                 return items
                     .into_iter()
                     .collect::<Option<Vec<_>>>()
@@ -452,7 +456,7 @@ impl Call<'_> {
         }
     }
 
-    /// Says what was expected.
+    /// Reports the expectation.
     fn wrong(&mut self, path: &str, json: &Json, ty: &Type) -> Option<Value<'static>> {
         let expected = wanted(ty, json.as_str());
         self.problem(path, format!("expected {expected}"));
@@ -475,7 +479,7 @@ fn integer(number: &serde_json::Number) -> Option<i64> {
 }
 
 /// Returns a number of at most six places. Nothing is rounded.
-fn decimal(number: &serde_json::Number) -> Option<crate::Decimal> {
+fn decimal(number: &serde_json::Number) -> Option<Decimal> {
     if let Some(integer) = number.as_i64() {
         return Some(integer.into());
     }

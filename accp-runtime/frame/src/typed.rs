@@ -4,12 +4,15 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use accp_registry::ErrorCode;
+
+use crate::agent::AgentId;
+use crate::envelope::Envelope;
+use crate::error::{DecodeError, EncodeError};
 use crate::frame_types::FrameTypes;
+use crate::into_owned::IntoOwned;
+use crate::reader::{DecodeOptions, Header, Reader};
 use crate::writer::{EncodeOptions, FrameType, Writer};
-use crate::{
-    AgentId, DecodeError, DecodeOptions, EncodeError, Envelope, ErrorCode, Header, IntoOwned,
-    Reader,
-};
 
 /// A type that is written as a frame.
 ///

@@ -5,11 +5,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use accp_registry::ErrorCode;
 use accp_registry::lexical::{self, Literal};
 pub use accp_registry::{Decimal, lexical::Number};
 
-use crate::reader::Token;
-use crate::{DecodeError, ErrorCode, Reader};
+use crate::error::{DecodeError, EncodeError};
+use crate::reader::{Reader, Token};
 
 /// A value in a place without a declared type (draft section 3.1.1).
 ///
@@ -144,9 +145,9 @@ impl<'a> Value<'a> {
 
 /// Returns the error for a reference whose key does not fit the grammar.
 #[cold]
-pub(crate) fn no_ref_key(value: &Value<'_>) -> crate::EncodeError {
+pub(crate) fn no_ref_key(value: &Value<'_>) -> EncodeError {
     let message = alloc::format!("`{value}` is not a reference: letters, digits, '_' and '.' only");
-    crate::EncodeError::new(ErrorCode::PARSE_ERROR, message)
+    EncodeError::new(ErrorCode::PARSE_ERROR, message)
 }
 
 /// Appends `[v1,v2]`, writing each element with `write`.
@@ -222,13 +223,13 @@ impl<'a> From<Map<'a>> for Value<'a> {
 }
 
 impl TryFrom<f64> for Value<'_> {
-    type Error = crate::EncodeError;
+    type Error = EncodeError;
 
     /// Returns a decimal if one holds the float exactly, otherwise a [`Number`].
     fn try_from(value: f64) -> Result<Self, Self::Error> {
         if !value.is_finite() {
             let message = "a number that is not finite cannot be written";
-            return Err(crate::EncodeError::new(ErrorCode::INVALID_TYPE, message));
+            return Err(EncodeError::new(ErrorCode::INVALID_TYPE, message));
         }
         let mut text = String::new();
         lexical::write_float(&mut text, value);

@@ -4,9 +4,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use accp_registry::{FrameSpec, Registry, SchemaRules};
+use accp_registry::{ErrorCode, FrameSpec, Intent, Registry, SchemaRules};
 
-use crate::{ErrorCode, Intent, Message, Value};
+use crate::message::Message;
+use crate::value::Value;
 
 impl Message<'_> {
     /// Returns what is odd about this message under `registry`. Codecs take the message

@@ -18,9 +18,14 @@ use std::sync::LazyLock;
 
 use accp_registry::{Field, FrameSpec, Intent, Limits, Registry, Schema, abbreviate};
 
-use crate::{DecodeError, DecodeOptions, Frame, Message, Param, Value};
+use crate::error::DecodeError;
+use crate::frame::{Frame, Param};
+use crate::message::Message;
+use crate::reader::DecodeOptions;
+use crate::value::Value;
 
-/// Options without size limits, because a host judged a log's frames, and its own may be longer.
+/// Options without size limits: the host has checked the frames of its log, under limits that may
+/// be higher.
 pub const UNLIMITED: DecodeOptions = DecodeOptions {
     limits: Limits::NONE,
     marks: true,
@@ -35,10 +40,9 @@ pub fn message<'a>(text: &'a str, registry: &Registry) -> Result<Message<'a>, De
     Message::decode_with(text, registry, &UNLIMITED)
 }
 
-/// Returns the human-readable twin of a frame: one line of plain words, under full names. The twin
-/// leaves out the same fields as the frame. A frame of a schema that the registry lacks keeps its keys, and its code stands
-/// behind it. A text that is not a readable frame is quoted. No control
-/// character is left in the line, so a terminal cannot act on it.
+/// Returns the human-readable twin of a frame: one line of plain words, under full names. The twin leaves out the same
+/// fields as the frame. A frame whose schema the registry lacks keeps its keys, and the code of the schema follows. A text
+/// that is not a readable frame is quoted. No control character is left in the line, so a terminal cannot act on it.
 pub fn twin(text: &str, registry: &Registry) -> String {
     let frame = Frame::parse_with(text, &UNLIMITED);
     let (Ok(frame), Ok(message)) = (&frame, message(text, registry)) else {
@@ -141,8 +145,8 @@ pub fn name(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Writes what others wrote on one line of a terminal or a log: characters that a terminal could act on,
-/// and that nobody sees, are escaped.
+/// Writes a text of somebody else on one line of a terminal or a log. It escapes invisible characters
+/// and those that a terminal could act on.
 ///
 /// ```
 /// use accp_frame::words::printable;
@@ -292,7 +296,7 @@ mod tests {
     }
 
     proptest! {
-        /// The twin of any frame is one line that a terminal does not act on.
+        /// The twin of any frame is one line without characters that a terminal could act on.
         #[test]
         fn a_twin_is_one_line(text in any::<String>(), key in any::<String>()) {
             let message = Message::new("a", "req", "plan").unwrap().with(key, text);

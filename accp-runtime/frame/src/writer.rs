@@ -3,11 +3,14 @@
 use alloc::format;
 use alloc::string::String;
 
-use accp_registry::Intent;
+use accp_registry::{ErrorCode, Intent, Limits};
 
+use crate::agent::AgentId;
+use crate::envelope::Envelope;
+use crate::error::EncodeError;
 use crate::external::{Externals, Reason, put_external};
 use crate::kind::OfItem;
-use crate::{AgentId, EncodeError, Envelope, ErrorCode, Limits, Value};
+use crate::value::Value;
 
 /// The options for writing a frame.
 ///
@@ -53,7 +56,7 @@ pub struct FrameType<'f> {
     pub envelope: &'f [&'f str],
 }
 
-/// What a reader takes from a payload that leaves a field out. It decides what a writer may leave out.
+/// The meaning of an absent field for a reader. It decides which values a writer may leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent<'t> {
     /// Nothing. A writer leaves out an absent value.
@@ -66,7 +69,7 @@ pub enum Absent<'t> {
 }
 
 impl Absent<'_> {
-    /// Returns what it means that a list or a map lacks an item, which may be null or has to be a value.
+    /// Returns the meaning of an absent item of a list or a map, which may be null or has to be a value.
     pub(crate) const fn of_item(holds_null: bool) -> Self {
         if holds_null {
             Self::Nothing

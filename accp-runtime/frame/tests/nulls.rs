@@ -102,7 +102,7 @@ fn no_null_item_is_written() {
         put().with("f", under("a b")),
         put().with("l", null()),
         put().with("m", under("a")),
-        // As pairs, because of the other key.
+        // The map is written as pairs, because its other key does not fit the grammar.
         put().with("l", vec![Value::Map(leaf)]),
     ]
     .map(|message| message.encode(&registry).unwrap_err().to_string());
@@ -155,7 +155,7 @@ fn a_type_gives_the_same_verdict() {
             (&*typed.frame.priority, &typed.frame.deps),
             ("medium", &Vec::new())
         );
-        // What equals the default is left out.
+        // A value that equals the default is left out.
         assert_eq!(
             typed.encode().unwrap(),
             "@a>req:schedule{asgn:dev|task:t|schema:TA}"

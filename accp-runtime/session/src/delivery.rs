@@ -3,9 +3,9 @@
 pub(crate) mod backoff;
 pub(crate) mod clock;
 pub(crate) mod cursor;
+pub(crate) mod draft;
 pub(crate) mod groups;
 pub(crate) mod outbox;
 pub(crate) mod parts;
-pub(crate) mod plain;
 pub(crate) mod relay;
 pub(crate) mod transfer;

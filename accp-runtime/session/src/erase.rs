@@ -7,17 +7,21 @@ use accp_context::Checkpoint;
 use accp_frame::Intent;
 use accp_registry::Hash;
 
+use crate::delivery::parts::Part;
 use crate::host::Host;
-use crate::log::shared::StateUpdate;
+use crate::interface::output::{Snapshot, Stored};
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::{MemberId, Mid};
 use crate::member::Member;
-use crate::refs::reference::{ColdKey, Reference, Target, references};
+use crate::options::{Options, Rules};
+use crate::reference::{ColdKey, Reference, Target, references};
+use crate::session::Session;
 use crate::side::Side;
+use crate::side::fold::RestoreError;
+use crate::state::shared::StateUpdate;
 use crate::wire::control::put_key;
 use crate::wire::scan::Scanned;
-use crate::{
-    Entry, EntryKind, MemberId, Mid, Options, Part, RestoreError, Rules, Session, Snapshot, Stored,
-    Time,
-};
+use accp_context::Time;
 
 /// Which data of a session to erase.
 #[derive(Debug, Clone, Default)]
@@ -136,10 +140,8 @@ impl Erasing {
     }
 
     fn part(&mut self, entry: &Entry) {
-        let frame = Scanned::of_entry(&entry.text).ok();
-        let part = frame.and_then(|frame| Part::read(&frame.envelope, frame.end).ok().flatten());
         let is_named = self.names(entry);
-        let Some(part) = part else {
+        let Some(part) = part_of(entry) else {
             if is_named {
                 self.found.entries.push(entry.clone());
             }
@@ -278,5 +280,5 @@ fn part_of(entry: &Entry) -> Option<Part> {
         return None;
     }
     let frame = Scanned::of_entry(&entry.text).ok()?;
-    Part::read(&frame.envelope, frame.end).ok().flatten()
+    Part::of(&frame).ok().flatten()
 }

@@ -3,13 +3,12 @@
 //! The host checks the speaker, the envelope, the message id and the `seq`. Then it silently drops
 //! a frame that comes too late or belongs to a cancelled chain. That order keeps a frame from being
 //! consumed twice or out of turn. The host checks the content last ([`content`]), and a frame that
-//! passes becomes an [`Effect`](crate::log::effect::Effect).
+//! passes becomes an [`Effect`](crate::state::effect::Effect).
 
 pub(crate) mod content;
 pub(crate) mod envelope;
 pub(crate) mod numbers;
 pub(crate) mod profile;
-pub(crate) mod refusal;
 pub(crate) mod seen;
 pub(crate) mod summary;
 pub(crate) mod transactions;
@@ -17,16 +16,21 @@ pub(crate) mod transactions;
 use accp_frame::Registry;
 use accp_registry::{ErrorCode, Hash};
 
+use crate::delivery::parts::Part;
 use crate::gate::envelope::{ids, is_not_early};
 use crate::gate::numbers::{Missing, Numbers};
-use crate::gate::refusal::{Refusal, Ruling};
-use crate::gate::seen::{Place, SeenSet};
-use crate::gate::summary::Wanted;
+use crate::gate::seen::{ConsumedId, SeenSet};
+use crate::gate::summary::WantedSummary;
+use crate::interface::output::Seen;
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::{MemberId, Mid};
 use crate::options::{Rules, ValueLimits};
 use crate::side::Side;
+use crate::state::State;
 use crate::wire::control::Control;
+use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use crate::{Entry, EntryKind, MemberId, Mid, Part, Seen, State, Time};
+use accp_context::Time;
 
 /// Names of chains that the host remembers of each member. Ids of messages do not count.
 const NAMES: usize = 1024;
@@ -121,7 +125,7 @@ impl Gate {
     pub(crate) fn see(&mut self, entry: &Entry) {
         let is_seen = !matches!(entry.kind, EntryKind::Refused(_)) && entry.sequence > 0;
         if is_seen {
-            let place = Place {
+            let place = ConsumedId {
                 sender: entry.sender,
                 sequence: entry.sequence,
                 dropped: entry.kind == EntryKind::Dropped,
@@ -156,10 +160,10 @@ impl Gate {
         }
     }
 
-    /// Forgets the parts of a frame of which one was refused or dropped, and so can never be whole. Its
-    /// sender gives up the other parts, too, but the first one may still be under way.
+    /// Forgets the parts of a frame that can never be whole, because one part was refused or dropped.
+    /// Its sender gives up the other parts, too, but the first one may still be under way.
     fn end_parts(&mut self, entry: &Entry, frame: &Scanned<'_>) {
-        let Ok(Some(part)) = Part::read(&frame.envelope, frame.end) else {
+        let Ok(Some(part)) = Part::of(frame) else {
             return;
         };
         let (sender, of) = (entry.sender, &part.of);
@@ -175,7 +179,7 @@ impl Gate {
     /// Takes the text of a part into account when a host starts again. The whole frame is an entry
     /// of its own.
     pub(crate) fn fold_part(&mut self, entry: &Entry, frame: &Scanned<'_>, rules: &Rules) {
-        let Ok(Some(part)) = Part::read(&frame.envelope, frame.end) else {
+        let Ok(Some(part)) = Part::of(frame) else {
             return;
         };
         let groups = &mut self.numbers.groups;
@@ -215,7 +219,9 @@ impl Gate {
             }
             Control::Join { member, .. } => self.numbers.joins(*member),
             Control::Checkpoint(checkpoint) => {
-                let wanted = rules.late_summaries.then(|| Wanted::of(checkpoint, before));
+                let wanted = rules
+                    .late_summaries
+                    .then(|| WantedSummary::of(checkpoint, before));
                 self.numbers.summary = wanted.flatten();
             }
             _ => {}
@@ -239,13 +245,31 @@ impl Gate {
     }
 }
 
+/// A ruling on a frame.
+#[derive(Debug)]
+pub(crate) enum Ruling {
+    /// The frame takes its place, silently.
+    Drop,
+    /// Nothing changes, and the host says nothing. The sender may send the frame again.
+    Ignore,
+    /// Nothing changes, and the host says nothing: it has dropped the frame before.
+    Again,
+    Refuse(Refusal),
+}
+
+impl From<Refusal> for Ruling {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refuse(refusal)
+    }
+}
+
 /// Returns what a host does about an id that was consumed. A sender that repeats a dropped frame must
 /// learn nothing. One that has left since learns what became of its frames.
-fn again(place: Place) -> Ruling {
+fn again(place: ConsumedId) -> Ruling {
     if place.dropped {
         Ruling::Again
     } else {
-        Ruling::Refuse(Refusal::duplicate(place))
+        Ruling::Refuse(Refusal::duplicate(place.sender, place.sequence))
     }
 }
 

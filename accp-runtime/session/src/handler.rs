@@ -1,7 +1,5 @@
 //! Tools for the handlers of frames.
 
-pub(crate) mod cancel;
-pub(crate) mod inbound;
 pub(crate) mod order;
 pub(crate) mod router;
 pub(crate) mod stream;

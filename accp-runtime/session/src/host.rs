@@ -1,13 +1,14 @@
 //! The host of a session, which judges the frames.
 mod accept;
+mod checkpoint;
+mod draft;
 mod guests;
 mod lineage;
-mod plain;
+mod peer;
 mod queue;
 mod repeat;
 mod schemas;
 mod serve;
-mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Weak;
@@ -19,25 +20,29 @@ use crate::delivery::relay::Relays;
 use crate::gate::Gate;
 use crate::gate::content::check;
 use crate::gate::numbers::Numbers;
-use crate::gate::refusal::Refusal;
 use crate::gate::transactions::Transactions;
+use crate::host::checkpoint::CheckpointCauses;
 use crate::host::guests::Guests;
 use crate::host::lineage::Lost;
 use crate::host::queue::Queue;
-use crate::host::turn::Turn;
-use crate::log::effect::Effect;
-use crate::options::Rules;
+use crate::interface::event::Event;
+use crate::interface::input::JoinError;
+use crate::interface::outbound::SendError;
+use crate::interface::output::{Cold, Read, Stored};
+use crate::log::entry::Entry;
+use crate::log::mid::{MemberId, Mid};
+use crate::log::vouch::LogKey;
+use crate::options::{Options, Rules};
 use crate::send::encode::Composed;
 use crate::side::Side;
-use crate::side::fold::with_kept;
+use crate::side::fold::{RestoreError, with_kept};
+use crate::state::effect::Effect;
 use crate::wire::control::Control;
 use crate::wire::link::Piece;
+use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use crate::{
-    Cold, Entry, Event, JoinError, LogKey, MemberId, Mid, Options, Read, RestoreError, SendError,
-    Stored, Time,
-};
 use accp_context::CheckpointHooks;
+use accp_context::Time;
 use accp_frame::{AgentId, Envelope};
 
 /// The host of a session.
@@ -49,12 +54,12 @@ pub(crate) struct Host {
     /// Members that want a value, each with its first byte, while the store reads the value.
     pub serving: BTreeMap<String, Vec<(MemberId, u64)>>,
     /// Members that want a value which is on its way here, each with the first byte that it wants.
-    pub hoping: BTreeMap<String, BTreeMap<MemberId, u64>>,
+    pub awaiting: BTreeMap<String, BTreeMap<MemberId, u64>>,
     /// The newest fold that a member may fetch, while one fetches it.
     pub offer: Option<Offer<Weak<[u8]>>>,
     /// Pieces that go out with the next batch.
     pub pieces: Vec<(MemberId, Piece)>,
-    pub turn: Turn,
+    pub causes: CheckpointCauses,
     /// Members that wait for a number.
     pub queue: Queue,
     /// Members whose agents live in this process.
@@ -62,8 +67,8 @@ pub(crate) struct Host {
     pub hooks: Box<dyn CheckpointHooks + Send>,
     /// The secret of the log.
     pub key: Option<LogKey>,
-    /// The claim of a member that shows that this host has lost time. The host does nothing then,
-    /// until somebody decides how to go on.
+    /// The claim of a member that shows that this host has lost time. Then the host stops until the
+    /// caller decides how to go on.
     pub lost: Option<Box<Lost>>,
 }
 
@@ -81,19 +86,19 @@ impl Host {
     pub(crate) fn open(options: Options, rules: Rules, now: Time) -> Self {
         let side = Side::new(options, MemberId::HOST, 0, now);
         let key = rules.key.clone();
-        let mut session = Self::of(side, rules, Gate::default(), key);
-        session.side.hash = session.key.as_ref().map(LogKey::root);
-        session.side.batch.get().key = session.key.clone();
-        let counter = session.side.options.counter.as_deref();
+        let mut host = Self::of(side, rules, Gate::default(), key);
+        host.side.hash = host.key.as_ref().map(LogKey::root);
+        host.side.batch.get().key = host.key.clone();
+        let counter = host.side.options.counter.as_deref();
         let open = Control::Open {
-            agent: session.side.options.agent.to_string(),
-            scope: session.rules.scope,
+            agent: host.side.options.agent.to_string(),
+            scope: host.rules.scope,
             tokenizer: counter.map(|counter| counter.name().into()),
         };
-        session.control(open, now);
-        session.announce_level(now);
-        session.announce_schemas(now);
-        session
+        host.control(open, now);
+        host.announce_level(now);
+        host.announce_schemas(now);
+        host
     }
 
     fn of(side: Side, rules: Rules, gate: Gate, key: Option<LogKey>) -> Self {
@@ -108,12 +113,12 @@ impl Host {
             gate,
             relays,
             serving: BTreeMap::new(),
-            hoping: BTreeMap::new(),
+            awaiting: BTreeMap::new(),
             offer: None,
             pieces: Vec::new(),
             queue: Queue::default(),
             guests: Guests::default(),
-            turn: Turn::default(),
+            causes: CheckpointCauses::default(),
             hooks: Box::new(()),
             key,
             lost: None,
@@ -127,19 +132,19 @@ impl Host {
         stored: &Stored,
         now: Time,
     ) -> Result<Self, RestoreError> {
-        let mut session = Self::folded(options, rules, stored, now)?;
-        session.guests = Guests::new(&stored.inboxes);
-        session.lost = session.unsettled(stored.voucher).map(Box::new);
-        // Members learn that their host is back, and answer how far their log goes.
-        session.greet_all();
-        session.restore_schemas(&stored.registries)?;
-        if session.lost.is_none() {
-            session.announce_schemas(now);
+        let mut host = Self::folded(options, rules, stored, now)?;
+        host.guests = Guests::new(&stored.inboxes);
+        host.lost = host.unsettled(stored.voucher).map(Box::new);
+        // Members learn that their host has started again, and answer which position they hold.
+        host.greet_all();
+        host.restore_schemas(&stored.registries)?;
+        if host.lost.is_none() {
+            host.announce_schemas(now);
         }
-        Ok(session)
+        Ok(host)
     }
 
-    /// Folds the log of a session as its store has it, and says nothing to anybody.
+    /// Folds the log of a session as its store has it, and sends nothing.
     pub(crate) fn folded(
         options: Options,
         rules: Rules,
@@ -147,7 +152,7 @@ impl Host {
         now: Time,
     ) -> Result<Self, RestoreError> {
         let mut side = Side::new(options, MemberId::HOST, stored.epoch, now);
-        // Who only looks at a session writes nothing.
+        // A caller that only reads a session commits nothing.
         side.owes_epoch = side.batch.get().epoch.take().is_some();
         let mut gate = Gate::default();
         if let Some(snapshot) = &stored.snapshot {
@@ -231,7 +236,7 @@ impl Host {
             self.gate.numbers.joins(member);
         }
         if is_back {
-            // Nobody has told the member that it was out, so it may wait and say nothing.
+            // The member does not know that it was out, so it may wait in silence.
             self.relays.cursor(member).greeting = true;
         }
         Ok(member)
@@ -259,7 +264,7 @@ impl Host {
         }
     }
 
-    /// Marks the link to a member as gone; the host sends nothing until it hears from the member.
+    /// Marks the link to a member as gone; the host sends nothing until a frame of the member arrives.
     pub(crate) fn disconnected(&mut self, member: MemberId) {
         self.relays.disconnected(member);
     }
@@ -297,8 +302,8 @@ impl Host {
     /// waits for the next frame, because its log may be an old copy.
     pub(crate) fn announce_level(&mut self, now: Time) {
         let level = self.side.options.level();
-        let said = self.side.state.level.unwrap_or(3);
-        if self.side.state.tokenizer.is_some() && level != said {
+        let logged = self.side.state.level.unwrap_or(3);
+        if self.side.state.tokenizer.is_some() && level != logged {
             self.control(Control::Level { level }, now);
         }
     }
@@ -306,7 +311,7 @@ impl Host {
     /// Writes a control entry of the host.
     pub(crate) fn control(&mut self, control: Control, now: Time) {
         if let Err(error) = self.write_control(control, now) {
-            self.side.tell(Event::NotWritten(error.to_string()));
+            self.side.emit(Event::NotWritten(error.to_string()));
         }
     }
 
@@ -388,7 +393,7 @@ impl Host {
             self.enter(MemberId::HOST, &frame, effect, mid.clone(), sequence, now);
             last = Some(mid);
         }
-        self.end_turn(now);
+        self.take_due_checkpoint(now);
         last.ok_or(SendError::NotJoined)
     }
 
@@ -412,14 +417,14 @@ impl Host {
             self.greet(member, None, now);
         }
         for (member, piece) in std::mem::take(&mut self.pieces) {
-            self.say_piece(member, &piece, now);
+            self.send_piece(member, &piece, now);
         }
         let (sends, reads) = self.relays.take_due(self.side.clock.timers());
         if !sends.is_empty() {
             self.side.batch.get().sends.extend(sends);
         }
         self.side.reads.extend(reads);
-        self.flush_plainly(now);
+        self.flush_draft(now);
         self.want_answers();
         self.want_summary();
         self.side.snapshot(&self.gate.numbers);
@@ -449,11 +454,7 @@ impl Host {
         self.answer_frame(from, entries);
         let (sends, behind) = self.relays.supply(from, entries);
         for member in behind {
-            if self.is_plain(member) {
-                self.begin_plainly(member, now);
-            } else {
-                self.greet_behind(member, now);
-            }
+            self.restart_member(member, now);
         }
         if !sends.is_empty() {
             self.side.batch.get().sends.extend(sends);
@@ -462,7 +463,7 @@ impl Host {
 
     /// Takes a value that the store read.
     pub(crate) fn cold(&mut self, key: &str, cold: Option<Cold>, now: Time) {
-        self.value_for_plain(key, cold.as_ref());
+        self.draft_value(key, cold.as_ref());
         let numbers = &mut self.gate.numbers;
         if let Some(cold) = cold.filter(|cold| cold.bytes.is_some()) {
             if let Some(missing) = numbers.missing.remove(key) {
@@ -471,15 +472,15 @@ impl Host {
             self.answer_wants(&cold, now);
             return;
         }
-        // The bytes are not here yet. Members that want them get them once they are; where nobody sends them, the
-        // members ask again.
+        // The bytes are not here yet. Members that want them get them when they arrive, and ask again
+        // if they do not.
         let waiting = self.waiting_for(key);
         let missing = &self.gate.numbers.missing;
-        self.hoping.retain(|key, _| missing.contains_key(key));
+        self.awaiting.retain(|key, _| missing.contains_key(key));
         if let Some(missing) = missing.get(key) {
             let announced = Some((missing.digest, missing.length));
             self.side.transfers.want(key, missing.from, announced);
-            self.hoping.entry(key.into()).or_default().extend(waiting);
+            self.awaiting.entry(key.into()).or_default().extend(waiting);
         }
     }
 }

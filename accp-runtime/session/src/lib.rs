@@ -28,14 +28,14 @@
 //! A crash at any instant loses nothing that was acknowledged. The program restores the session
 //! from the committed batches ([`Session::restore_host`], [`Session::restore_member`]). The session
 //! then delivers again each frame that was not marked handled, and sends again each frame whose
-//! fate is unknown. Such a frame keeps its message id, so that the host accepts it only once.
+//! outcome is unknown. Such a frame keeps its message id, so that the host accepts it only once.
 //!
 //! ```
 //! use std::sync::Arc;
 //!
 //! use accp_runtime::profiles::ScheduleReq;
 //! use accp_runtime::session::{MemberId, Options, Outbound, Rules, Session, Time};
-//! use accp_session::Output;
+//! use accp_runtime::session::driver::Output;
 //! use accp_runtime::{AgentId, Registry};
 //!
 //! let now = Time::from_secs(1_714_000_000);
@@ -86,49 +86,49 @@
 #[cfg_attr(doctest, doc = include_str!("../README.md"))]
 mod delivery;
 mod erase;
-mod event;
 mod gate;
 mod handler;
 mod host;
-mod input;
+mod interface;
 mod log;
 mod member;
 mod options;
-mod output;
-mod refs;
+mod reference;
 mod send;
 mod session;
 mod side;
+mod state;
 mod wire;
 
 pub use accp_context::Time;
-pub use delivery::groups::{GroupLimits, Groups, Progress};
+pub use delivery::groups::{Groups, Progress};
 pub use delivery::parts::{Part, Split, join, split};
 pub use erase::{Erased, Erasing, Selection};
-pub use event::Event;
-pub use gate::summary::SummaryError;
-pub use handler::cancel::{CancelToken, Cancelled};
-pub use handler::inbound::Inbound;
 pub use handler::order::PiecesInOrder;
 pub use handler::router::Router;
 pub use handler::stream::{Chunk, Ended, StreamLimits, Streams};
 pub use handler::tools::{ToolFault, Tools};
-pub use input::{Answer, Hooks, Input, InputError, JoinError, Posted, Supplied};
-pub use log::mid::{MemberId, Mid};
-pub use log::shared::{SharedState, StateError, StateUpdate};
-pub use log::state::{Party, State};
-pub use log::vouch::{LogId, LogKey, Voucher};
-pub use options::{DraftPeers, Options, Rules, Scope, ValueLimits};
-pub use output::{
-    Batch, Cold, Due, Entry, EntryKind, OutboxChange, Outgoing, Output, Read, Seen, Snapshot,
-    Stored, Transmit,
+pub use interface::cancel::{CancelToken, Cancelled};
+pub use interface::event::Event;
+pub use interface::inbound::Inbound;
+pub use interface::input::{
+    Answer, Hooks, Input, InputError, JoinError, Posted, SummaryError, Supplied,
 };
-pub use refs::locate::{Located, ReadError};
-pub use refs::reference::{ColdKey, Reference, Target, Walk, read_value, references};
-pub use refs::resolve::{Found, Item, Need, Resolved, Resolver};
-pub use send::codec::{Codec, EncodedFrames};
-pub use send::compose::compose;
-pub use send::outbound::{Outbound, SendError};
+pub use interface::outbound::{Outbound, SendError};
+pub use interface::output::{
+    Batch, Cold, OutboxChange, Outgoing, Output, Read, Seen, Snapshot, Stored, Transmit,
+};
+pub use log::entry::{Due, Entry, EntryKind};
+pub use log::mid::{MemberId, Mid};
+pub use log::vouch::{LogId, LogKey, Voucher};
+pub use options::{DraftPeers, GroupLimits, Options, Rules, Scope, ValueLimits};
+pub use reference::{ColdKey, Reference, Target, Walk, read_value, references};
+pub use send::compose::{EncodedFrames, compose};
 pub use session::Session;
+pub use session::codec::Codec;
+pub use session::resolve::{Found, Item, Need, Resolved, Resolver};
 pub use side::fold::RestoreError;
+pub use state::locate::{Located, ReadError};
+pub use state::shared::{SharedState, StateError, StateUpdate};
+pub use state::{Party, State};
 pub use wire::link::PeerError;

@@ -1,12 +1,6 @@
-//! The log of a session, and the state that it folds to.
+//! The log of a session: its entries, the ids in them, and how a host vouches for them.
 
 pub(crate) mod by_member;
-pub(crate) mod chain;
-pub(crate) mod effect;
+pub(crate) mod entry;
 pub(crate) mod mid;
-pub(crate) mod names;
-pub(crate) mod puts;
-pub(crate) mod relayed;
-pub(crate) mod shared;
-pub(crate) mod state;
 pub(crate) mod vouch;

@@ -1,26 +1,29 @@
 //! A member of a session, which follows the host.
 
-mod fate;
+mod draft;
 mod follow;
-mod plain;
+mod outcome;
+mod peer;
 
 use accp_registry::Hash;
 
 use crate::delivery::backoff::Backoff;
 use crate::delivery::outbox::Outbox;
 use crate::delivery::transfer::log_key_of;
-use crate::member::plain::Plain;
+use crate::interface::outbound::SendError;
+use crate::interface::output::{Cold, OutboxChange, Stored};
+use crate::log::entry::Entry;
+use crate::log::mid::{MemberId, Mid};
+use crate::log::vouch::Voucher;
+use crate::member::draft::DraftHost;
+use crate::options::Options;
 use crate::send::encode::Composed;
 use crate::side::Side;
-use crate::side::fold::with_kept;
-use crate::wire::link::{Hello, Link, Piece};
-use crate::wire::relay::Relay;
-use crate::wire::scan::Scanned;
-use crate::wire::stamp::Of;
-use crate::{
-    Cold, Entry, MemberId, Mid, Options, OutboxChange, RestoreError, SendError, Stored, Time,
-    Voucher,
-};
+use crate::side::fold::{RestoreError, with_kept};
+use crate::wire::link::Piece;
+use crate::wire::relayed::Relayed;
+use crate::wire::stamp::About;
+use accp_context::Time;
 use accp_frame::{Intent, Registry};
 
 /// A member of a session.
@@ -34,9 +37,9 @@ pub(crate) struct Member {
     pub hello: Backoff,
     /// The fold that is being fetched.
     pub fetching: Option<Fetching>,
-    /// The last word of the host for the log of this side.
+    /// The last voucher of the host for the log of this side.
     pub voucher: Option<Voucher>,
-    pub say: Say,
+    pub to_send: ToSend,
     /// Pieces that the host has asked for.
     pub wanted: Vec<(String, u64)>,
     /// The registry of the host, while this side fetches it. The frames that follow may need it.
@@ -44,17 +47,17 @@ pub(crate) struct Member {
     /// True if the host takes frames in parts.
     pub parts: bool,
     /// True if the host has answered since the start of this run. No frames leave before.
-    pub met: bool,
+    pub host_answered: bool,
     /// The place in the outbox from which on the frames are of this run.
-    pub first: u64,
+    pub first_of_run: u64,
     /// The position in the last hello of this side.
-    pub said: u64,
-    /// The last position of the host, as far as its errors and acknowledgements tell.
-    pub heard: u64,
-    /// The frame in parts whose end the caller was told last.
-    pub ended: Option<Mid>,
+    pub hello_position: u64,
+    /// The last known position of the host.
+    pub host_position: u64,
+    /// The frame in parts that was reported last.
+    pub reported: Option<Mid>,
     /// What this side knows of a session whose host knows the draft alone.
-    pub plain: Option<Box<Plain>>,
+    pub draft: Option<Box<DraftHost>>,
 }
 
 /// A fold that is being fetched.
@@ -64,18 +67,18 @@ pub(crate) struct Fetching {
     pub fold: u64,
     /// The position after which the log begins.
     pub from: u64,
-    /// The word of the host for the log up to there.
+    /// The voucher of the host for the log up to there.
     pub voucher: Option<Voucher>,
 }
 
 /// The messages for the host in the next batch.
 #[derive(Debug, Default)]
-pub(crate) struct Say {
+pub(crate) struct ToSend {
     /// A hello, with the position that this side holds.
     pub hello: bool,
     /// An acknowledgement of the position that this side holds.
     pub ack: bool,
-    /// A ping, because nothing was heard for long.
+    /// A ping, because the host has not answered for long.
     pub ping: bool,
 }
 
@@ -87,7 +90,7 @@ impl Member {
     pub(crate) fn open(options: Options, now: Time) -> Self {
         let mut member = Self::start(options, &Stored::default(), now);
         if !member.side.options.extensions {
-            member.become_plain(Plain::of(&Stored::default()), now);
+            member.follow_draft_host(DraftHost::of(&Stored::default()), now);
         }
         member
     }
@@ -103,19 +106,19 @@ impl Member {
             hello: Backoff::new(retry),
             fetching: None,
             voucher: stored.voucher,
-            say: Say {
+            to_send: ToSend {
                 hello: true,
-                ..Say::default()
+                ..ToSend::default()
             },
             wanted: Vec::new(),
             learning: None,
             parts: false,
-            met: false,
-            first: stored.outbox.last().map_or(0, |last| last.order + 1),
-            said: 0,
-            heard: 0,
-            ended: None,
-            plain: None,
+            host_answered: false,
+            first_of_run: stored.outbox.last().map_or(0, |last| last.order + 1),
+            hello_position: 0,
+            host_position: 0,
+            reported: None,
+            draft: None,
         }
     }
 
@@ -125,8 +128,8 @@ impl Member {
         stored: &Stored,
         now: Time,
     ) -> Result<Self, RestoreError> {
-        let mut session = Self::start(options, stored, now);
-        let side = &mut session.side;
+        let mut member = Self::start(options, stored, now);
+        let side = &mut member.side;
         if let Some(snapshot) = &stored.snapshot {
             side.restore(snapshot)?;
         }
@@ -134,35 +137,32 @@ impl Member {
         for entry in &stored.entries {
             side.replay(entry, |_, _, _| {})?;
         }
-        // A side that has no entries yet has only the word of its host.
-        if let Some(held) = session
-            .voucher
-            .filter(|held| held.position == side.position)
-        {
+        // A side without entries has the hash only in the voucher of its host.
+        if let Some(held) = member.voucher.filter(|held| held.position == side.position) {
             side.hash = Some(held.hash);
         }
         if let Some(me) = side.state.member_of(side.options.agent.as_str()) {
             side.mids.set_member(me);
-            session.joined = true;
-            session.outbox.set_scope(side.state.scope);
+            member.joined = true;
+            member.outbox.set_scope(side.state.scope);
         }
         let late = stored.entries.iter().filter(|entry| entry.is_due());
         for entry in stored.due.iter().chain(late) {
             side.redeliver(entry)?;
         }
         side.last_put = stored.last_put;
-        session.restore_schemas(&stored.registries);
+        member.restore_schemas(&stored.registries);
         // Only a host of the draft alone leaves a member without an entry that lets it in.
-        let has_host = session.side.state.members().next().is_some();
-        let is_plain = session.side.position > 0 || stored.outbox_sequence > 0;
-        if !has_host && (is_plain || !session.side.options.extensions) {
-            session.become_plain(Plain::of(stored), now);
-            session.joined = is_plain;
-            let side = &mut session.side;
+        let has_host = member.side.state.members().next().is_some();
+        let is_draft = member.side.position > 0 || stored.outbox_sequence > 0;
+        if !has_host && (is_draft || !member.side.options.extensions) {
+            member.follow_draft_host(DraftHost::of(stored), now);
+            member.joined = is_draft;
+            let side = &mut member.side;
             let kept = with_kept(&side.options.registry, &stored.registries);
             side.set_registry(kept);
         }
-        Ok(session)
+        Ok(member)
     }
 
     /// Restores the schemas in force, or fetches them if they were not kept.
@@ -177,29 +177,6 @@ impl Member {
         }
     }
 
-    /// Takes a frame from the host.
-    pub(crate) fn receive(&mut self, frame: &[u8], now: Time) {
-        // A member does not judge the host's frames. A frame that it cannot read comes again.
-        let Ok(text) = std::str::from_utf8(frame) else {
-            return;
-        };
-        if self.plain.is_some() {
-            if let Ok(frame) = Scanned::of_entry(text) {
-                self.receive_plainly(&frame, now);
-            }
-            return;
-        }
-        if let Some(relay) = Relay::read(text) {
-            return self.relayed(&relay, now);
-        }
-        if let Ok(scanned) = Scanned::of_entry(text)
-            && Link::is(&scanned)
-            && let Ok(link) = Link::read(&scanned)
-        {
-            self.link(link, now);
-        }
-    }
-
     /// Fetches the bytes of a value from the host. [`Event::Supplied`](crate::Event::Supplied)
     /// tells when they are in the batch.
     ///
@@ -209,18 +186,18 @@ impl Member {
         self.side.transfers.want(key, MemberId::HOST, announced);
     }
 
-    /// Says hello again if this is the fold that it starts from: the host may offer another one by
-    /// now, or none. Returns whether it is.
+    /// Says hello again if `key` is the fold that this side starts from: the host may offer another
+    /// fold by now, or none. Returns whether it is this fold.
     pub(crate) fn asks_anew(&mut self, key: &str) -> bool {
         let is_it = |fetching: &Fetching| format!("snap_{}", fetching.fold) == key;
         let asks = self.fetching.as_ref().is_some_and(is_it);
-        self.say.hello |= asks;
+        self.to_send.hello |= asks;
         asks
     }
 
     /// Tells the host how far the log of this side goes, because the connection is new.
     pub(crate) fn connected(&mut self) {
-        self.say.hello = true;
+        self.to_send.hello = true;
     }
 
     /// Returns whether the log has every frame sent, the host has answered the last hello, and this
@@ -234,12 +211,12 @@ impl Member {
 
     /// Returns whether the host has answered the last hello.
     pub(crate) fn is_greeted(&self) -> bool {
-        !self.say.hello && self.hello.at().is_none()
+        !self.to_send.hello && self.hello.at().is_none()
     }
 
-    /// Checks that this many frames may be sent, which refer to new values or not. Frames that the
-    /// host has consumed take no room from replies: the log brings news of them only as far as this
-    /// side handles what it has.
+    /// Checks that this many frames may be sent. Frames that the host has consumed do not count against
+    /// replies: they leave the outbox only as this side handles the log, and it cannot handle the log
+    /// without replies.
     ///
     /// A side that was restored knows the keys of its values only when the host has answered: its
     /// store may be an old copy.
@@ -249,7 +226,7 @@ impl Member {
         has_values: bool,
         are_replies: bool,
     ) -> Result<(), SendError> {
-        if !self.joined || has_values && !self.met {
+        if !self.joined || has_values && !self.host_answered {
             return Err(SendError::NotJoined);
         }
         let kept = if are_replies {
@@ -297,31 +274,26 @@ impl Member {
 
     /// Puts everything that goes out now into the batch.
     pub(crate) fn flush(&mut self, now: Time) {
-        if std::mem::take(&mut self.say.hello) {
+        if std::mem::take(&mut self.to_send.hello) {
             let position = self.side.position;
-            self.said = position;
-            let hello = self.plain_hello().unwrap_or_else(|| Hello {
-                voucher: self.voucher.filter(|held| held.position >= position),
-                next: self.outbox.known_sequence(),
-                asks: self.outbox.asks(),
-                ..self.side.hello()
-            });
-            let text = self.stamp(now).frame(hello.frame(), Of::Nothing);
-            self.side.say(MemberId::HOST, text);
+            self.hello_position = position;
+            let hello = self.hello_now();
+            let text = self.stamp(now).frame(hello.frame(), About::Nothing);
+            self.side.send_link(MemberId::HOST, text);
             self.hello.arm(self.side.clock.timers());
         }
-        if std::mem::take(&mut self.say.ack) {
+        if std::mem::take(&mut self.to_send.ack) {
             let text = self.stamp(now).ack(None);
             self.side.send(MemberId::HOST, text);
         }
-        if std::mem::take(&mut self.say.ping) {
+        if std::mem::take(&mut self.to_send.ping) {
             let text = self.stamp(now).beat(Intent::PING);
             self.side.send(MemberId::HOST, text);
         }
         let side = &mut self.side;
         // What the host answers may change what goes out, and under which numbers.
-        let is_greeted = !self.say.hello && self.hello.at().is_none();
-        if self.joined && self.met && is_greeted {
+        let is_greeted = !self.to_send.hello && self.hello.at().is_none();
+        if self.joined && self.host_answered && is_greeted {
             for text in self.outbox.take_due(side.clock.timers()) {
                 side.send(MemberId::HOST, text);
             }
@@ -342,24 +314,25 @@ impl Member {
     pub(crate) fn timeout(&mut self) {
         let now = self.side.clock.timers();
         if self.hello.is_due(now) {
-            self.say.hello = true;
+            self.to_send.hello = true;
             self.hello.again(now);
         }
         if self.outbox.retry.is_due(now) {
             self.outbox.timeout(&self.side.clock);
-            self.say.ping = self.outbox.retry.tries() >= ASK_AFTER;
-            self.say.hello |= !self.outbox.asks().is_empty();
+            self.to_send.ping = self.outbox.retry.tries() >= ASK_AFTER;
+            self.to_send.hello |= !self.outbox.asks().is_empty();
         }
     }
 
     /// Takes entries that the store read for the host, which has lost them.
     pub(crate) fn entries(&mut self, from: u64, entries: &[Entry], now: Time) {
         let key = log_key_of(from);
-        let texts: Vec<_> = entries.iter().map(Relay::text_of).collect();
+        let text = |entry: &Entry| Relayed::of(entry).relay(entry.position - 1, None).text();
+        let texts: Vec<_> = entries.iter().map(text).collect();
         let bytes = serde_json::to_vec(&texts).unwrap_or_default();
         for at in self.take_wanted(&key) {
             let piece = Piece::of(&key, &bytes, Hash::of(&bytes), at);
-            self.side.say_piece(MemberId::HOST, &piece, now);
+            self.side.send_frame(MemberId::HOST, piece.frame(), now);
         }
     }
 
@@ -376,7 +349,7 @@ impl Member {
         let Some(bytes) = &cold.bytes else { return };
         for at in wanted {
             let piece = Piece::of(key, bytes, cold.digest, at);
-            self.side.say_piece(MemberId::HOST, &piece, now);
+            self.side.send_frame(MemberId::HOST, piece.frame(), now);
         }
     }
 }

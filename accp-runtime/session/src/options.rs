@@ -6,7 +6,8 @@ use std::time::Duration;
 use accp_registry::{DeltaPolicy, Problems};
 use serde::{Deserialize, Serialize};
 
-use crate::{GroupLimits, LogKey, MemberId};
+use crate::log::mid::MemberId;
+use crate::log::vouch::LogKey;
 use accp_context::{ContextLimits, Headers, Summarizer};
 use accp_frame::{AgentId, FrameTokenLimits, Limits, Registry, TokenCounter};
 
@@ -70,7 +71,7 @@ pub struct Options {
     pub handles: bool,
     /// Of a member: false if it is to speak the draft alone, because its host takes nothing else: its
     /// `sync:registry` then says `v` and `hash` (draft section 6.4) and nothing of the log. True by
-    /// default. A member that hears from its host that the host knows the draft alone does so in any
+    /// default. A member whose host turns out to know the draft alone does so in any
     /// case. Such a member gets each frame at least once from its host, and hands it to its handlers
     /// once; see [`Event::AtLeastOnce`](crate::Event::AtLeastOnce). A host does not look at this.
     pub extensions: bool,
@@ -176,6 +177,28 @@ impl fmt::Debug for Options {
     }
 }
 
+/// Bounds on incomplete frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupLimits {
+    /// Frames that a sender may have under way in parts: 8 by default.
+    pub groups: usize,
+    /// Bytes that the parts of a frame may have together: 256 KiB by default.
+    pub bytes: usize,
+    /// The time without a new part after which a frame makes room for another: 5 minutes by
+    /// default.
+    pub age: Duration,
+}
+
+impl Default for GroupLimits {
+    fn default() -> Self {
+        Self {
+            groups: 8,
+            bytes: 256 * 1024,
+            age: Duration::from_secs(300),
+        }
+    }
+}
+
 /// Bounds on the values that a member puts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValueLimits {
@@ -246,8 +269,8 @@ pub struct Rules {
     /// then keeps the frames that left until the next checkpoint, also in its snapshots. False by
     /// default.
     pub late_summaries: bool,
-    /// The secret of a new log, for the host to vouch for it. A driver draws one. Without it nobody
-    /// recognises a host whose store is an old copy. A session keeps the secret that it was opened
+    /// The secret of a new log, for the host to vouch for it. A driver draws one. Without it a host
+    /// whose store is an old copy is not recognised. A session keeps the secret that it was opened
     /// with.
     pub key: Option<LogKey>,
 }

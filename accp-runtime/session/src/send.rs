@@ -1,6 +1,4 @@
 //! The way of a message to the frames that are sent.
 
-pub(crate) mod codec;
 pub(crate) mod compose;
 pub(crate) mod encode;
-pub(crate) mod outbound;

@@ -1,19 +1,26 @@
 //! One side of a session.
 
+pub(crate) mod codec;
 mod guests;
+pub(crate) mod resolve;
 mod shorthands;
 mod summaries;
 
 use accp_context::{TokenBudget, view_context};
 
 use crate::host::Host;
+use crate::interface::event::Event;
+use crate::interface::input::{Answer, Input, InputError};
+use crate::interface::outbound::SendError;
+use crate::interface::output::{Output, Stored};
+use crate::log::mid::{MemberId, Mid};
 use crate::member::Member;
+use crate::options::{Options, Rules};
 use crate::send::encode::{Encoded, Peer, last_put_of};
 use crate::side::Side;
-use crate::{
-    Answer, Event, Input, InputError, MemberId, Mid, Options, Output, RestoreError, Rules,
-    SendError, State, Stored, Time,
-};
+use crate::side::fold::RestoreError;
+use crate::state::State;
+use accp_context::Time;
 
 /// One side of a session: the host or a member. The documentation of the crate has the contract.
 #[derive(Debug)]
@@ -201,7 +208,7 @@ impl Session {
                 Role::Member(member) => member.asks_anew(&key),
             };
             if !is_fold {
-                self.side_mut().tell(Event::Unavailable(key));
+                self.side_mut().emit(Event::Unavailable(key));
             }
         }
     }
@@ -269,7 +276,7 @@ impl Session {
     }
 
     /// Returns the position up to which a member holds the log, if this host has lost time and
-    /// nobody has decided how to go on; see [`Event::LostTime`]. Until then it takes and sends
+    /// the caller has not decided how to go on; see [`Event::LostTime`]. Until then it takes and sends
     /// nothing.
     pub fn lost_time(&self) -> Option<u64> {
         match self.check_running() {
@@ -288,7 +295,7 @@ impl Session {
     pub fn known(&self) -> u64 {
         match &self.role {
             Role::Host(_) => self.position(),
-            Role::Member(member) => member.heard.max(self.position()),
+            Role::Member(member) => member.host_position.max(self.position()),
         }
     }
 
@@ -350,10 +357,9 @@ impl Session {
     /// Returns what the other side makes of a message that is too large for a frame.
     pub(crate) fn peer(&self) -> Peer {
         match &self.role {
-            Role::Member(member) if member.plain.is_some() => Peer::Draft,
-            Role::Member(member) if member.parts => Peer::Parts,
+            Role::Member(member) => member.takes(),
             // A host logs its frames as they are; values that are too large go by reference.
-            Role::Host(_) | Role::Member(_) => Peer::References,
+            Role::Host(_) => Peer::References,
         }
     }
 

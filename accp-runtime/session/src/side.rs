@@ -11,31 +11,34 @@ use accp_registry::{ErrorCode, Hash};
 use self::fold::Schedule;
 use crate::delivery::clock::Clock;
 use crate::delivery::transfer::Transfers;
-use crate::log::chain;
-use crate::log::effect::Effect;
-use crate::log::mid::MidSource;
-use crate::log::relayed::Relayed;
-use crate::log::state::{Applied, State};
+use crate::interface::cancel::CancelToken;
+use crate::interface::event::Event;
+use crate::interface::inbound::Inbound;
+use crate::interface::outbound::{Outbound, SendError};
+use crate::interface::output::{Batch, Read, Transmit};
+use crate::log::entry::{Due, Entry, EntryKind};
+use crate::log::mid::{MemberId, Mid, MidSource};
+use crate::options::Options;
 use crate::send::encode::{Encoded, Encoder, Peer, last_put_of};
+use crate::state::effect::Effect;
+use crate::state::{Applied, State, chain};
 use crate::wire::control::Control;
 use crate::wire::link::{Hello, Link, Piece, want};
+use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
-use crate::wire::stamp::{Of, Stamp};
-use crate::{
-    Batch, CancelToken, Due, Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound,
-    Read, SendError, Time, Transmit,
-};
-use accp_frame::{AgentId, DecodeError, EncodeError, Intent, Registry};
+use crate::wire::stamp::{About, Stamp};
+use accp_context::Time;
+use accp_frame::{AgentId, DecodeError, EncodeError, EncodeFrame, Intent, Registry};
 
 /// The extensions of this implementation that this side understands.
 pub(crate) const EXTENSIONS: [&str; 5] = ["marks", "log", "bytes", "parts", PROOF];
 /// The extension by which a host vouches for its log.
 pub(crate) const PROOF: &str = "proof";
 
-/// Cancel tokens that are looked at in each turn.
+/// The smallest number of cancel tokens at which unused ones are removed.
 const FEW: usize = 64;
 
-/// The next batch. It takes no room until there is something in it.
+/// The next batch. It takes no memory until there is something in it.
 #[derive(Debug, Default)]
 pub(crate) struct Pending(Option<Box<Batch>>);
 
@@ -80,7 +83,7 @@ pub(crate) struct Side {
     due: BTreeSet<u64>,
     /// Cancel tokens, by the chain of their frame and the chain of its cause.
     tokens: BTreeMap<[Option<Mid>; 2], CancelToken>,
-    /// The number of tokens at which they are looked at next.
+    /// The number of tokens at which unused ones are removed next.
     many: usize,
     schedule: Schedule,
 }
@@ -121,8 +124,8 @@ impl Side {
         self.mids.member()
     }
 
-    /// Gives back the room of everything that is empty. Most sessions rest most of the time, and
-    /// trees and queues would keep their room.
+    /// Frees the memory of empty collections. Most sessions are idle most of the time, and trees and
+    /// queues would keep their memory.
     pub(crate) fn rest(&mut self, has_guests: bool) {
         if self.reads.is_empty() {
             self.reads = VecDeque::new();
@@ -130,8 +133,8 @@ impl Side {
         if self.due.is_empty() {
             self.due = BTreeSet::new();
         }
-        // A token that no handler holds is made again when it is needed. Many frames may wait for a handler
-        // for long, so their tokens are looked at when there are twice as many.
+        // A token that no handler holds is made again when it is needed. If many frames wait for handlers,
+        // the tokens are searched again only when their number has doubled.
         let is_idle = self.due.is_empty() && !has_guests;
         if is_idle || self.tokens.len() >= self.many {
             self.tokens.retain(|_, token| !token.is_alone());
@@ -182,7 +185,7 @@ impl Side {
             self.fire();
         }
         if let Some(id) = applied.checkpoint {
-            self.tell(Event::Checkpoint(id));
+            self.emit(Event::Checkpoint(id));
         }
         self.batch.get().entries.push(entry);
         applied
@@ -212,36 +215,35 @@ impl Side {
         })
     }
 
-    /// Returns the entry of the log that a peer tells of, with its effect, or `None` if it cannot be
-    /// read.
+    /// Returns the entry of a relay, with its effect; `None` if it cannot be read.
     pub(crate) fn entry_of(
         &self,
-        told: Relayed,
+        relayed: Relayed,
         frame: &Scanned<'_>,
         now: Time,
     ) -> Option<(Entry, Effect)> {
-        let kind = match (told.repeat, Control::is(frame)) {
+        let kind = match (relayed.repeat, Control::is(frame)) {
             (true, _) => EntryKind::Repeat,
             (_, true) => EntryKind::Control,
             _ => EntryKind::Frame,
         };
-        let effect = self.effect(told.position, kind, frame).ok()?;
+        let effect = self.effect(relayed.position, kind, frame).ok()?;
         // A copy of an answer takes no number, nor does what the host says of the session.
-        let is_copy = told.repeat && frame.intent != Intent::REQ;
+        let is_copy = relayed.repeat && frame.intent != Intent::REQ;
         let takes_one = !is_copy && !Control::is_host_s(frame);
         let sequence = frame.envelope.sequence.filter(|_| takes_one);
         let entry = Entry {
-            position: told.position,
+            position: relayed.position,
             at: now,
             kind,
-            sender: told.sender,
+            sender: relayed.sender,
             mid: frame.mid()?.clone(),
             sequence: sequence.unwrap_or_default(),
-            tokens: told.tokens,
-            cut: told.cut,
-            due: self.due(kind, told.sender, frame.intent),
-            text: told.text,
-            hash: told.hash,
+            tokens: relayed.tokens,
+            cut: relayed.cut,
+            due: self.due(kind, relayed.sender, frame.intent),
+            text: relayed.text,
+            hash: relayed.hash,
         };
         Some((entry, effect))
     }
@@ -325,7 +327,7 @@ impl Side {
                 ),
             });
         }
-        if let Some(instead) = Control::said_by(intent, operation) {
+        if let Some(instead) = Control::instead_of(intent, operation) {
             return Err(SendError::Refused {
                 code: ErrorCode::POLICY_DENIED,
                 expected: format!(
@@ -367,8 +369,8 @@ impl Side {
         Ok(all)
     }
 
-    /// Keeps the values of frames that were sent, the last of them under this id, and tells the caller of
-    /// parts that are over their soft limits.
+    /// Keeps the values of frames that were sent, and reports the parts of a frame that are over their
+    /// soft limits. `mid` is the id of the last frame.
     pub(crate) fn keep(&mut self, encoded: Vec<Encoded>, last_put: u64, mid: &Mid) {
         if last_put > self.last_put {
             self.last_put = last_put;
@@ -377,7 +379,7 @@ impl Side {
         for encoded in encoded {
             self.batch.get().cold.extend(encoded.values);
             for (part, tokens, limit) in encoded.over_soft {
-                self.tell(Event::OverSoftLimit {
+                self.emit(Event::OverSoftLimit {
                     mid: mid.clone(),
                     part,
                     tokens,
@@ -392,13 +394,13 @@ impl Side {
             mid: self.mids.next_link(),
             agent: &self.options.agent,
             held: self.position,
-            plain: false,
+            draft: false,
             now,
         }
     }
 
     /// Tells the caller about an event.
-    pub(crate) fn tell(&mut self, event: Event) {
+    pub(crate) fn emit(&mut self, event: Event) {
         self.batch.get().events.push(event);
     }
 
@@ -410,6 +412,12 @@ impl Side {
     pub(crate) fn set_registry(&mut self, registry: Registry) {
         self.schemas = registry.hash();
         self.options.registry = Arc::new(registry);
+    }
+
+    /// Keeps a registry in the store.
+    pub(crate) fn keep_registry(&mut self, registry: &Registry) {
+        let kept = (registry.hash(), registry.to_json().to_string());
+        self.batch.get().registries.push(kept);
     }
 
     /// Returns the `sync:registry` of this side.
@@ -424,24 +432,19 @@ impl Side {
         }
     }
 
-    /// Sends a link frame. Tells the caller if the frame could not be written, because something in
-    /// it is over the limits of a frame.
-    pub(crate) fn say(&mut self, to: MemberId, text: Result<String, EncodeError>) {
+    /// Sends a link frame. Reports a frame that could not be written, because something in it is over
+    /// the limits of a frame.
+    pub(crate) fn send_link(&mut self, to: MemberId, text: Result<String, EncodeError>) {
         match text {
             Ok(text) => self.send(to, text),
-            Err(error) => self.tell(Event::NotWritten(error.to_string())),
+            Err(error) => self.emit(Event::NotWritten(error.to_string())),
         }
     }
 
-    pub(crate) fn say_piece(&mut self, to: MemberId, piece: &Piece, now: Time) {
-        let stamp = self.stamp(now);
-        let text = stamp.frame(piece.frame(), Of::Nothing);
-        self.say(to, text);
-    }
-
-    pub(crate) fn say_hello(&mut self, to: MemberId, hello: &Hello, now: Time) {
-        let text = self.stamp(now).frame(hello.frame(), Of::Nothing);
-        self.say(to, text);
+    /// Sends a frame about the link.
+    pub(crate) fn send_frame(&mut self, to: MemberId, frame: impl EncodeFrame, now: Time) {
+        let text = self.stamp(now).frame(frame, About::Nothing);
+        self.send_link(to, text);
     }
 
     /// Returns a piece of the schemas that this side has and the registry of the key lacks. The key
@@ -462,8 +465,7 @@ impl Side {
     /// Asks the peers for the wanted bytes.
     pub(crate) fn ask(&mut self, now: Time) {
         for (to, key, at) in self.transfers.take_due(self.clock.timers()) {
-            let text = self.stamp(now).frame(want(&key, at), Of::Nothing);
-            self.say(to, text);
+            self.send_frame(to, want(&key, at), now);
         }
     }
 }

@@ -9,6 +9,8 @@ pub(crate) mod frames;
 pub(crate) mod inline;
 pub(crate) mod link;
 pub(crate) mod marks;
+pub(crate) mod refusal;
 pub(crate) mod relay;
+pub(crate) mod relayed;
 pub(crate) mod scan;
 pub(crate) mod stamp;

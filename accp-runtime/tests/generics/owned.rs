@@ -101,7 +101,7 @@ struct OwnName(Title<'static>);
 /// Another name for a type of the runtime.
 type Texts<'a> = Vec<Cow<'a, str>>;
 
-/// What borrows elsewhere is owned here.
+/// Types that borrow in other frames are owned here.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "req", operation = "x")]
 struct OwnedInside<T> {
@@ -145,7 +145,7 @@ fn an_owned_type_of_the_user_may_hold_what_borrows() {
         boxed: Some(Box::new(Value::from(1))),
         hashed: HashMap::from([("h".to_owned(), Value::from(2))]),
     };
-    // The text does not live as long as what is read.
+    // The text is dropped before the value that was read from it.
     let read = {
         let text = text(&inside);
         Typed::<OwnedInside<i64>>::decode(&text).unwrap().frame

@@ -150,7 +150,7 @@ const NAMES: [&str; 32] = [
     "mid",
     "inner",
     "variants",
-    "said",
+    "error",
 ];
 
 fn ty(random: &mut Random, of: &Generics, depth: usize) -> String {

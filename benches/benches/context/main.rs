@@ -15,7 +15,7 @@ use std::path::Path;
 
 use accp_bench::{Goal, contender, figure, race};
 use accp_memory::disk::{Compressed, Context};
-use accp_memory::{Form, MessageList, Options, Session, SessionId, Tier, Window};
+use accp_memory::{Form, MessageList, Options, ListSession, SessionId, Tier, Window};
 use accp_tokens::{Bpe, TokenCounter};
 use conversation::{Conversation, counted};
 use serde_json::Value as Json;
@@ -103,7 +103,7 @@ fn once() {
     );
     let window = window();
     let options = Options::new(&window, &counter, OffsetDateTime::UNIX_EPOCH);
-    let session = Session::new(id(), Form::OpenAi);
+    let session = ListSession::new(id(), Form::OpenAi);
     let plan = || session.plan(&list, &options, &(), &mut ()).expect("a list");
     let made = plan();
     let acted: Vec<_> = made.events.iter().map(|event| event.tier).collect();

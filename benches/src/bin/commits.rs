@@ -8,10 +8,9 @@
 //! Without the URL of a database it measures SQLite alone. The database gets sessions `commits ..`.
 
 use std::error::Error;
-use std::sync::Arc;
 use std::time::Instant;
 
-use accp_session::{Batch, Due, Entry, EntryKind, MemberId, Mid, Time};
+use accp_session::{Batch, Due, Entry, Mid, Time};
 use accp_store::{Committer, PostgresStore, SideId, SqliteStore};
 
 /// Rounds before the clock runs: statements are prepared by then.
@@ -60,21 +59,19 @@ fn commits(committer: &Committer, sides: u64) -> Result<f64, Box<dyn Error>> {
 /// Returns a batch of one frame.
 fn batch(position: u64) -> Batch {
     let mid = format!("{position:012x}");
-    Batch {
-        host: true,
-        entries: vec![Entry {
-            position,
-            at: Time::from_secs(1_714_000_000),
-            kind: EntryKind::Frame,
-            sender: MemberId::HOST,
-            text: Arc::from(format!("@hub>req:plan{{}}[mid:{mid}]")),
-            mid: Mid::parse(&mid),
-            sequence: position,
-            tokens: 9,
-            cut: false,
-            due: Due::Yes,
-            hash: None,
-        }],
-        ..Batch::default()
-    }
+    Batch::new(true).with(|batch| {
+        batch.entries = vec![
+            Entry::new(
+                position,
+                Time::from_secs(1_714_000_000),
+                Mid::parse(&mid),
+                format!("@hub>req:plan{{}}[mid:{mid}]"),
+            )
+            .with(|entry| {
+                entry.sequence = position;
+                entry.tokens = 9;
+                entry.due = Due::Yes;
+            }),
+        ]
+    })
 }

@@ -220,7 +220,7 @@ fn is_past(target: Target<'_>, why: ReadError) -> bool {
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use accp_session::{Batch, Due, Mid, Time};
+    use accp_session::{Batch, Mid, Time};
     use accp_store::{MemoryStore, Store as _};
 
     use super::*;
@@ -238,29 +238,23 @@ mod tests {
             let (sequence, text) = line.split_once(' ').unwrap_or(("0", line));
             let sequence = sequence.parse().unwrap();
             let mid = format!("100000001{position:03}");
-            Entry {
+            Entry::new(
                 position,
-                at: Time::from_secs(0),
-                kind: if sequence > 0 {
+                Time::from_secs(0),
+                Mid::parse(&mid),
+                format!("{text}[mid:{mid},seq:{sequence},ts:0]"),
+            )
+            .with(|entry| {
+                entry.kind = if sequence > 0 {
                     EntryKind::Frame
                 } else {
                     EntryKind::Control
-                },
-                sender: MemberId::HOST,
-                mid: Mid::parse(&mid),
-                sequence,
-                tokens: 1,
-                cut: false,
-                due: Due::No,
-                text: format!("{text}[mid:{mid},seq:{sequence},ts:0]").into(),
-                hash: None,
-            }
+                };
+                entry.sequence = sequence;
+                entry.tokens = 1;
+            })
         });
-        let batch = Batch {
-            host: true,
-            entries: entries.collect(),
-            ..Batch::default()
-        };
+        let batch = Batch::new(true).with(|batch| batch.entries = entries.collect());
         let id = SideId::new("s", "h");
         store.commit(&[(&id, &batch)]).unwrap();
         let mut side = StoredSide::open(&store, &id, true, None).unwrap();

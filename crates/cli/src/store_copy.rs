@@ -10,20 +10,17 @@ use accp_store::{SideId, Store, StoreError};
 /// The errors of the store.
 pub(crate) fn read_side(store: &mut impl Store, side: &SideId) -> Result<Batch, StoreError> {
     let stored = store.load(side)?.unwrap_or_default();
-    let mut batch = Batch {
-        host: stored.host,
-        entries: store.entries(side, 1, usize::MAX)?,
-        outbox: stored.outbox.into_iter().map(OutboxChange::Put).collect(),
-        outbox_sequence: Some(stored.outbox_sequence),
-        last_put: Some(stored.last_put),
-        epoch: Some(stored.epoch).filter(|epoch| *epoch > 0),
-        key: stored.key,
-        voucher: stored.voucher,
-        inboxes: stored.inboxes,
-        registries: stored.registries,
-        snapshot: stored.snapshot,
-        ..Batch::default()
-    };
+    let mut batch = Batch::new(stored.host);
+    batch.entries = store.entries(side, 1, usize::MAX)?;
+    batch.outbox = stored.outbox.into_iter().map(OutboxChange::Put).collect();
+    batch.outbox_sequence = Some(stored.outbox_sequence);
+    batch.last_put = Some(stored.last_put);
+    batch.epoch = Some(stored.epoch).filter(|epoch| *epoch > 0);
+    batch.key = stored.key;
+    batch.voucher = stored.voucher;
+    batch.inboxes = stored.inboxes;
+    batch.registries = stored.registries;
+    batch.snapshot = stored.snapshot;
     for key in store.cold_keys(side)? {
         let Some(kept) = store.cold(side, &key)? else {
             continue;
@@ -59,10 +56,11 @@ pub(crate) fn has_log(
     log: &[Entry],
 ) -> Result<bool, StoreError> {
     let kept = store.entries(side, 1, log.len() + 1)?;
-    let as_handled = |entry: &Entry| Entry {
-        due: Due::No,
-        hash: None,
-        ..entry.clone()
+    let as_handled = |entry: &Entry| {
+        entry.clone().with(|entry| {
+            entry.due = Due::No;
+            entry.hash = None;
+        })
     };
     Ok(kept.iter().map(as_handled).eq(log.iter().map(as_handled)))
 }

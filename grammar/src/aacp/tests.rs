@@ -126,7 +126,7 @@ fn aacp_01_a_packet_has_a_length_limit() {
         (error.at(), error.fault()),
         (8192, &Fault::PacketBytes(8192))
     );
-    // The limit comes before the bytes are looked at.
+    // The parser checks the limit before it reads the bytes.
     assert_eq!(parse_bytes(&[0xff; 10_000]).unwrap_err(), error);
 }
 

@@ -231,7 +231,7 @@ fn examples_of_the_draft() {
 }
 
 #[test]
-fn a_peer_is_told_nothing_of_the_frame() {
+fn an_error_for_a_peer_holds_nothing_of_the_frame() {
     let texts = [
         "@secret.agent>req:plan{}",
         "@a>req:plan{secret:a>b}",

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::GenerateError;
 use super::classes::Classes;
-use super::expr::{Emptiness, Expr, Reader, nullable};
+use super::decision_points;
+use super::equivalence;
+use super::error::GenerateError;
+use super::expr::{Emptiness, Expr, ExprReader, nullable};
 use super::graph::{Graph, Source};
 use super::overrides::{Decisions, Overrides};
-use super::points;
 use super::rules::{Definition, Rules};
-use super::same;
 
 /// The elements of a rule as a PEG may read them.
 pub(super) struct Elements {
@@ -28,7 +28,7 @@ pub(super) fn elements(
     rules: &Rules,
     overrides: &Overrides,
 ) -> Result<BTreeMap<String, Elements>, GenerateError> {
-    same::check(rules, overrides)?;
+    equivalence::check(rules, overrides)?;
     let mut read = BTreeMap::new();
     for rule in rules.used() {
         read.insert(rule.key(), (rule, read_rule(rule, overrides.of(rule))?));
@@ -39,13 +39,13 @@ pub(super) fn elements(
         .collect();
     let nullable = nullable(&exprs);
     for (rule, elements) in read.values_mut() {
-        settle(rule, elements, overrides.of(rule), &nullable)?;
+        without_empty(rule, elements, overrides.of(rule), &nullable)?;
     }
     let exprs: BTreeMap<_, _> = read
         .iter()
         .map(|(name, (_, elements))| (name.clone(), elements.expr.clone()))
         .collect();
-    refuse_circles(&read, &nullable)?;
+    refuse_left_recursion(&read, &nullable)?;
 
     let bounded = read
         .iter()
@@ -63,7 +63,7 @@ pub(super) fn elements(
         })
         .collect();
     let graph = Graph::new(&sources, &classes)?;
-    let orders = points::orders(&sources, overrides, &graph)?;
+    let orders = decision_points::orders(&sources, overrides, &graph)?;
     let mut elements = BTreeMap::new();
     for (number, (name, (rule, mut one))) in read.into_iter().enumerate() {
         if let Some(orders) = orders.get(&number) {
@@ -81,7 +81,7 @@ pub(super) fn elements(
 }
 
 fn read_rule(rule: &Definition, decisions: &Decisions) -> Result<Elements, GenerateError> {
-    let mut reader = Reader::new(rule, decisions.case_sensitive);
+    let mut reader = ExprReader::new(rule, decisions.case_sensitive);
     let expr = match (&decisions.order, &decisions.other) {
         (Some(order), _) => reader.choice(order)?,
         (None, Some(other)) => reader.read(other)?,
@@ -98,14 +98,14 @@ fn read_rule(rule: &Definition, decisions: &Decisions) -> Result<Elements, Gener
     })
 }
 
-fn settle(
+fn without_empty(
     rule: &Definition,
     elements: &mut Elements,
     decisions: &Decisions,
     nullable: &BTreeSet<String>,
 ) -> Result<(), GenerateError> {
     let emptiness = Emptiness { nullable };
-    let stands_in_the_way = |name: String| {
+    let empty_rule = |name: String| {
         rule.error(&format!(
             "repeats `{name}`, which can be empty, so a PEG would never end; write `{name}` with at \
              least one character and `[ {name} ]` where it may be absent, or give `{}` other \
@@ -114,8 +114,8 @@ fn settle(
         ))
     };
     elements.expr = emptiness
-        .settle(elements.expr.clone())
-        .map_err(stands_in_the_way)?;
+        .without_empty(elements.expr.clone())
+        .map_err(empty_rule)?;
     elements.expr.arrange(&mut 0, &BTreeMap::new());
     if let Some(next) = &mut elements.not_before {
         if next.is_nullable(nullable) {
@@ -127,13 +127,13 @@ fn settle(
                 ),
             ));
         }
-        *next = emptiness.settle(next.clone()).map_err(stands_in_the_way)?;
+        *next = emptiness.without_empty(next.clone()).map_err(empty_rule)?;
     }
     Ok(())
 }
 
 /// Refuses a rule that begins with itself.
-fn refuse_circles(
+fn refuse_left_recursion(
     read: &BTreeMap<String, (&Definition, Elements)>,
     nullable: &BTreeSet<String>,
 ) -> Result<(), GenerateError> {
@@ -149,7 +149,7 @@ fn refuse_circles(
     rules.sort_by_key(|(_, (rule, _))| rule.line);
     let mut done = BTreeSet::new();
     for (name, _) in rules {
-        // The rules from `name` on, each with the number of its firsts that were looked at.
+        // The path of rules from `name`, each with the number of its first rules that were visited.
         let mut path = vec![(name.as_str(), 0)];
         while let Some((name, at)) = path.last_mut() {
             let next = firsts.get(name).and_then(|names| names.get(*at)).copied();

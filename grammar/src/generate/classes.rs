@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::charset::CharSet;
 use super::expr::Expr;
 
-/// How many rules a class may lie behind.
+/// The longest chain of rules through which a class is found.
 const BEHIND: usize = 24;
 
-/// The first code that is not a character's.
+/// The first code beyond those of characters.
 const BEYOND: u32 = 0x11_0000;
 
 /// The classes of the rules.
@@ -16,45 +16,45 @@ pub(super) struct Classes {
     /// The rules that match single characters and nothing else.
     single: BTreeMap<String, CharSet>,
     /// Characters before which a rule never fails.
-    surely: BTreeMap<String, CharSet>,
+    never_fails: BTreeMap<String, CharSet>,
 }
 
 impl Classes {
-    /// Looks at all rules but those of `bounded`: they fail before certain characters.
+    /// Finds the classes of all rules except those of `bounded`, which fail before certain characters.
     pub(super) fn new(rules: &BTreeMap<String, Expr>, bounded: &BTreeSet<String>) -> Self {
         let mut classes = Self {
             single: BTreeMap::new(),
-            surely: BTreeMap::new(),
+            never_fails: BTreeMap::new(),
         };
         for _ in 0..BEHIND {
-            let before = (classes.single.len(), classes.surely.len());
+            let before = (classes.single.len(), classes.never_fails.len());
             for (name, expr) in rules.iter().filter(|(name, _)| !bounded.contains(*name)) {
-                if classes.surely.contains_key(name) {
+                if classes.never_fails.contains_key(name) {
                     continue;
                 }
                 if let Some(class) = classes.single(expr) {
                     classes.single.insert(name.clone(), class);
                 }
-                let surely = classes.surely(expr);
-                if !surely.is_empty() {
-                    classes.surely.insert(name.clone(), surely);
+                let never_fails = classes.never_fails_before(expr);
+                if !never_fails.is_empty() {
+                    classes.never_fails.insert(name.clone(), never_fails);
                 }
             }
-            if before == (classes.single.len(), classes.surely.len()) {
+            if before == (classes.single.len(), classes.never_fails.len()) {
                 break;
             }
         }
         classes
     }
 
-    /// Makes a letter of each of these rules: what they match is not looked at.
+    /// Gives each of these rules a letter of its own, which stands for all that the rule matches.
     pub(super) fn with_letters<'a>(names: impl Iterator<Item = &'a String>) -> Self {
         let letters = (BEYOND..).zip(names);
         Self {
             single: letters
                 .map(|(letter, name)| (name.clone(), CharSet::codes(letter, letter)))
                 .collect(),
-            surely: BTreeMap::new(),
+            never_fails: BTreeMap::new(),
         }
     }
 
@@ -78,19 +78,23 @@ impl Classes {
         }
     }
 
-    /// Returns characters before which the expression never fails in a PEG. There may be more.
-    pub(super) fn surely(&self, expr: &Expr) -> CharSet {
+    /// Returns characters before which the expression never fails in a PEG. The set may lack some.
+    pub(super) fn never_fails_before(&self, expr: &Expr) -> CharSet {
         match expr {
-            Expr::Rule(name) => self.surely.get(name).cloned().unwrap_or_default(),
-            Expr::Choice { alternatives, .. } => alternatives
-                .iter()
-                .fold(CharSet::default(), |all, one| all.or(&self.surely(one))),
+            Expr::Rule(name) => self.never_fails.get(name).cloned().unwrap_or_default(),
+            Expr::Choice { alternatives, .. } => {
+                alternatives.iter().fold(CharSet::default(), |all, one| {
+                    all.or(&self.never_fails_before(one))
+                })
+            }
             Expr::Repeat { min: 0, .. } => CharSet::all(),
-            Expr::Repeat { min: 1, item, .. } => self.surely(item),
+            Expr::Repeat { min: 1, item, .. } => self.never_fails_before(item),
             Expr::Sequence(parts) => {
                 let may_be_absent = |part: &Expr| matches!(part, Expr::Repeat { min: 0, .. });
                 match parts.split_first() {
-                    Some((first, rest)) if rest.iter().all(may_be_absent) => self.surely(first),
+                    Some((first, rest)) if rest.iter().all(may_be_absent) => {
+                        self.never_fails_before(first)
+                    }
                     _ => CharSet::default(),
                 }
             }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use abnf::types::{Node, TerminalValues};
 
-use super::GenerateError;
+use super::error::GenerateError;
 use super::rules::Definition;
 
 /// The most repetitions that a rule may count. pest writes each one out.
@@ -29,7 +29,7 @@ pub(super) enum Expr {
         number: usize,
         alternatives: Vec<Expr>,
     },
-    /// Items, at least one more than none: `max` is not 0.
+    /// Items. `max` is not 0.
     Repeat {
         min: usize,
         max: Option<usize>,
@@ -197,7 +197,7 @@ impl fmt::Display for Expr {
 }
 
 /// Reads the elements of one rule.
-pub(super) struct Reader<'a> {
+pub(super) struct ExprReader<'a> {
     rule: &'a Definition,
     case_sensitive: bool,
     /// How many times pest writes out what is read now: the counts around it, multiplied.
@@ -206,7 +206,7 @@ pub(super) struct Reader<'a> {
     pub(super) literals: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ExprReader<'a> {
     pub(super) fn new(rule: &'a Definition, case_sensitive: bool) -> Self {
         Self {
             rule,
@@ -328,7 +328,7 @@ pub(super) struct Emptiness<'a> {
 
 impl Emptiness<'_> {
     /// Returns an expression of the same texts, or the name of the rule that stands in the way.
-    pub(super) fn settle(&self, expr: Expr) -> Result<Expr, String> {
+    pub(super) fn without_empty(&self, expr: Expr) -> Result<Expr, String> {
         Ok(match expr {
             Expr::Sequence(parts) => Expr::Sequence(self.all(parts)?),
             Expr::Choice { alternatives, .. } => {
@@ -340,7 +340,7 @@ impl Emptiness<'_> {
                         alternatives,
                     });
                 }
-                // A rule that can be empty stays. It makes the choice one that can be empty.
+                // A rule that can be empty stays as it is, so the choice can be empty too.
                 let (mut filled, mut has_rule) = (Vec::new(), false);
                 for one in alternatives {
                     if let Ok(one) = self.filled(&one) {
@@ -357,7 +357,7 @@ impl Emptiness<'_> {
                 }
             }
             Expr::Repeat { min, max, item } => {
-                let item = self.settle(*item)?;
+                let item = self.without_empty(*item)?;
                 if !item.is_nullable(self.nullable) {
                     let item = Box::new(item);
                     return Ok(Expr::Repeat { min, max, item });
@@ -391,7 +391,10 @@ impl Emptiness<'_> {
     }
 
     fn all(&self, parts: Vec<Expr>) -> Result<Vec<Expr>, String> {
-        parts.into_iter().map(|part| self.settle(part)).collect()
+        parts
+            .into_iter()
+            .map(|part| self.without_empty(part))
+            .collect()
     }
 
     /// Returns the expression without the empty text; nothing if there is no other text.
@@ -415,7 +418,7 @@ impl Emptiness<'_> {
                     item: Box::new(item),
                 },
             }),
-            // The first part that is not empty: each of them can be.
+            // One alternative for each part that may be the first that is not empty.
             Expr::Sequence(parts) => {
                 let mut firsts = Vec::new();
                 for (at, part) in parts.iter().enumerate() {

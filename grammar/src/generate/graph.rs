@@ -2,23 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use super::GenerateError;
 use super::charset::CharSet;
 use super::classes::Classes;
+use super::error::GenerateError;
 use super::expr::Expr;
 use super::rules::Definition;
 
-/// The most nodes. A grammar beyond is not checked, and so refused.
+/// The most nodes. A larger grammar is refused, because it cannot be checked.
 const NODES: usize = 400_000;
 
-/// The most copies of a repeated expression; beyond, the walk forgets how many there were.
+/// The most copies of a repeated expression. With more, a loop stands for them, and the walk does not count.
 const COPIES: usize = 40;
 
 pub(super) type NodeId = usize;
 
-pub(super) enum Step {
-    /// One character. It `yields` if it is a single character that may be absent: whoever stands
-    /// before it may take it.
+pub(super) enum GraphNode {
+    /// One character. It `yields` if it may be absent: a repetition before it may take the character.
     Char {
         set: CharSet,
         next: NodeId,
@@ -28,9 +27,9 @@ pub(super) enum Step {
         rule: usize,
         next: NodeId,
     },
-    /// One of several ways; with a single way, a mark.
+    /// A branch. With a single next node it is a mark, which ends a fragment.
     Split(Vec<NodeId>),
-    /// Only a PEG stops here: it never passes before these characters.
+    /// A PEG does not pass here if one of these characters follows. ABNF always passes.
     NotBefore {
         set: CharSet,
         next: NodeId,
@@ -38,36 +37,36 @@ pub(super) enum Step {
     End(usize),
 }
 
-/// A part of a rule, from a node to a mark.
+/// A part of a rule: from a node to a mark.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct Fragment {
     pub(super) from: NodeId,
     pub(super) to: NodeId,
 }
 
-/// A place where a PEG decides.
-pub(super) enum Point {
+/// A point at which a PEG decides.
+pub(super) enum DecisionPoint {
     Choice {
         number: usize,
-        parts: Vec<Part>,
+        parts: Vec<Fragment>,
     },
     /// A repetition or an option: one more item, or what follows.
     Repeat {
         expr: Expr,
-        item: Part,
+        item: Fragment,
         exit: NodeId,
         /// The characters, if the items are single characters without a limit.
         taken: Option<CharSet>,
     },
     /// A rule that may not end here.
     NotBefore {
-        next: Part,
+        next: Fragment,
         exit: NodeId,
     },
 }
 
 pub(super) struct Graph {
-    pub(super) steps: Vec<Step>,
+    pub(super) nodes: Vec<GraphNode>,
     /// The first node of each rule.
     pub(super) entries: Vec<NodeId>,
     /// The last node of each rule.
@@ -75,7 +74,7 @@ pub(super) struct Graph {
     /// Where the callers of each rule go on.
     pub(super) callers: Vec<Vec<NodeId>>,
     /// The points, with the number of their rule.
-    pub(super) points: Vec<(usize, Point)>,
+    pub(super) points: Vec<(usize, DecisionPoint)>,
 }
 
 /// A rule as the graph needs it.
@@ -96,7 +95,7 @@ impl Graph {
                 .map(|(number, source)| (source.name.clone(), number))
                 .collect(),
             graph: Self {
-                steps: Vec::new(),
+                nodes: Vec::new(),
                 entries: Vec::new(),
                 exits: Vec::new(),
                 callers: vec![Vec::new(); sources.len()],
@@ -109,7 +108,7 @@ impl Graph {
         };
         for (number, source) in sources.iter().enumerate() {
             (builder.rule, builder.number) = (source.rule, number);
-            let end = builder.add(Step::End(number))?;
+            let end = builder.add(GraphNode::End(number))?;
             builder.graph.exits.push(end);
             let end = match source.not_before {
                 Some(next) => builder.bound(next, end)?,
@@ -133,41 +132,41 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn add(&mut self, step: Step) -> Result<NodeId, GenerateError> {
-        let id = self.graph.steps.len();
+    fn add(&mut self, step: GraphNode) -> Result<NodeId, GenerateError> {
+        let id = self.graph.nodes.len();
         if id >= NODES {
             return Err(self.rule.error(
                 "makes the grammar too large to be checked; count less, or split the grammar",
             ));
         }
-        self.graph.steps.push(step);
+        self.graph.nodes.push(step);
         Ok(id)
     }
 
     fn mark(&mut self, next: NodeId) -> Result<NodeId, GenerateError> {
-        self.add(Step::Split(vec![next]))
+        self.add(GraphNode::Split(vec![next]))
     }
 
     /// Adds a part that ends at a mark before `next`.
-    fn part(&mut self, expr: &Expr, next: NodeId) -> Result<Part, GenerateError> {
+    fn part(&mut self, expr: &Expr, next: NodeId) -> Result<Fragment, GenerateError> {
         let to = self.mark(next)?;
         let from = self.expr(expr, to)?;
-        Ok(Part { from, to })
+        Ok(Fragment { from, to })
     }
 
     /// Adds the end of a rule that may end only where `next` does not follow.
     fn bound(&mut self, next: &Expr, end: NodeId) -> Result<NodeId, GenerateError> {
-        let nowhere = self.add(Step::Split(Vec::new()))?;
+        let nowhere = self.add(GraphNode::Split(Vec::new()))?;
         let points = self.graph.points.len();
         let next_part = self.part(next, nowhere)?;
-        // What may not follow is never read, so it has nothing to decide.
+        // A PEG never reads what may not follow, so it decides nothing in it.
         self.graph.points.truncate(points);
-        let set = self.classes.surely(next);
-        let id = self.add(Step::NotBefore { set, next: end })?;
+        let set = self.classes.never_fails_before(next);
+        let id = self.add(GraphNode::NotBefore { set, next: end })?;
         let exit = self.mark(id)?;
         self.graph.points.push((
             self.number,
-            Point::NotBefore {
+            DecisionPoint::NotBefore {
                 next: next_part,
                 exit: end,
             },
@@ -196,7 +195,7 @@ impl Builder<'_> {
                         .error(&format!("uses `{name}`, which is not defined")));
                 };
                 self.graph.callers[rule].push(next);
-                self.add(Step::Call { rule, next })
+                self.add(GraphNode::Call { rule, next })
             }
             Expr::Sequence(parts) => {
                 let mut next = next;
@@ -215,9 +214,9 @@ impl Builder<'_> {
                 }
                 let ways = parts.iter().map(|part| part.from).collect();
                 let number = *number;
-                let point = Point::Choice { number, parts };
+                let point = DecisionPoint::Choice { number, parts };
                 self.graph.points.push((self.number, point));
-                self.add(Step::Split(ways))
+                self.add(GraphNode::Split(ways))
             }
             Expr::Repeat { min, max, item } => self.repeat(expr, (*min, *max), item, next),
         }
@@ -229,11 +228,11 @@ impl Builder<'_> {
         next: NodeId,
         yields: bool,
     ) -> Result<NodeId, GenerateError> {
-        self.add(Step::Char { set, next, yields })
+        self.add(GraphNode::Char { set, next, yields })
     }
 
-    /// Adds a repetition: a copy for each item that must be there, then a copy for each that may,
-    /// or a loop.
+    /// Adds a repetition: a copy for each required item, then a copy for each optional item, or a
+    /// loop.
     fn repeat(
         &mut self,
         expr: &Expr,
@@ -265,7 +264,7 @@ impl Builder<'_> {
         Ok(first)
     }
 
-    /// Adds an item that may be absent: `then` stands behind it, `next` behind all of them.
+    /// Adds an optional item. `then` follows the item, and `next` follows the whole repetition.
     fn may(
         &mut self,
         expr: &Expr,
@@ -279,8 +278,8 @@ impl Builder<'_> {
             None => self.expr(item, to)?,
         };
         let exit = self.mark(next)?;
-        let surely = self.classes.surely(item);
-        self.decide(expr, Part { from, to }, (exit, surely), None)
+        let never_fails = self.classes.never_fails_before(item);
+        self.decide(expr, Fragment { from, to }, (exit, never_fails), None)
     }
 
     /// Adds a loop of items.
@@ -291,7 +290,7 @@ impl Builder<'_> {
         item: &Expr,
         next: NodeId,
     ) -> Result<NodeId, GenerateError> {
-        let again = self.add(Step::Split(Vec::new()))?;
+        let again = self.add(GraphNode::Split(Vec::new()))?;
         let to = self.mark(again)?;
         let single = self.classes.single(item);
         let from = match &single {
@@ -301,40 +300,41 @@ impl Builder<'_> {
         let exit = self.mark(next)?;
         let ways = if max == Some(min) {
             // A PEG decides nothing where the count is fixed.
-            self.add(Step::Split(vec![from, exit]))?
+            self.add(GraphNode::Split(vec![from, exit]))?
         } else {
-            let (taken, surely) = match max {
-                None => (single, self.classes.surely(item)),
+            let (taken, never_fails) = match max {
+                None => (single, self.classes.never_fails_before(item)),
                 // The walk does not count: the repetition may end at its limit.
                 Some(_) => (None, CharSet::default()),
             };
-            self.decide(expr, Part { from, to }, (exit, surely), taken)?
+            self.decide(expr, Fragment { from, to }, (exit, never_fails), taken)?
         };
-        self.graph.steps[again] = Step::Split(vec![ways]);
+        self.graph.nodes[again] = GraphNode::Split(vec![ways]);
         Ok(ways)
     }
 
-    /// Adds the decision between one more item and what follows. A PEG goes on before `surely`.
+    /// Adds the decision between one more item and what follows. If a character of `never_fails` comes
+    /// next, a PEG takes one more item.
     fn decide(
         &mut self,
         expr: &Expr,
-        item: Part,
-        (exit, surely): (NodeId, CharSet),
+        item: Fragment,
+        (exit, never_fails): (NodeId, CharSet),
         taken: Option<CharSet>,
     ) -> Result<NodeId, GenerateError> {
-        let leave = self.add(Step::NotBefore {
-            set: surely,
+        let leave = self.add(GraphNode::NotBefore {
+            set: never_fails,
             next: exit,
         })?;
         let ways = vec![item.from, leave];
         let expr = expr.clone();
-        let point = Point::Repeat {
+        let point = DecisionPoint::Repeat {
             expr,
             item,
             exit,
             taken,
         };
         self.graph.points.push((self.number, point));
-        self.add(Step::Split(ways))
+        self.add(GraphNode::Split(ways))
     }
 }

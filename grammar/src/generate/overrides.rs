@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use abnf::types::Node;
 
-use super::GenerateError;
-use super::rules::{BYTE_ORDER_MARK, Definition, MARKED, Rules, small_marks};
+use super::error::GenerateError;
+use super::rules::{BYTE_ORDER_MARK, Definition, HAS_BYTE_ORDER_MARK, Rules, lowercase_marks};
 
 /// The decisions, by lower-case rule name.
 #[derive(Default)]
@@ -45,12 +45,15 @@ pub(super) enum Modifier {
 }
 
 impl Overrides {
-    /// Reads the table, and tells the rules which of them it makes needless.
+    /// Reads the table, and removes the rules that it makes needless from `rules`.
     pub(super) fn parse(text: &str, rules: &mut Rules) -> Result<Self, GenerateError> {
         let mut overrides = Self::default();
         for (index, line) in text.lines().enumerate() {
             if line.starts_with(BYTE_ORDER_MARK) {
-                return Err(GenerateError::overrides(index + 1, MARKED.to_owned()));
+                return Err(GenerateError::overrides(
+                    index + 1,
+                    HAS_BYTE_ORDER_MARK.to_owned(),
+                ));
             }
             let content = line.trim();
             if !content.is_empty() && !content.starts_with(';') {
@@ -100,15 +103,15 @@ impl Overrides {
                 row.trim()
             ));
         }
-        let (name, rest) = cut(row);
-        let (decision, operand) = cut(rest);
+        let (name, rest) = first_word(row);
+        let (decision, operand) = first_word(rest);
         if name == "*" {
             if (decision, operand) != ("greedy", "") {
                 return error(format!(
                     "`* {rest}` is not a decision for all rules; only `* greedy` is"
                 ));
             }
-            // It states what the checks find out.
+            // The checks find this out, so the row changes nothing.
             return Ok(());
         }
         let Some(rule) = rules.find(name).filter(|rule| !rule.is_core) else {
@@ -210,7 +213,7 @@ impl Decisions {
 }
 
 /// Returns the first word of a row, and the rest.
-fn cut(row: &str) -> (&str, &str) {
+fn first_word(row: &str) -> (&str, &str) {
     let (word, rest) = row
         .trim()
         .split_once([' ', '\t'])
@@ -247,7 +250,7 @@ fn order(line: usize, rule: &Definition, operand: &str) -> Result<Vec<Node>, Gen
 fn expression(line: usize, operand: &str, rules: &Rules) -> Result<Node, GenerateError> {
     // The ABNF parser reads rules, so the expression becomes one.
     let wrapped = format!("operand = {operand}\n");
-    let mut parsed = abnf::rulelist(&small_marks(&wrapped))
+    let mut parsed = abnf::rulelist(&lowercase_marks(&wrapped))
         .unwrap_or_default()
         .into_iter();
     let (Some(rule), None) = (parsed.next(), parsed.next()) else {

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::GenerateError;
 use super::check::Elements;
+use super::error::GenerateError;
 use super::expr::Expr;
 use super::overrides::{Decisions, Modifier, Overrides};
 use super::rules::{Definition, Rules};
@@ -191,8 +191,8 @@ impl Renderer<'_> {
     }
 }
 
-/// Returns a character as pest reads it in quotes. Where it cannot be seen, it is its number, of
-/// which pest wants two digits at least.
+/// Returns a character as pest reads it in quotes. An invisible character becomes its code with at
+/// least two digits, as pest requires.
 fn escaped(c: char, quote: char) -> String {
     match c {
         '\n' => "\\n".to_owned(),

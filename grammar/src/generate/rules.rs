@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use abnf::types::{Kind, Node};
 
-use super::GenerateError;
+use super::error::GenerateError;
 
 /// The core rules that ABNF texts use without defining them.
 const CORE: &str = include_str!("core.abnf");
@@ -94,8 +94,8 @@ impl Rules {
         names.into_iter().find(|name| self.find(name).is_none())
     }
 
-    /// Finds again what the grammar needs, where the overrides give other elements to rules, and
-    /// need more.
+    /// Finds the rules that the grammar needs again: overrides give other elements to rules (`other`)
+    /// and name more of them (`more`).
     pub(super) fn replace(&mut self, other: &BTreeMap<String, &Node>, more: &[&Node]) {
         self.used = self.needed(other, more);
     }
@@ -112,7 +112,7 @@ impl Rules {
 
     fn add(&mut self, line: usize, block: &str, is_core: bool) -> Result<(), GenerateError> {
         let head = block.lines().next().unwrap_or_default();
-        let Ok(parsed) = abnf::rulelist(&small_marks(block)) else {
+        let Ok(parsed) = abnf::rulelist(&lowercase_marks(block)) else {
             return Err(GenerateError::abnf(
                 line,
                 format!(
@@ -203,7 +203,7 @@ impl Rules {
         needed
     }
 
-    /// Adds the names that a rule leads to, and its own.
+    /// Adds the name of a rule, and the names that the rule leads to.
     fn reach(
         &self,
         first: String,
@@ -242,7 +242,7 @@ fn references(node: &Node, names: &mut Vec<String>) {
 pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The error for a line that begins with a byte order mark.
-pub(super) const MARKED: &str = "the line begins with a byte order mark (U+FEFF), which no editor shows; save the file as \
+pub(super) const HAS_BYTE_ORDER_MARK: &str = "the line begins with a byte order mark (U+FEFF), which no editor shows; save the file as \
      UTF-8 without BOM";
 
 /// The most parentheses and brackets that may stand in each other.
@@ -258,7 +258,7 @@ fn blocks(text: &str) -> Result<Vec<(usize, String)>, GenerateError> {
     for (index, line) in text.lines().enumerate() {
         let error = |message: String| Err(GenerateError::abnf(index + 1, message));
         if line.starts_with(BYTE_ORDER_MARK) {
-            return error(MARKED.to_owned());
+            return error(HAS_BYTE_ORDER_MARK.to_owned());
         }
         let content = line.trim();
         if content.is_empty() || content.starts_with(';') {
@@ -314,7 +314,7 @@ fn code(line: &str) -> &str {
 }
 
 /// Returns rules with small letters behind each `%`. ABNF reads `%X41` and `%x41` alike, and the ABNF parser does not.
-pub(super) fn small_marks(block: &str) -> String {
+pub(super) fn lowercase_marks(block: &str) -> String {
     let (mut small, mut closing, mut is_marked) = (String::new(), None, false);
     for c in block.chars() {
         let is_behind_mark = std::mem::take(&mut is_marked);

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::charset::CharSet;
-use super::graph::{Graph, NodeId, Part, Step};
+use super::graph::{Fragment, Graph, GraphNode, NodeId};
 
 /// The most pairs of nodes that one walk looks at.
 const PAIRS: usize = 200_000;
@@ -18,23 +18,23 @@ const ALL_PAIRS: usize = 4_000_000;
 /// The calls that are open, as a number: [`EXACT`] and [`UNKNOWN`] are the empty ones.
 type Stack = u32;
 
-/// Nothing is open but the part itself.
+/// No call is open: the walk is in the fragment itself.
 const EXACT: Stack = 0;
 
-/// The part stands anywhere that its rule is called, or the walk has forgotten.
+/// The open calls are not known: any caller of the rule may come next.
 const UNKNOWN: Stack = 1;
 
 /// A node, and the calls that are open there.
-pub(super) type Place = (NodeId, Stack);
+pub(super) type State = (NodeId, Stack);
 
 /// Where a walk begins.
-pub(super) fn start(part: Part) -> Place {
+pub(super) fn start(part: Fragment) -> State {
     (part.from, EXACT)
 }
 
-/// A place of a walk.
+/// A state, and what the walk knows of its fragment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Spot {
+struct TaggedState {
     node: NodeId,
     stack: Stack,
     tag: Tag,
@@ -52,15 +52,15 @@ enum Tag {
     Earlier,
 }
 
-/// The places before the next character.
+/// The states before the next character.
 #[derive(Default)]
 struct Reached {
-    chars: Vec<Spot>,
+    chars: Vec<TaggedState>,
     ends: Vec<Tag>,
 }
 
 /// What the walks found.
-pub(super) enum Finding {
+pub(super) enum Outcome {
     /// A PEG that tries the first part takes what the ABNF means, or nothing.
     Safe,
     /// A text where it does not.
@@ -94,16 +94,21 @@ impl<'g> Walker<'g> {
 
     /// Compares what a PEG takes when it tries `tried` with `meant` and what follows it. Single
     /// characters of `taken` that may be absent do not follow at once: a repetition has taken them.
-    pub(super) fn compare(&mut self, tried: Part, meant: Part, taken: Option<&CharSet>) -> Finding {
+    pub(super) fn compare(
+        &mut self,
+        tried: Fragment,
+        meant: Fragment,
+        taken: Option<&CharSet>,
+    ) -> Outcome {
         let graph = self.graph;
-        let spot = |(node, stack), tag| Spot { node, stack, tag };
-        let first = self.reach(spot(start(tried), Tag::Forbidden(0)), tried.to);
-        let second = self.reach(spot(start(meant), Tag::Inside), meant.to);
+        let tagged = |(node, stack), tag| TaggedState { node, stack, tag };
+        let first = self.reach(tagged(start(tried), Tag::Forbidden(0)), tried.to);
+        let second = self.reach(tagged(start(meant), Tag::Inside), meant.to);
         let (mut seen, mut texts) = (HashSet::new(), vec![(usize::MAX, ' ')]);
         let mut open = vec![(first, second, 0)];
         while let Some((first, second, text)) = open.pop() {
             if let Some(next) = self.differ(&first, &second) {
-                return Finding::Conflict(spell(&texts, text) + &next);
+                return Outcome::Conflict(spell(&texts, text) + &next);
             }
             for one in &first.chars {
                 for other in &second.chars {
@@ -112,16 +117,16 @@ impl<'g> Walker<'g> {
                     }
                     self.pairs += 1;
                     if seen.len() > PAIRS || self.pairs > ALL_PAIRS {
-                        return Finding::TooLarge;
+                        return Outcome::TooLarge;
                     }
                     let (
-                        Step::Char { set, next, .. },
-                        Step::Char {
+                        GraphNode::Char { set, next, .. },
+                        GraphNode::Char {
                             set: also,
                             next: then,
                             yields,
                         },
-                    ) = (&graph.steps[one.node], &graph.steps[other.node])
+                    ) = (&graph.nodes[one.node], &graph.nodes[other.node])
                     else {
                         continue;
                     };
@@ -131,7 +136,8 @@ impl<'g> Walker<'g> {
                     }
                     let Some(example) = common.example() else {
                         if text == 0 {
-                            // A pair that is dead at the start may live behind a text.
+                            // The pair has no common character at the start, but it may have one
+                            // after a text.
                             seen.remove(&(*one, *other));
                         }
                         continue;
@@ -141,12 +147,12 @@ impl<'g> Walker<'g> {
                         Tag::Inside => Tag::Inside,
                         _ => Tag::Earlier,
                     };
-                    let one = Spot {
+                    let one = TaggedState {
                         node: *next,
                         tag: Tag::Forbidden(0),
                         ..*one
                     };
-                    let other = Spot {
+                    let other = TaggedState {
                         node: *then,
                         tag,
                         ..*other
@@ -157,14 +163,14 @@ impl<'g> Walker<'g> {
                 }
             }
         }
-        Finding::Safe
+        Outcome::Safe
     }
 
     /// Returns the next character if the tried part can be complete here and the meant one is not.
     fn differ(&self, tries: &Reached, means: &Reached) -> Option<String> {
         for end in &tries.ends {
-            for spot in means.chars.iter().filter(|spot| spot.tag != Tag::Here) {
-                if let Step::Char { set, .. } = &self.graph.steps[spot.node]
+            for tagged in means.chars.iter().filter(|tagged| tagged.tag != Tag::Here) {
+                if let GraphNode::Char { set, .. } = &self.graph.nodes[tagged.node]
                     && let Some(next) = set.without(self.forbidden(*end)).example()
                 {
                     return Some(next.to_string());
@@ -184,13 +190,13 @@ impl<'g> Walker<'g> {
         }
     }
 
-    /// Returns the characters that can be next in a part, with where they lead, and whether the part
-    /// can end here. It walks as ABNF means it.
-    pub(super) fn next(&mut self, from: &[Place], end: NodeId) -> (Vec<Place>, bool) {
-        let (mut places, mut is_end) = (Vec::new(), false);
+    /// Returns the states at the next characters of a fragment, and whether the fragment can end
+    /// here. It walks by the rules of ABNF.
+    pub(super) fn next(&mut self, from: &[State], end: NodeId) -> (Vec<State>, bool) {
+        let (mut states, mut is_end) = (Vec::new(), false);
         for (node, stack) in from {
             let reached = self.reach(
-                Spot {
+                TaggedState {
                     node: *node,
                     stack: *stack,
                     tag: Tag::Forbidden(0),
@@ -198,69 +204,74 @@ impl<'g> Walker<'g> {
                 end,
             );
             is_end |= !reached.ends.is_empty();
-            places.extend(reached.chars.iter().map(|spot| (spot.node, spot.stack)));
+            states.extend(
+                reached
+                    .chars
+                    .iter()
+                    .map(|tagged| (tagged.node, tagged.stack)),
+            );
         }
-        places.sort_unstable();
-        places.dedup();
-        (places, is_end)
+        states.sort_unstable();
+        states.dedup();
+        (states, is_end)
     }
 
-    /// Goes on from a spot to the characters that can be next, and past the mark `end`.
-    fn reach(&mut self, from: Spot, end: NodeId) -> Reached {
+    /// Goes on from a state to the characters that can be next, and past the mark `end`.
+    fn reach(&mut self, from: TaggedState, end: NodeId) -> Reached {
         let graph = self.graph;
         let (mut reached, mut seen, mut open) = (Reached::default(), HashSet::new(), vec![from]);
-        while let Some(spot) = open.pop() {
-            if !seen.insert(spot) {
+        while let Some(tagged) = open.pop() {
+            if !seen.insert(tagged) {
                 continue;
             }
-            let go = |node| Spot { node, ..spot };
-            if spot.node == end && matches!(spot.stack, EXACT | UNKNOWN) {
-                match spot.tag {
-                    Tag::Forbidden(_) => reached.ends.push(spot.tag),
-                    Tag::Inside => open.push(Spot {
+            let go = |node| TaggedState { node, ..tagged };
+            if tagged.node == end && matches!(tagged.stack, EXACT | UNKNOWN) {
+                match tagged.tag {
+                    Tag::Forbidden(_) => reached.ends.push(tagged.tag),
+                    Tag::Inside => open.push(TaggedState {
                         stack: UNKNOWN,
                         tag: Tag::Here,
-                        ..spot
+                        ..tagged
                     }),
                     Tag::Here | Tag::Earlier => {}
                 }
-                let is_over = matches!(spot.tag, Tag::Forbidden(_) | Tag::Inside);
-                if is_over && spot.stack == EXACT {
+                let is_over = matches!(tagged.tag, Tag::Forbidden(_) | Tag::Inside);
+                if is_over && tagged.stack == EXACT {
                     continue;
                 }
             }
-            match &graph.steps[spot.node] {
-                Step::Char { .. } => reached.chars.push(spot),
-                Step::Split(ways) => open.extend(ways.iter().map(|way| go(*way))),
-                Step::Call { rule, next } => open.push(Spot {
+            match &graph.nodes[tagged.node] {
+                GraphNode::Char { .. } => reached.chars.push(tagged),
+                GraphNode::Split(ways) => open.extend(ways.iter().map(|way| go(*way))),
+                GraphNode::Call { rule, next } => open.push(TaggedState {
                     node: graph.entries[*rule],
-                    stack: self.push(*next, spot.stack),
-                    ..spot
+                    stack: self.push(*next, tagged.stack),
+                    ..tagged
                 }),
-                Step::NotBefore { set, next } => {
-                    let tag = match spot.tag {
+                GraphNode::NotBefore { set, next } => {
+                    let tag = match tagged.tag {
                         Tag::Forbidden(number) => self.forbid(number, set),
                         tag => tag,
                     };
-                    open.push(Spot {
+                    open.push(TaggedState {
                         node: *next,
                         tag,
-                        ..spot
+                        ..tagged
                     });
                 }
-                Step::End(rule) => match self.stacks[spot.stack as usize].clone() {
+                GraphNode::End(rule) => match self.stacks[tagged.stack as usize].clone() {
                     (mut calls, bottom) if !calls.is_empty() => {
                         let node = calls.remove(0);
-                        open.push(Spot {
+                        open.push(TaggedState {
                             node,
                             stack: self.stack(calls, bottom),
-                            ..spot
+                            ..tagged
                         });
                     }
                     (_, UNKNOWN) => {
                         // A text may end behind every rule.
-                        if matches!(spot.tag, Tag::Here | Tag::Earlier) {
-                            reached.ends.push(spot.tag);
+                        if matches!(tagged.tag, Tag::Here | Tag::Earlier) {
+                            reached.ends.push(tagged.tag);
                         }
                         open.extend(graph.callers[*rule].iter().map(|node| go(*node)));
                     }

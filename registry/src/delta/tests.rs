@@ -171,7 +171,7 @@ fn holds_nothing_where_nothing_differs() {
 }
 
 #[test]
-fn says_what_is_no_delta() {
+fn refuses_a_text_that_is_not_a_delta() {
     let error = |text: &str| {
         let error = Delta::from_json(text).unwrap_err();
         format!("{}: {error}", error.code())
@@ -189,7 +189,7 @@ fn says_what_is_no_delta() {
 }
 
 #[test]
-fn says_why_it_is_not_applied() {
+fn reports_why_it_is_not_applied() {
     let read = |text: &str| Registry::from_json(text).unwrap();
     let a = read(
         r#"{ "schemas": { "p": { "code": "P", "fields": ["x"] }, "q": { "code": "Q", "fields": [] } } }"#,

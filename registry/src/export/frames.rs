@@ -6,9 +6,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{ExportError, Options};
+use crate::model::{Field, FrameSpec, Registry, Schema};
+use crate::nearest::nearest;
 use crate::protocol::{NO_HEAD, Protocol};
 use crate::tables::EnvelopeField;
-use crate::{Field, FrameSpec, Registry, Schema, nearest};
 
 /// A frame: a head under a schema.
 #[derive(Debug)]

@@ -3,17 +3,19 @@
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use ::serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::frames::{Frame, Pair, Param, record};
 use super::grammar::Expr;
 use super::{regex, tokens};
+use crate::model::Registry;
 use crate::tables::EnvelopeKind;
-use crate::{Registry, Type};
+use crate::types::Type;
 
 /// Returns the schema of these frames, as text.
 pub(super) fn write(registry: &Registry, frames: &[Frame<'_>], depth: u32) -> String {
@@ -40,10 +42,9 @@ pub(super) fn write(registry: &Registry, frames: &[Frame<'_>], depth: u32) -> St
         ("anyOf", Node::Array(frames)),
         ("$defs", Node::Object(definitions.collect())),
     ]);
-    let mut out = String::new();
-    schema.write(&mut out, 0);
-    out.push('\n');
-    out
+    let text = serde_json::to_string_pretty(&schema);
+    // A tree of texts, numbers and booleans can always be written.
+    text.unwrap_or_default() + "\n"
 }
 
 /// JSON with the keys of objects in the given order, which is the order of the frame.
@@ -51,6 +52,18 @@ pub(super) enum Node {
     Scalar(Value),
     Array(Vec<Node>),
     Object(Vec<(String, Node)>),
+}
+
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Scalar(value) => value.serialize(serializer),
+            Self::Array(items) => serializer.collect_seq(items),
+            Self::Object(entries) => {
+                serializer.collect_map(entries.iter().map(|(key, node)| (key, node)))
+            }
+        }
+    }
 }
 
 pub(super) fn text(text: &str) -> Node {
@@ -247,67 +260,4 @@ fn decimal() -> Node {
         ("maximum", Node::Scalar(Value::from(LARGEST))),
         ("multipleOf", Node::Scalar(Value::from(0.000_001))),
     ])
-}
-
-impl Node {
-    /// Appends the text on one line, without spaces.
-    pub(super) fn write_compact(&self, out: &mut String) {
-        match self {
-            Node::Scalar(value) => out.push_str(&value.to_string()),
-            Node::Array(items) => {
-                out.push('[');
-                for (at, item) in items.iter().enumerate() {
-                    out.push_str(if at > 0 { "," } else { "" });
-                    item.write_compact(out);
-                }
-                out.push(']');
-            }
-            Node::Object(entries) => {
-                out.push('{');
-                for (at, (key, node)) in entries.iter().enumerate() {
-                    out.push_str(if at > 0 { "," } else { "" });
-                    out.push_str(&Value::from(key.as_str()).to_string());
-                    out.push(':');
-                    node.write_compact(out);
-                }
-                out.push('}');
-            }
-        }
-    }
-
-    fn write(&self, out: &mut String, indent: usize) {
-        let line = |out: &mut String, indent: usize| {
-            out.push('\n');
-            out.extend(core::iter::repeat_n(' ', indent));
-        };
-        match self {
-            Node::Scalar(value) => out.push_str(&value.to_string()),
-            Node::Array(items) => {
-                out.push('[');
-                for (at, item) in items.iter().enumerate() {
-                    out.push_str(if at > 0 { "," } else { "" });
-                    line(out, indent + 2);
-                    item.write(out, indent + 2);
-                }
-                if !items.is_empty() {
-                    line(out, indent);
-                }
-                out.push(']');
-            }
-            Node::Object(entries) => {
-                out.push('{');
-                for (at, (key, node)) in entries.iter().enumerate() {
-                    out.push_str(if at > 0 { "," } else { "" });
-                    line(out, indent + 2);
-                    out.push_str(&Value::from(key.as_str()).to_string());
-                    out.push_str(": ");
-                    node.write(out, indent + 2);
-                }
-                if !entries.is_empty() {
-                    line(out, indent);
-                }
-                out.push('}');
-            }
-        }
-    }
 }

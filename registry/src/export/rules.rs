@@ -9,9 +9,10 @@ use super::builder::Builder;
 use super::frames::{Frame, Pair, Param, record};
 use super::grammar::{Expr, Grammar, choice, literal, many, optional, sequence, some};
 use super::tokens;
+use crate::model::Registry;
 use crate::protocol::List;
 use crate::tables::EnvelopeKind;
-use crate::{Registry, Type};
+use crate::types::Type;
 
 /// The levels of a pair above its value: the map, the list of pairs, the pair.
 const PAIR_LEVELS: u32 = 3;

@@ -5,7 +5,8 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::grammar::{Expr, choice, class, literal, many, optional, repeat, sequence, some};
-use crate::{EnumValue, lexical};
+use crate::lexical;
+use crate::types::EnumValue;
 
 const DIGIT: (u8, u8) = (b'0', b'9');
 
@@ -99,7 +100,7 @@ pub(super) fn natural() -> Expr {
 pub(super) fn positive() -> Expr {
     choice([
         sequence([class(&[(b'1', b'9')]), digits(0, Some(17))]),
-        bounded(&i64::MAX.to_string(), Side::To),
+        bounded(&i64::MAX.to_string(), Bound::UpTo),
     ])
 }
 
@@ -172,7 +173,7 @@ pub(super) fn pair_key() -> Expr {
     let minus = || optional(literal("-"));
     let beyond = |limit: &str| {
         let longer = sequence([class(&[(b'1', b'9')]), digits(19, None)]);
-        choice([longer, bounded(limit, Side::Beyond)])
+        choice([longer, bounded(limit, Bound::Above)])
     };
     choice([
         sequence([unit("\"#-0123456789tf"), rest()]),
@@ -226,23 +227,23 @@ pub(super) fn digits(min: u32, max: Option<u32>) -> Expr {
 }
 
 #[derive(Clone, Copy)]
-enum Side {
+enum Bound {
     /// The limit and the numbers below it.
-    To,
+    UpTo,
     /// The numbers above the limit.
-    Beyond,
+    Above,
 }
 
-/// Returns the numbers with as many digits as `limit`, without a leading zero, on one side of it.
-fn bounded(limit: &str, side: Side) -> Expr {
+/// Returns the numbers with as many digits as `limit`, without a leading zero, up to it or above it.
+fn bounded(limit: &str, bound: Bound) -> Expr {
     let mut options = Vec::new();
     for (at, digit) in limit.bytes().enumerate() {
         let least = if at == 0 { b'1' } else { b'0' };
         let is_last = at + 1 == limit.len();
-        let range = match side {
-            Side::To if is_last => (least, digit),
-            Side::To => (least, digit - 1),
-            Side::Beyond => (digit + 1, b'9'),
+        let range = match bound {
+            Bound::UpTo if is_last => (least, digit),
+            Bound::UpTo => (least, digit - 1),
+            Bound::Above => (digit + 1, b'9'),
         };
         if range.0 <= range.1 {
             let left = (limit.len() - at - 1) as u32;

@@ -7,7 +7,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::json_schema::{Node, closed, object, text};
-use crate::{Field, Registry, Tool, Type};
+use crate::model::{Field, Registry};
+use crate::tool::Tool;
+use crate::types::Type;
 
 /// The API that takes the definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,13 +25,11 @@ pub enum ToolForm {
 
 /// Returns the definitions as a JSON array, one tool a line.
 pub(super) fn write(registry: &Registry, tools: &[Tool<'_>], form: ToolForm) -> String {
-    let mut out = String::from("[");
-    for (at, tool) in tools.iter().enumerate() {
-        out.push_str(if at > 0 { ",\n" } else { "\n" });
-        definition(registry, tool, form).write_compact(&mut out);
-    }
-    out.push_str("\n]\n");
-    out
+    let tools = tools.iter().map(|tool| {
+        // A tree of texts, numbers and booleans can always be written.
+        serde_json::to_string(&definition(registry, tool, form)).unwrap_or_default()
+    });
+    format!("[\n{}\n]\n", tools.collect::<Vec<_>>().join(",\n"))
 }
 
 fn definition(registry: &Registry, tool: &Tool<'_>, form: ToolForm) -> Node {

@@ -13,12 +13,13 @@ use super::grammar::{
 use super::rules::{has_levels, separated, word};
 use super::tokens::{self, bytes, chars, digits};
 use crate::lexical::is_agent_char;
+use crate::model::{Registry, Schema};
 use crate::protocol::NO_HEAD;
+use crate::types::{EnumValue, Type};
 use crate::view::{
     ABSENT, BELOW, DELIMITERS, ROLE, SPOKEN, implied, is_bare, is_bare_key, is_hidden, words_of,
     write_quoted,
 };
-use crate::{EnumValue, Registry, Schema, Type};
 
 /// Letters beyond ASCII that a text without quotes may begin with: those of the scripts whose
 /// letters stand together.
@@ -76,7 +77,7 @@ struct View<'r> {
 }
 
 impl View<'_> {
-    /// Returns a frame that says words and nothing else, if it needs nothing else.
+    /// Returns the rule for a frame with words only, if the frame requires no other field.
     fn spoken(&mut self, intent: &str, operation: &str, mark: char) -> Option<Expr> {
         let schema = implied(self.registry, intent, operation)?;
         let words = words_of(schema)?;
@@ -217,7 +218,7 @@ impl View<'_> {
         })
     }
 
-    /// Adds what any type takes.
+    /// Adds the options for a value of type `any`.
     fn others(&mut self, options: &mut Vec<Expr>, is_nullable: bool) {
         options.extend(is_nullable.then(|| literal("~")));
         options.push(self.builder.token("reference", tokens::reference));

@@ -31,7 +31,7 @@ fn a_registry_has_the_head_and_the_keys_of_its_protocol() {
 }
 
 #[test]
-fn mistakes_are_told_in_its_words() {
+fn mistakes_are_reported_in_its_words() {
     let errors = |text| {
         Registry::from_json_of(&TOY, text)
             .map_or_else(|problems| problems.to_string(), |_| String::from("none"))

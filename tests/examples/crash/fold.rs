@@ -33,12 +33,9 @@ pub(crate) fn state(world: &World<'_>, contents: &Contents) -> Result<State> {
         .cloned()
         .collect();
     let plain = Plain::of(&folded);
-    let from_the_beginning = Stored {
-        last: folded.last().map_or(0, |entry| entry.position),
-        entries: folded,
-        host: true,
-        ..Stored::default()
-    };
+    let mut from_the_beginning = Stored::new(true);
+    from_the_beginning.last = folded.last().map_or(0, |entry| entry.position);
+    from_the_beginning.entries = folded;
     let whole = restore(world, Kind::Host, &from_the_beginning)?;
     if state != whole.state() {
         return Err(format!(

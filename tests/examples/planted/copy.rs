@@ -9,8 +9,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
 
-/// Folders that a build of the tests does not need.
-const LEFT_OUT: [&str; 5] = ["target", ".git", "benches", "fuzz", "power_loss"];
+/// Folders without members of the workspace.
+const LEFT_OUT: [&str; 4] = ["target", ".git", "benches", "fuzz"];
 /// The address space of a program with a bug, in KiB. Else a loop that allocates takes the machine.
 const MEMORY: u32 = 12 << 20;
 /// The simulation, as cargo builds it.

@@ -32,12 +32,10 @@ impl World {
             length: bytes.len() as u64,
             bytes: Some(bytes),
         };
-        let batch = Batch {
-            host: true,
-            epoch: Some(1),
-            cold: vec![value],
-            ..Batch::default()
-        };
+        let batch = Batch::new(true).with(|batch| {
+            batch.epoch = Some(1);
+            batch.cold = vec![value];
+        });
         let mut store = self.room.host.store.lock().map_err(said)?;
         let store = store.inner_mut();
         store.load(&side).map_err(said)?;

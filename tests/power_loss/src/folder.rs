@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use accp_collab::disk::{Draft, Files, Locking, Shared};
-use accp_collab::{Folder, Kind, LOG_FILE, Mode, Plan, Role, Scope, validate};
+use accp_collab::{Folder, Kind, LOG_FILE, Mode, FolderSettings, Role, Scope, validate};
 
 mod recorded;
 
@@ -140,7 +140,7 @@ fn sha256_of(text: &str) -> String {
 
 /// Makes a folder.
 fn begin(folder: &Path) {
-    let plan = Plan {
+    let settings = FolderSettings {
         participants: ["ada", "bob", "cy"].map(str::to_owned).to_vec(),
         objective: "Choose a store".to_owned(),
         gates: vec!["It is fast".to_owned()],
@@ -152,7 +152,7 @@ fn begin(folder: &Path) {
         repo_root: None,
     };
     Shared::new(folder)
-        .init(plan, false)
+        .init(settings, false)
         .expect("the disk is sound");
 }
 

@@ -1,7 +1,7 @@
 //! Cuts the power under a store, and breaks the disk under it.
 //!
 //! ```console
-//! $ cargo run --manifest-path tests/power_loss/Cargo.toml -- [cuts] [seed] [store|folder|context]
+//! $ cargo run -p accp-power-loss -- [cuts] [seed] [store|folder|context]
 //! ```
 //!
 //! A shim below SQLite records every write and every sync. For each cut, the bench builds the files

@@ -134,11 +134,9 @@ pub fn check(store: &mut impl Store) -> Result<(), String> {
         if agent != HOST || first != Some(1) {
             continue;
         }
-        let from_the_beginning = Stored {
-            entries: store.entries(&side, 1, usize::MAX).map_err(words)?,
-            snapshot: None,
-            ..stored
-        };
+        let mut from_the_beginning = stored;
+        from_the_beginning.entries = store.entries(&side, 1, usize::MAX).map_err(words)?;
+        from_the_beginning.snapshot = None;
         if restore(agent, &from_the_beginning)? != state {
             return Err(format!("`{side}` restores to another state than its log"));
         }

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_runtime::session::{MemberId, Mid, Time};
-use accp_session::{Batch, Cold, Due, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
+use accp_runtime::session::{Mid, Time};
+use accp_session::{Batch, Cold, Due, Entry, OutboxChange, Outgoing, Snapshot};
 use accp_store::{MemoryStore, Retention, SideId, Store, StoreError};
 
 use crate::random::Random;
@@ -273,19 +273,18 @@ fn value(number: u64, random: &mut Random, bytes: usize) -> Cold {
 fn entry(position: u64, random: &mut Random) -> Entry {
     let mid = format!("101{position:09}");
     let padding = "x".repeat(random.below(400));
-    Entry {
+    Entry::new(
         position,
-        at: Time::from_millis(1_714_000_000_000 + position as i64),
-        kind: EntryKind::Frame,
-        sender: MemberId::HOST,
-        mid: Mid::parse(&mid),
-        sequence: position,
-        tokens: 40,
-        cut: random.once_in(9),
-        due: if random.once_in(2) { Due::Yes } else { Due::No },
-        text: format!("@planner>req:plan{{task:{padding}}}[mid:{mid},seq:{position}]").into(),
-        hash: None,
-    }
+        Time::from_millis(1_714_000_000_000 + position as i64),
+        Mid::parse(&mid),
+        format!("@planner>req:plan{{task:{padding}}}[mid:{mid},seq:{position}]"),
+    )
+    .with(|entry| {
+        entry.sequence = position;
+        entry.tokens = 40;
+        entry.cut = random.once_in(9);
+        entry.due = if random.once_in(2) { Due::Yes } else { Due::No };
+    })
 }
 
 fn outgoing(place: u64) -> Outgoing {

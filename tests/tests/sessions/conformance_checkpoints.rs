@@ -265,16 +265,12 @@ fn ckp_08_refuses_other_bytes_in_the_place_of_what_was_said() {
         .takes(101, &frame("@dev>sync:plan{}", 1, 1, ""))
         .entries
         .remove(0);
-    let mut batch = accp_session::Batch {
-        host: true,
-        ..Default::default()
-    };
+    let mut batch = accp_session::Batch::new(true);
     let text = entry.text.replace("plan", "nothing");
-    batch.entries.push(accp_session::Entry {
-        text: text.into(),
-        hash: None,
-        ..entry.clone()
-    });
+    batch.entries.push(entry.clone().with(|entry| {
+        entry.text = text.into();
+        entry.hash = None;
+    }));
     let error = desk.store.commit(&[(&HUB, &batch)]).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Conflict);
     assert_eq!(

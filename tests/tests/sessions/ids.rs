@@ -62,11 +62,7 @@ fn id_of(number: u16, epoch: u32, counter: u16) -> String {
 
 /// Makes the side use ids of the epochs after this one, as after many restarts.
 fn skip_to(side: &mut Side, epoch: u32) {
-    let batch = Batch {
-        epoch: Some(epoch),
-        host: side.session().is_host(),
-        ..Batch::default()
-    };
+    let batch = Batch::new(side.session().is_host()).with(|batch| batch.epoch = Some(epoch));
     let id = side.driver.side().clone();
     side.store.commit(&[(&id, &batch)]).unwrap();
     side.restart(NOW).unwrap();

@@ -5,7 +5,7 @@ use super::workspace::{self, Sources};
 /// The only files of the hub that find out who asks, and the one that shows readers who has sent a frame.
 const GATE: [&str; 7] = [
     "entry.rs",
-    "gate.rs",
+    "auth.rs",
     "layers.rs",
     "access.rs",
     "tokens.rs",
@@ -97,10 +97,10 @@ fn check(sources: &Sources, handler: &str) -> Option<String> {
     };
     let from = start + format!("fn {function}(").len();
     let arguments = argument(&text[from..]);
-    let says = ["caller: Caller", "asker: Asker", "_: Asker"];
+    let says = ["caller: Authorized", "requester: Authenticated", "_: Authenticated"];
     let says = says.iter().any(|type_| arguments.contains(type_));
     (!says)
-        .then(|| format!("{file}: {function} answers a route and takes no `Caller` and no `Asker`"))
+        .then(|| format!("{file}: {function} answers a route and takes no `Authorized` and no `Authenticated`"))
 }
 
 /// Returns the lines outside of comments and tests that have one of these texts.

@@ -60,7 +60,7 @@ pub(super) fn hop(
         if kind == Some(Kind::List) {
             add(key, quote!(Vec<#ty>), arguments.list(&text, &parts))?;
         } else if may_be_empty(hop, &template) {
-            // The workflow leaves the field out if its caller gives empty values.
+            // The hop omits the field if the caller gives empty values.
             let value = match &parts[..] {
                 [] => quote!(None),
                 parts => {
@@ -89,7 +89,7 @@ pub(super) fn hop(
     let doc = doc::attributes(&[sentence(&hop.meaning), what]);
     let lifetime = (!options.owned).then(|| quote!(<'a>));
     let (parameters, ready) = (arguments.parameters(&text), arguments.ready(&text));
-    // Without parameters, no text has the lifetime.
+    // Without parameters, no field uses the lifetime.
     let is_plain = parameters.is_empty();
     let (of_impl, of_type) = match &lifetime {
         Some(_) if is_plain => (None, Some(quote!(<'_>))),

@@ -9,16 +9,15 @@ use core::hash::{BuildHasher, Hash};
 #[cfg(feature = "std")]
 use std::collections::HashMap;
 
-use accp_registry::lexical;
+use accp_registry::{ErrorCode, lexical};
 
 use super::{Decoded, Encoded, wrong};
-use crate::kind::OfItem;
-use crate::reader::Token;
+use crate::error::DecodeError;
+use crate::kind::{self, OfItem};
+use crate::reader::{Reader, Token};
 use crate::typed::DecodeValue;
-use crate::value::{at_pairs, no_ref_key};
-use crate::writer::Absent;
-use crate::writer::EncodeValue;
-use crate::{DecodeError, ErrorCode, Map, Number, Reader, Value, Writer, kind};
+use crate::value::{Map, Number, Value, at_pairs, no_ref_key};
+use crate::writer::{Absent, EncodeValue, Writer};
 
 /// Implements lists and maps with a declared item type, and those without a declared type.
 macro_rules! containers {
@@ -106,7 +105,7 @@ fn decode_item<'a, K: OfItem, T: DecodeValue<'a, K>>(r: &mut Reader<'a>) -> Deco
     T::decode_value(r)
 }
 
-/// Refuses a null; a type that refuses it itself says what it expects.
+/// Refuses a null. If the type refuses a null itself, its own error is returned.
 #[cold]
 #[inline(never)]
 fn no_item<'a, K, T: DecodeValue<'a, K>>(r: &mut Reader<'a>) -> DecodeError {
@@ -131,7 +130,7 @@ pub(crate) fn decode_list<'a, T>(
     if !r.element(0)? {
         return Ok(Vec::new());
     }
-    // This is the capacity after a first push, without the code that grows a `Vec`.
+    // A `Vec` has this capacity after its first push. Reserving it here avoids the code that grows a `Vec`.
     let mut items = Vec::with_capacity(4);
     loop {
         items.push(read(r).map_err(|error| error.within_index(items.len()))?);

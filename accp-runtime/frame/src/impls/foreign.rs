@@ -6,8 +6,11 @@ use serde_json::Value as Json;
 
 use super::{Decoded, Encoded, wrong};
 use crate::into_owned::own;
-use crate::reader::Token;
-use crate::{DecodeValue, EncodeValue, Reader, Value, Writer, kind};
+use crate::kind;
+use crate::reader::{Reader, Token};
+use crate::typed::DecodeValue;
+use crate::value::Value;
+use crate::writer::{EncodeValue, Writer};
 
 own!(Arc<str>, Json);
 
@@ -62,20 +65,20 @@ macro_rules! texts {
     feature = "url"
 ))]
 #[cold]
-fn unfit(at: usize, what: &'static str) -> crate::DecodeError {
-    crate::DecodeError::new(crate::ErrorCode::INVALID_TYPE, at, what)
+fn unfit(at: usize, what: &'static str) -> crate::error::DecodeError {
+    crate::error::DecodeError::new(accp_registry::ErrorCode::INVALID_TYPE, at, what)
 }
 
 #[cfg(any(feature = "chrono", feature = "time", feature = "rust_decimal"))]
 #[cold]
-fn refused(message: alloc::string::String) -> crate::EncodeError {
-    crate::EncodeError::new(crate::ErrorCode::INVALID_TYPE, message)
+fn refused(message: alloc::string::String) -> crate::error::EncodeError {
+    crate::error::EncodeError::new(accp_registry::ErrorCode::INVALID_TYPE, message)
 }
 
 /// Refuses a time between two seconds in a field of whole seconds: nothing is rounded.
 #[cfg(any(feature = "chrono", feature = "time"))]
 #[cold]
-fn between_seconds<T>(time: impl core::fmt::Display) -> Result<T, crate::EncodeError> {
+fn between_seconds<T>(time: impl core::fmt::Display) -> Result<T, crate::error::EncodeError> {
     let message = alloc::format!(
         "{time} is between two seconds, and an integer holds whole ones: cut it, or declare the field as a string"
     );
@@ -186,8 +189,8 @@ mod of_rust_decimal {
     use alloc::format;
 
     use super::{DecodeValue, Decoded, EncodeValue, Encoded, Reader, Writer, kind, own, refused};
-    use crate::Decimal;
     use crate::impls::parsed;
+    use crate::value::Decimal;
 
     own!(rust_decimal::Decimal);
 

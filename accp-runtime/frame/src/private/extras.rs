@@ -9,16 +9,17 @@ use core::hash::{BuildHasher, Hash};
 #[cfg(feature = "std")]
 use std::collections::HashMap;
 
-use accp_registry::{abbreviate, expand, lexical};
+use accp_registry::{ErrorCode, abbreviate, expand, lexical};
 
 use super::skip;
 use crate::dynamic::twice;
+use crate::error::{DecodeError, EncodeError};
 use crate::impls::{Pair, PairKind};
-use crate::value::are_others;
-use crate::writer::Absent;
-use crate::{
-    DecodeError, DecodeValue, EncodeError, EncodeValue, ErrorCode, Map, Reader, Value, Writer, kind,
-};
+use crate::kind;
+use crate::reader::Reader;
+use crate::typed::DecodeValue;
+use crate::value::{Map, Value, are_others};
+use crate::writer::{Absent, EncodeValue, Writer};
 
 /// A map that takes the params that belong to no field.
 #[diagnostic::on_unimplemented(
@@ -143,7 +144,8 @@ pub fn extra<'a, T: Extras<'a>>(
 }
 
 /// Reads a field of the schema that the struct does not have, by the type of the field. The schema does
-/// not require it, so a null that the values of the map do not hold is left out: it is not given.
+/// not require it. So a null that the values of the map do not hold is left out, as if the field were
+/// absent.
 pub fn extra_field<'a, K, T: Extras<'a>>(
     r: &mut Reader<'a>,
     extras: &mut T,

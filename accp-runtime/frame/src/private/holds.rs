@@ -1,6 +1,8 @@
 //! One error for a type that does not hold the type of its field.
 
-use crate::{DecodeValue, EncodeValue, IntoOwned};
+use crate::into_owned::IntoOwned;
+use crate::typed::DecodeValue;
+use crate::writer::EncodeValue;
 
 /// The type has both halves of the codec.
 #[derive(Debug)]
@@ -60,7 +62,8 @@ macro_rules! holds {
     };
 }
 
-/// Declares the trait for types with the names of another crate's, which need a feature.
+/// Declares the trait for types that have the name of a type of another crate, for which a feature
+/// is needed.
 macro_rules! holds_with {
     ($name:ident, $feature:tt, $message:tt, $line:tt) => {
         holds! {

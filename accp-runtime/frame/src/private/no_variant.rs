@@ -4,18 +4,21 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use accp_registry::{lexical, nearest};
+use accp_registry::{ErrorCode, Intent, lexical, nearest};
 
 use super::FrameTypes;
-use crate::{DecodeError, Envelope, ErrorCode, FrameType, Header, Intent, Reader};
+use crate::envelope::Envelope;
+use crate::error::DecodeError;
+use crate::reader::{Header, Reader};
+use crate::writer::FrameType;
 
 /// The longest word of a peer that an error repeats.
 const WORD: usize = 40;
 /// The greatest number of frames that an error lists.
 const LISTED: usize = 8;
 
-/// Refuses a frame that no variant of the enum `name` accepts: names what was found, and the
-/// nearest that exists.
+/// Refuses a frame that no variant of the enum `name` accepts. The error names the frame, and the
+/// nearest one that a variant accepts.
 #[cold]
 pub fn no_variant<T>(
     header: &Header<'_>,
@@ -55,7 +58,7 @@ fn expected(
     let head = |frame: &FrameType<'_>| format!("{}:{}", frame.intent, frame.operation);
     let found = format!("{}:{}", header.intent, header.operation);
     let is_short = found.len() <= WORD && schema.is_none_or(|code| code.len() <= WORD);
-    // A schema code has the form of a key. What does not have it is payload and is not repeated.
+    // A schema code has the form of a key. Any other text is payload, which an error does not repeat.
     let is_word = schema.is_none_or(lexical::is_key);
     let what = if is_short && is_word {
         titled(&found, schema)

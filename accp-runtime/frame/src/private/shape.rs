@@ -9,11 +9,11 @@ use core::marker::PhantomData;
 #[derive(Debug, Clone, Copy)]
 pub enum Shape {
     /// An enumeration: the name and the wire text of each variant, ascending by name. Each text ends with a NUL, which
-    /// no name has. One text is compared sooner than thousands, and the compiler reads it sooner.
+    /// no name has. The compiler reads and compares one text faster than thousands.
     Names(&'static str),
     /// A map of the fields of the schema with this code.
     Schema(&'static str),
-    /// A type with another shape inside, of which nothing is known.
+    /// A type whose shape is not known.
     Unknown,
 }
 
@@ -71,7 +71,7 @@ impl<T: Shaped> Probe<T> {
     pub const SHAPE: Option<Shape> = Some(T::SHAPE);
 }
 
-/// Returns the shape of a type that is what it holds.
+/// Returns the shape of a transparent type: that of the type inside.
 pub const fn shape_of(inner: Option<Shape>) -> Shape {
     match inner {
         Some(shape) => shape,

@@ -1,16 +1,17 @@
 //! Two variants of an enum must not accept the same frame.
 //!
-//! The compiler bounds how long a constant takes, so that nothing here grows with the square of the number of variants:
-//! each type goes to a table, and meets there what has its hash.
+//! The compiler limits the time for a constant, so nothing here may grow with the square of the number of variants. A
+//! hash table of the types finds those that are equal.
 
 use core::option::Option;
 
-use super::said::Said;
+use super::const_error::ConstError;
 use super::shape::equal;
-use crate::FrameType;
 use crate::frame_types::FrameTypes;
+use crate::writer::FrameType;
 
-/// The slots of a table. A longer list of types is walked several times, each time for a part of the hashes.
+/// The slots of a table. A longer list of types is read several times, each time for another part of the
+/// hashes.
 const SLOTS: usize = 1024;
 
 /// A type of a variant that a variant before it accepts too.
@@ -89,8 +90,8 @@ impl<'v> Table<'v> {
         }
     }
 
-    /// Takes a type, or notes its clash. A table has slots left, unless the hashes of very many types are alike: then the
-    /// enum does not compile, because a clash could be missed.
+    /// Adds a type, or records its clash. The table has a free slot unless very many types have hashes of the same part.
+    /// Then the enum does not compile, because a clash could be missed.
     const fn add(
         &mut self,
         frame: &'v FrameType<'static>,
@@ -153,13 +154,14 @@ const fn mixed(mut text: &[u8], hash: u64) -> u64 {
     folded(hash, last)
 }
 
-/// Every bit of the two decides about every bit of the product, whose halves become one.
+/// Mixes two words: every bit of them changes every bit of their product, and the two halves of the
+/// product become one word.
 const fn folded(hash: u64, bits: u64) -> u64 {
     let product = (hash ^ bits ^ 0x9e37_79b9_7f4a_7c15) as u128 * 0xd6e8_feb8_6659_fd93_u128;
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Returns whether one frame is of both types. Lengths are compared first.
+/// Returns whether the types are equal. It compares lengths first.
 const fn is_same(a: &FrameType<'_>, b: &FrameType<'_>) -> bool {
     let schema = match (a.schema, b.schema) {
         (Option::Some(a), Option::Some(b)) => a.len() == b.len() && equal(a, b),
@@ -177,29 +179,29 @@ pub const fn taken(
     variants: &[(&str, FrameTypes)],
     clashes: &[Option<Clash>],
     at: usize,
-) -> Option<Said> {
+) -> Option<ConstError> {
     let Option::Some(Clash { before, frame }) = clashes[at] else {
         return Option::None;
     };
-    let said = Said::of("`")
+    let error = ConstError::of("`")
         .and(frame.intent.as_str().as_bytes())
         .and(b":");
-    let said = said.and(frame.operation.as_bytes()).and(b"`");
-    let said = match frame.schema {
-        Option::Some(code) => said.and(b" of schema ").and(code.as_bytes()),
-        Option::None => said,
+    let error = error.and(frame.operation.as_bytes()).and(b"`");
+    let error = match frame.schema {
+        Option::Some(code) => error.and(b" of schema ").and(code.as_bytes()),
+        Option::None => error,
     };
-    let said = said
+    let error = error
         .and(b" is the variant `")
         .and(variants[before].0.as_bytes());
-    let said = said.and(b"` already, so `").and(variants[at].0.as_bytes());
+    let error = error.and(b"` already, so `").and(variants[at].0.as_bytes());
     Option::Some(
-        said.and(b"` would never be read: one of the two needs another operation or schema"),
+        error.and(b"` would never be read: one of the two needs another operation or schema"),
     )
 }
 
 /// Returns the error for the first variant that has a clash. There are as many variants as `N`.
-pub const fn first_taken<const N: usize>(variants: &[(&str, FrameTypes)]) -> Option<Said> {
+pub const fn first_taken<const N: usize>(variants: &[(&str, FrameTypes)]) -> Option<ConstError> {
     let clashes = clashes::<N>(variants);
     let mut at = 0;
     while at < N {

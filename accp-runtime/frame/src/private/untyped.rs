@@ -1,10 +1,10 @@
-//! The types of frames that a type accepts, also of a type that is no frame.
+//! The types of frames that a type accepts, for any type.
 
 use super::shape::Probe;
-use crate::DecodeFrame;
 use crate::frame_types::FrameTypes;
+use crate::typed::DecodeFrame;
 
-/// The answer for a type that is no frame: the compiler says so elsewhere.
+/// The answer for a type that is not a frame. Another error of the compiler reports it.
 pub trait Untyped {
     /// No type is known.
     const TYPES: FrameTypes = FrameTypes::Unknown;

@@ -2,11 +2,14 @@
 
 use alloc::borrow::Cow;
 
-use accp_registry::lexical;
+use accp_registry::{ErrorCode, lexical};
 
-use crate::reader::Token;
+use crate::error::{DecodeError, EncodeError};
+use crate::kind;
+use crate::reader::{Reader, Token};
+use crate::typed::DecodeValue;
 use crate::value::at_pairs;
-use crate::{DecodeError, DecodeValue, EncodeError, EncodeValue, ErrorCode, Reader, Writer, kind};
+use crate::writer::{EncodeValue, Writer};
 
 /// Reads a map, plain or in the pairs form, entry by entry.
 #[derive(Debug)]
@@ -92,7 +95,7 @@ macro_rules! name_kinds {
 name_kinds!(String Any);
 
 impl NameKind for kind::Enum {
-    /// Appends a name; a value of a closed set is never too long to travel.
+    /// Appends a name. A value of a closed set may be long and still stays in the frame.
     fn write(name: &str, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
         lexical::write_string(w.out(), name);
         Ok(())

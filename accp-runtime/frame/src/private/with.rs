@@ -3,10 +3,14 @@
 use alloc::format;
 use core::fmt::Display;
 
-use super::{no_preset, read_or_default, read_required, unfit_default};
-use crate::{DecodeError, DecodeOptions, DecodeValue, EncodeError, ErrorCode, Reader};
+use accp_registry::ErrorCode;
 
-/// Returns what the module makes of a value, for writing.
+use super::{no_preset, read_or_default, read_required, unfit_default};
+use crate::error::{DecodeError, EncodeError};
+use crate::reader::{DecodeOptions, Reader};
+use crate::typed::DecodeValue;
+
+/// Returns the converted value, for writing.
 #[inline]
 pub fn converted<T, E: Display>(value: Result<T, E>, name: &'static str) -> Result<T, EncodeError> {
     value

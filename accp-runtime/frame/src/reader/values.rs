@@ -2,10 +2,10 @@
 
 use alloc::borrow::Cow;
 
+use accp_registry::Limits;
 use accp_registry::lexical::{self, is_delimiter, is_ref_char, is_safe_char};
 
 use super::{Reader, Result, Token};
-use crate::Limits;
 
 impl<'a> Reader<'a> {
     /// ```abnf

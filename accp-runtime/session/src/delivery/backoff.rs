@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Time;
+use accp_context::Time;
 
 /// The number of times that the waiting time doubles.
 const DOUBLINGS: u32 = 5;
@@ -12,7 +12,7 @@ pub(crate) fn waiting_time(first: Duration, tries: u32) -> Duration {
     first * (1 << tries.min(DOUBLINGS))
 }
 
-/// A waiting time that grows each time nothing is heard.
+/// A waiting time that doubles with each try that gets no answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Backoff {
     first: Duration,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Time;
+use accp_context::Time;
 
 /// A clock that never goes back, for timers. The clock of the caller may be set back; a timer would
 /// then wait for as long as the clock was set back by.

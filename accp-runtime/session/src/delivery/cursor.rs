@@ -6,19 +6,20 @@ use std::time::Duration;
 use accp_registry::Hash;
 
 use crate::delivery::backoff::Backoff;
-use crate::delivery::plain::Plain;
+use crate::delivery::draft::DraftMember;
+use crate::log::mid::Mid;
 use crate::wire::link::Hello;
-use crate::{Mid, Time};
+use accp_context::Time;
 
 /// The progress of one member through the log.
 #[derive(Debug)]
 pub(crate) struct Cursor {
-    /// True while the host has to tell the member that it is back, until the member answers.
+    /// True while the host says hello to the member, until the member answers.
     pub greeting: bool,
     /// True if the link to the member is gone, and nothing has come from the member since.
     pub gone: bool,
-    /// The position that the member said it holds. `None` when the member cannot be reached, or has
-    /// not said so since the start of the host.
+    /// The position that the member last acknowledged. `None` when the member cannot be reached, or has
+    /// acknowledged nothing since the start of the host.
     pub acked: Option<u64>,
     /// The last position that went out to the member.
     pub sent: u64,
@@ -37,17 +38,17 @@ pub(crate) struct Cursor {
     pub offer: Option<Offer<Arc<[u8]>>>,
     /// The hello that waits for the hash at a position, which the store reads.
     pub claim: Option<Box<(u64, Hello)>>,
-    /// False claims of the member in turn.
+    /// The number of false claims of the member in a row.
     pub doubts: u8,
     /// Whether the member understands the pairs that vouch for an entry; `None` before its hello.
     pub vouched: Option<bool>,
-    /// What a member that knows the draft alone was told.
-    pub plain: Option<Box<Plain>>,
+    /// What was sent to the member, if it knows the draft alone.
+    pub draft: Option<Box<DraftMember>>,
     /// The time of the last hello to the member as to one that knows the draft alone.
     pub greeted: Option<Time>,
     /// The number of values that the member waits for.
     pub wants: u8,
-    /// The furthest position that the member has said it holds.
+    /// The greatest position that the member has acknowledged.
     pub furthest: u64,
     /// The hellos since then.
     pub hellos: u8,
@@ -78,7 +79,7 @@ impl Cursor {
             claim: None,
             doubts: 0,
             vouched: None,
-            plain: None,
+            draft: None,
             greeted: None,
             wants: 0,
             furthest: 0,
@@ -91,14 +92,14 @@ impl Cursor {
         self.vouched == Some(true)
     }
 
-    /// Returns what a member that knows the draft alone was told.
-    pub(crate) fn plain(&mut self) -> Option<&mut Plain> {
-        self.plain.as_deref_mut()
+    /// Returns what was sent to the member, if it knows the draft alone.
+    pub(crate) fn draft(&mut self) -> Option<&mut DraftMember> {
+        self.draft.as_deref_mut()
     }
 
     /// Returns whether the member knows the draft alone.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.plain.is_some()
+    pub(crate) fn is_draft(&self) -> bool {
+        self.draft.is_some()
     }
 
     /// Makes the entries after `held` go out again.

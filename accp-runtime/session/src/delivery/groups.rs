@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::delivery::parts::Pieces;
-use crate::{MemberId, Mid, Part, Time, join};
+use crate::delivery::parts::{Part, Pieces, join};
+use crate::log::mid::{MemberId, Mid};
+use crate::options::GroupLimits;
+use accp_context::Time;
 use accp_frame::{DecodeError, ErrorCode};
 
 /// Keeps the parts of split frames until all parts of a frame have come, in any order.
@@ -44,18 +45,6 @@ struct Group {
     parts: BTreeMap<u16, String>,
 }
 
-/// Bounds on incomplete frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GroupLimits {
-    /// Frames that a sender may have under way in parts: 8 by default.
-    pub groups: usize,
-    /// Bytes that the parts of a frame may have together: 256 KiB by default.
-    pub bytes: usize,
-    /// The time without a new part after which a frame makes room for another: 5 minutes by
-    /// default.
-    pub age: Duration,
-}
-
 /// The result of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
@@ -64,16 +53,6 @@ pub enum Progress {
     /// The part was the last one: the frame, without metadata. The caller still has to check that
     /// this is a frame, with every key once and the fields that its schema requires.
     Whole(String),
-}
-
-impl Default for GroupLimits {
-    fn default() -> Self {
-        Self {
-            groups: 8,
-            bytes: 256 * 1024,
-            age: Duration::from_secs(300),
-        }
-    }
 }
 
 impl Groups {

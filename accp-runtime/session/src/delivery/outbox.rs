@@ -1,4 +1,4 @@
-//! The outbox of a member, with the frames whose fate it does not know.
+//! The outbox of a member: the frames that the host may not have taken yet.
 
 mod numbers;
 mod settle;
@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use crate::delivery::backoff::Backoff;
 use crate::delivery::clock::Clock;
+use crate::delivery::parts::Part;
+use crate::interface::output::Outgoing;
+use crate::log::mid::Mid;
 use crate::options::Scope;
-use crate::send::outbound::with_pair;
 use crate::wire::link::mid_value;
 use crate::wire::scan::Scanned;
-use crate::{Mid, Outgoing, Part, Time};
+use accp_context::Time;
 
 /// Frames under way where each sender has its own numbers.
 const WINDOW: usize = 32;
@@ -20,7 +22,7 @@ const WINDOW: usize = 32;
 pub(crate) const LATER: u64 = u64::MAX;
 /// Ids and orders of frames that a host can make the outbox remember.
 const KEPT: usize = 1024;
-/// The frames whose fate is unknown, in the order in which they were sent.
+/// The frames that the host may not have taken yet, in the order in which they were sent.
 ///
 /// The first frame has the number [`sequence`](Self::sequence), and the others follow without a
 /// gap. Frames that the host has consumed and not yet acknowledged come first, so the numbers stay
@@ -30,17 +32,17 @@ const KEPT: usize = 1024;
 pub(crate) struct Outbox {
     scope: Scope,
     /// Frames that the host has consumed, and that this side has not found in the log so far.
-    taken: VecDeque<Taken>,
+    taken: VecDeque<Consumed>,
     /// Frames that the host has consumed, and whose entries this side may have missed. It asks the
     /// host whether the log has them.
-    unsure: Vec<Outgoing>,
+    to_ask: Vec<Outgoing>,
     /// The order of the first frame whose entry this side cannot have missed. It may have missed the
     /// entries of frames that a store gave back.
     sure_from: u64,
-    /// The orders of frames with older ids than some that the host has consumed, although the host had
-    /// never taken them; and whether this side cannot have missed their entries since.
+    /// The orders of frames that the host had never taken, although it has consumed frames with later
+    /// ids; and whether this side cannot have missed their entries since.
     anew: BTreeMap<u64, bool>,
-    /// New ids of frames with others behind them, whose ids are older.
+    /// New ids of frames that stand before frames with older ids.
     renamed: Vec<Mid>,
     frames: VecDeque<Outgoing>,
     /// The number of the first frame.
@@ -57,9 +59,9 @@ pub(crate) struct Outbox {
     consumed: usize,
     /// True while this side does not know the number of its first frame, because its store is an
     /// old copy. Only the first frame goes out then, so that the host takes no later one before it.
-    careful: bool,
+    number_unknown: bool,
     /// The number that a refusal asked for and that the outbox has acted on.
-    acted: Option<u64>,
+    acted_on: Option<u64>,
     /// True while the first frame waits for the next timeout.
     waits: bool,
     pub retry: Backoff,
@@ -67,13 +69,13 @@ pub(crate) struct Outbox {
 
 /// A frame that the host has consumed.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct Consumed {
     pub frame: Outgoing,
     /// The position by which the frame is in the log, unless the host dropped it.
     until: u64,
-    /// True if the host has said that it did not drop the frame.
+    /// True if the host has accepted the frame, by its own statement.
     pub accepted: bool,
-    /// True if the host has said that it dropped the frame.
+    /// True if the host has dropped the frame, by its own statement.
     pub gone: bool,
 }
 
@@ -83,7 +85,7 @@ impl Outbox {
         Self {
             scope: Scope::Shared,
             taken: VecDeque::new(),
-            unsure: Vec::new(),
+            to_ask: Vec::new(),
             sure_from: next_order,
             anew: BTreeMap::new(),
             renamed: Vec::new(),
@@ -94,8 +96,8 @@ impl Outbox {
             went_out: false,
             next_order,
             consumed: 0,
-            careful: sequence == 0,
-            acted: None,
+            number_unknown: sequence == 0,
+            acted_on: None,
             waits: false,
             frames: frames.into(),
             retry: Backoff::new(retry),
@@ -112,7 +114,7 @@ impl Outbox {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.unsure.len() + self.taken.len() + self.frames.len()
+        self.to_ask.len() + self.taken.len() + self.frames.len()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -169,25 +171,25 @@ impl Outbox {
     /// the frame took, if the host says so. The log has these frames by position `until`.
     pub(crate) fn acknowledged(&mut self, mid: &Mid, at: Option<u64>, until: u64) {
         let sequence = self.sequence;
-        if !self.was_there(mid, at, until) {
+        if !self.consumed_before(mid, at, until) {
             return;
         }
         if let Some(at) = at {
             self.sequence = at.saturating_add(1);
-        } else if self.careful {
+        } else if self.number_unknown {
             self.sequence = sequence;
         }
-        self.careful = false;
+        self.number_unknown = false;
     }
 
     /// As [`Outbox::acknowledged`], for a frame that the host has consumed before. If each sender has
-    /// its own numbers, the number `at` may be from another run and tells nothing of the others.
-    pub(crate) fn was_there(&mut self, mid: &Mid, at: Option<u64>, until: u64) -> bool {
+    /// its own numbers, `at` may be from another run, so it is ignored.
+    pub(crate) fn consumed_before(&mut self, mid: &Mid, at: Option<u64>, until: u64) -> bool {
         let Some(index) = self.find(mid) else {
             return false;
         };
         let gone = index + 1;
-        let taken = self.frames.drain(..gone).map(|frame| Taken {
+        let taken = self.frames.drain(..gone).map(|frame| Consumed {
             frame,
             until,
             accepted: false,
@@ -199,10 +201,10 @@ impl Outbox {
         self.consumed = self.consumed.saturating_sub(gone);
         match at {
             Some(at) if self.scope == Scope::Shared => self.sequence = at.saturating_add(1),
-            _ if self.careful => {}
+            _ if self.number_unknown => {}
             _ => self.sequence += gone as u64,
         }
-        self.acted = None;
+        self.acted_on = None;
         self.progress();
         true
     }
@@ -215,12 +217,12 @@ impl Outbox {
         self.sent = self.sent.min(index);
         if index < self.consumed {
             self.consumed -= 1;
-            self.sequence += u64::from(!self.careful);
+            self.sequence += u64::from(!self.number_unknown);
         }
         if index < self.ever_sent {
             self.ever_sent -= 1;
         }
-        self.acted = None;
+        self.acted_on = None;
         self.progress();
         gone
     }
@@ -268,8 +270,8 @@ impl Outbox {
         true
     }
 
-    /// Makes every time stamp in the future of this side the time. Such a stamp came from a clock
-    /// that was ahead.
+    /// Replaces every time stamp in the future by the time of now. Such a stamp came from a clock that
+    /// was ahead.
     fn correct_times(&mut self, clock: &Clock) {
         let now = clock.now.as_secs();
         for frame in &mut self.frames {
@@ -316,24 +318,24 @@ impl Outbox {
         self.retry.rest();
     }
 
-    /// Makes all frames go out again, because nothing was heard.
+    /// Makes all frames go out again, because the host has not answered.
     pub(crate) fn timeout(&mut self, clock: &Clock) {
         if std::mem::take(&mut self.waits) {
             self.correct_times(clock);
         }
         self.sent = 0;
-        self.acted = None;
+        self.acted_on = None;
         self.retry.again(clock.timers());
     }
 
     /// Returns the texts that are to go out now.
     pub(crate) fn take_due(&mut self, now: Time) -> Vec<String> {
         let window = match self.scope {
-            Scope::Sender if !self.careful => WINDOW,
+            Scope::Sender if !self.number_unknown => WINDOW,
             _ => 1,
         };
         let end = self.frames.len().min(window);
-        // Nothing else may tell when the log has what the host has consumed.
+        // Without this timeout, this side might never learn that the log has the consumed frames.
         if end > 0 || self.taken.iter().any(|taken| taken.until == LATER) {
             self.retry.arm(now);
         }
@@ -352,7 +354,7 @@ impl Outbox {
 }
 
 impl Outgoing {
-    /// Returns what the scanned frame tells.
+    /// Returns what `look` reads in the frame; `None` if the frame breaks the grammar.
     pub(crate) fn scan<T>(&self, look: impl FnOnce(&Scanned<'_>) -> T) -> Option<T> {
         let text = self.text(0);
         Scanned::of_entry(&text).ok().map(|frame| look(&frame))
@@ -364,7 +366,7 @@ impl Outgoing {
         if !self.tail.contains(",pt:") {
             return None;
         }
-        let part = self.scan(|frame| Part::read(&frame.envelope, frame.end).ok().flatten());
+        let part = self.scan(|frame| Part::of(frame).ok().flatten());
         part.flatten()
     }
 
@@ -380,4 +382,22 @@ impl Outgoing {
             self.head, self.mid, self.tail
         )
     }
+}
+
+/// Returns the pairs of `tail`, with this value under `key` in place of any other.
+fn with_pair(tail: &str, key: &str, value: &str) -> String {
+    let mut out = String::new();
+    let mut escaped = false;
+    // A comma after a backslash belongs to a value.
+    let pairs = tail.split(|c| {
+        let separates = c == ',' && !escaped;
+        escaped = c == '\\' && !escaped;
+        separates
+    });
+    let is_other = |pair: &&str| pair.split(':').next() != Some(key);
+    for pair in pairs.filter(|pair| !pair.is_empty()).filter(is_other) {
+        out.push(',');
+        out.push_str(pair);
+    }
+    out + &format!(",{key}:{value}")
 }

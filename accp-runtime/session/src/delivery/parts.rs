@@ -5,11 +5,14 @@ use std::fmt;
 use accp_registry::Registry;
 use accp_registry::lexical::{self, Literal};
 
-use crate::{Mid, read_value};
+use crate::log::mid::Mid;
+use crate::reference::UNBOUNDED;
+use crate::reference::read_value;
+use crate::wire::scan::Scanned;
 use accp_frame::__internal::{are_others, full_name, into_pair};
 use accp_frame::{
-    DecodeError, DecodeOptions, EncodeError, Envelope, ErrorCode, FrameTokenLimits, Header, Limits,
-    Reader, TokenCounter, Value, Within,
+    DecodeError, EncodeError, Envelope, ErrorCode, FrameTokenLimits, Header, Reader, TokenCounter,
+    Value, Within,
 };
 
 /// The greatest number of parts and of params; each part carries at least one param.
@@ -151,6 +154,11 @@ pub fn join<T: AsRef<str>>(parts: &[T]) -> Result<String, DecodeError> {
 }
 
 impl Part {
+    /// Reads `pt` and `of` of a frame.
+    pub(crate) fn of(frame: &Scanned<'_>) -> Result<Option<Self>, DecodeError> {
+        Self::read(&frame.envelope, frame.end)
+    }
+
     /// Reads `pt` and `of`. Returns `None` when the frame is not a part. `at` is the byte at which
     /// its metadata starts, for errors.
     ///
@@ -229,12 +237,7 @@ struct Param<'a> {
 impl<'a> Pieces<'a> {
     /// Reads the header and the payload. Of the metadata it checks only the grammar.
     pub(crate) fn read(text: &'a str) -> Result<Self, DecodeError> {
-        // The session of the frame checks its limits.
-        let options = DecodeOptions {
-            limits: Limits::NONE,
-            marks: true,
-        };
-        let mut r = Reader::new(text, options)?;
+        let mut r = Reader::new(text, UNBOUNDED)?;
         let header = r.header()?;
         let mut schema = None;
         let mut params = Vec::new();

@@ -4,13 +4,15 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::delivery::cursor::Cursor;
-use crate::delivery::plain::Plain;
-use accp_registry::Hash;
-
+use crate::delivery::draft::DraftMember;
+use crate::interface::output::{Read, Transmit};
 use crate::log::by_member::ByMember;
-use crate::log::relayed::Relayed;
-use crate::wire::relay::Relay;
-use crate::{Entry, LogKey, MemberId, Mid, Read, Time, Transmit};
+use crate::log::entry::Entry;
+use crate::log::mid::{MemberId, Mid};
+use crate::log::vouch::LogKey;
+use crate::wire::relayed::Relayed;
+use accp_context::Time;
+use accp_registry::Hash;
 
 /// Entries under way to a member.
 const WINDOW: usize = 64;
@@ -49,21 +51,12 @@ impl Relayed {
         sends: &mut Vec<Transmit>,
     ) {
         let prev = std::mem::replace(&mut cursor.sent, self.position);
-        if let Some(plain) = cursor.plain() {
-            return plain.waiting.push_back(self.clone());
+        if let Some(draft) = cursor.draft() {
+            return draft.waiting.push_back(self.clone());
         }
         let hash = self.hash.as_ref().filter(|_| cursor.is_vouched());
-        let relay = Relay {
-            frame: self.text.strip_suffix(']').unwrap_or(&self.text),
-            position: self.position,
-            sender: self.sender,
-            prev,
-            tokens: self.tokens,
-            cut: self.cut,
-            repeat: self.repeat,
-            vouched: hash.and_then(|hash| Some(key?.pairs(self.position, hash))),
-        };
-        let text = relay.text();
+        let vouched = hash.and_then(|hash| Some(key?.pairs(self.position, hash)));
+        let text = self.relay(prev, vouched).text();
         sends.push(Transmit { to: member, text });
     }
 }
@@ -92,13 +85,13 @@ impl Relays {
         self.cursors.or_insert_with(member, || Cursor::new(retry))
     }
 
-    /// Returns the position that a member last said it holds, or 0.
+    /// Returns the position that a member last acknowledged, or 0.
     pub(crate) fn held(&self, member: MemberId) -> u64 {
         let cursor = self.cursors.get(member);
         cursor.and_then(|cursor| cursor.acked).unwrap_or_default()
     }
 
-    /// Returns the last position that a member has said it holds since the start of this host.
+    /// Returns the greatest position that a member has acknowledged since the start of this host.
     pub(crate) fn furthest(&self, member: MemberId) -> u64 {
         self.cursors.get(member).map_or(0, |cursor| cursor.furthest)
     }
@@ -111,7 +104,7 @@ impl Relays {
         found.ok().and_then(|at| self.tail[at].hash)
     }
 
-    /// Sends nothing to anybody, until the members are greeted again.
+    /// Sends nothing to the members until they are greeted again.
     pub(crate) fn stop(&mut self) {
         let members: Vec<_> = self.cursors.iter().map(|(member, _)| member).collect();
         for member in members {
@@ -160,8 +153,8 @@ impl Relays {
         }
     }
 
-    /// Takes the position that a member holds, from its hello. The entries after it go out at once,
-    /// or at the next retry if the member says hello again and again.
+    /// Takes the position that a member holds, from its hello. The entries after it go out at once, or
+    /// at the next retry if the member repeats its hello without progress.
     pub(crate) fn greeted(&mut self, member: MemberId, held: u64) {
         let last = self.last;
         let cursor = self.cursor(member);
@@ -193,20 +186,19 @@ impl Relays {
         cursor.retry.arm(now);
     }
 
-    /// Serves a member that knows the draft alone from here on. It was told of everything up to this
-    /// position.
-    pub(crate) fn go_on_plainly(
+    /// Serves a member as one of the draft alone from now on. It has everything up to this position.
+    pub(crate) fn serve_draft_from(
         &mut self,
         member: MemberId,
         position: u64,
-        plain: Plain,
+        draft: DraftMember,
         now: Time,
     ) {
         let cursor = self.cursor(member);
         cursor.greeting = false;
         cursor.greeted = Some(now);
         cursor.vouched = Some(false);
-        cursor.plain = Some(Box::new(plain));
+        cursor.draft = Some(Box::new(draft));
         self.go_back(member, position);
     }
 
@@ -220,14 +212,14 @@ impl Relays {
     }
 
     /// Returns the members that know the draft alone.
-    pub(crate) fn plain_members(&self) -> Vec<MemberId> {
-        let plain = self.cursors.iter().filter(|(_, cursor)| cursor.is_plain());
-        plain.map(|(member, _)| member).collect()
+    pub(crate) fn draft_members(&self) -> Vec<MemberId> {
+        let draft = self.cursors.iter().filter(|(_, cursor)| cursor.is_draft());
+        draft.map(|(member, _)| member).collect()
     }
 
-    /// Notes that a member that knows the draft alone was told of an entry. Until the member has
-    /// said that it has everything, it is asked.
-    pub(crate) fn told(&mut self, member: MemberId, position: u64, now: Time) {
+    /// Notes that an entry was sent to a member of the draft alone. The host pings the member until it
+    /// has acknowledged everything.
+    pub(crate) fn draft_entry_sent(&mut self, member: MemberId, position: u64, now: Time) {
         let cursor = self.cursor(member);
         cursor.acked = Some(position);
         cursor.retry.rest();
@@ -268,7 +260,7 @@ impl Relays {
 
     /// Takes a sign of life from a member. If the member was gone, the host asks it what it holds,
     /// because the member may take an earlier answer for the answer to its last hello.
-    pub(crate) fn heard(&mut self, member: MemberId, now: Time) {
+    pub(crate) fn note_alive(&mut self, member: MemberId, now: Time) {
         let cursor = self.cursor(member);
         if std::mem::take(&mut cursor.gone) && cursor.acked.is_none() {
             self.starting(member, now);
@@ -283,7 +275,7 @@ impl Relays {
 
     pub(crate) fn disconnected(&mut self, member: MemberId) {
         let cursor = self.cursor(member);
-        cursor.plain = None;
+        cursor.draft = None;
         (cursor.greeting, cursor.greeted) = (false, None);
         cursor.gone = true;
         cursor.acked = None;
@@ -298,7 +290,7 @@ impl Relays {
             !cursor.greeting
                 && cursor.claim.is_none()
                 && cursor.acked.is_none_or(|acked| acked == self.last)
-                && (!cursor.is_plain() || cursor.retry.at().is_none())
+                && (!cursor.is_draft() || cursor.retry.at().is_none())
         })
     }
 
@@ -412,13 +404,13 @@ impl Relays {
         let cursors = self.cursors.iter_mut();
         let due = cursors.filter_map(|(member, cursor)| {
             let (mid, at) = cursor.ack.take()?;
-            // To others the log itself says so.
-            (!cursor.is_plain()).then_some((member, mid, at))
+            // A member of the draft alone gets its acknowledgement in the place of its own frame.
+            (!cursor.is_draft()).then_some((member, mid, at))
         });
         due.collect()
     }
 
-    /// Returns the members that the host now has to tell that it is back.
+    /// Returns the members to which the host says hello now, because it has started again.
     pub(crate) fn take_greetings(&mut self, now: Time) -> Vec<MemberId> {
         let mut members = Vec::new();
         for (member, cursor) in self.cursors.iter_mut() {
@@ -440,8 +432,8 @@ impl Relays {
             if !cursor.retry.is_due(now) {
                 continue;
             }
-            if let Some(plain) = &mut cursor.plain {
-                plain.timeout(&mut cursor.retry, now);
+            if let Some(draft) = &mut cursor.draft {
+                draft.timeout(&mut cursor.retry, now);
                 continue;
             }
             match cursor.acked {

@@ -7,12 +7,13 @@ use accp_registry::{Delta, Hash};
 
 use crate::delivery::backoff::waiting_time;
 use crate::log::by_member::ByMember;
+use crate::log::mid::MemberId;
 use crate::wire::link::Piece;
-use crate::{MemberId, Time};
+use accp_context::Time;
 
 /// Values that are fetched from a peer at a time.
 const AT_ONCE: usize = 8;
-/// Tries without an answer after which the caller is told.
+/// Tries without an answer after which this is reported.
 const TRIES: u32 = 8;
 
 /// The values that this side fetches.
@@ -49,12 +50,12 @@ struct Pull {
     got: Vec<u8>,
     /// The number of requests without an answer.
     tries: u32,
-    turn: Turn,
+    state: RequestState,
 }
 
 /// The place of a value among those that are fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum RequestState {
     /// It has no place yet.
     Waits,
     /// The request goes out now.
@@ -65,7 +66,7 @@ enum Turn {
 
 /// The result of a piece.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum TransferProgress {
     /// Nobody asked for the piece, or it came before.
     Ignored,
     /// More pieces are to come.
@@ -76,8 +77,8 @@ pub(crate) enum Progress {
     Tampered,
 }
 
-/// The tries of a value for which each wait is longer than the one before: then it is the retry time,
-/// eight times.
+/// Tries of a value after which the wait for an answer no longer grows: it is eight times the retry
+/// time then.
 const SLOW: u32 = 3;
 
 /// Returns whether this side takes no entries until it has the bytes under this key.
@@ -114,7 +115,8 @@ impl Pull {
 impl Peer {
     /// Returns the lengths of the values that have a place.
     fn placed(&self) -> impl Iterator<Item = u64> {
-        let placed = |(key, pull): &(&String, &Pull)| pull.turn != Turn::Waits && !is_urgent(key);
+        let placed =
+            |(key, pull): &(&String, &Pull)| pull.state != RequestState::Waits && !is_urgent(key);
         let placed = self.pulls.iter().filter(placed);
         placed.map(|(_, pull)| pull.length.unwrap_or_default())
     }
@@ -148,13 +150,13 @@ impl Transfers {
         if peer.pulls.contains_key(key) {
             return;
         }
-        let turn = if is_urgent(key) {
-            Turn::Due
+        let state = if is_urgent(key) {
+            RequestState::Due
         } else {
             self.count += 1;
             let place = (Time::default(), self.count, key.to_owned());
             peer.waiting.insert(place);
-            Turn::Waits
+            RequestState::Waits
         };
         let pull = Pull {
             announced: announced.is_some(),
@@ -169,7 +171,7 @@ impl Transfers {
             },
             got: Vec::new(),
             tries: 0,
-            turn,
+            state,
         };
         peer.pulls.insert(key.into(), pull);
     }
@@ -179,7 +181,7 @@ impl Transfers {
         self.want(key, from, None);
         let at = now + waiting_time(self.retry, u32::MAX);
         if let Some(pull) = self.pull(key, from) {
-            pull.turn = Turn::Asked(at);
+            pull.state = RequestState::Asked(at);
         }
     }
 
@@ -196,7 +198,7 @@ impl Transfers {
     pub(crate) fn forget(&mut self, key: &str, from: MemberId) {
         if let Some(peer) = self.peers.get_mut(from) {
             if let Some(pull) = peer.pulls.remove(key)
-                && pull.turn == Turn::Waits
+                && pull.state == RequestState::Waits
             {
                 peer.waiting.retain(|(_, _, waiting)| waiting != key);
             }
@@ -214,20 +216,20 @@ impl Transfers {
             peer.waiting = soon.collect();
             for pull in peer.pulls.values_mut() {
                 pull.tries = 0;
-                if let Turn::Asked(_) = pull.turn {
-                    pull.turn = Turn::Due;
+                if let RequestState::Asked(_) = pull.state {
+                    pull.state = RequestState::Due;
                 }
             }
         }
     }
 
     /// Takes a piece from the peer that was asked.
-    pub(crate) fn take(&mut self, from: MemberId, piece: Piece) -> Progress {
+    pub(crate) fn take(&mut self, from: MemberId, piece: Piece) -> TransferProgress {
         let Some(pull) = self.pull(&piece.key, from) else {
-            return Progress::Ignored;
+            return TransferProgress::Ignored;
         };
-        if pull.turn == Turn::Waits || piece.at != pull.got.len() as u64 {
-            return Progress::Ignored;
+        if pull.state == RequestState::Waits || piece.at != pull.got.len() as u64 {
+            return TransferProgress::Ignored;
         }
         let digest = *pull.digest.get_or_insert(piece.digest);
         let length = *pull.length.get_or_insert(piece.length);
@@ -235,21 +237,21 @@ impl Transfers {
         let is_long = length > pull.limit || piece.at + piece.data.len() as u64 > length;
         if digest != piece.digest || length != piece.length || is_long || is_end {
             pull.begin_again();
-            return Progress::Tampered;
+            return TransferProgress::Tampered;
         }
         pull.got.extend(piece.data);
         pull.tries = 0;
         if (pull.got.len() as u64) < length {
-            pull.turn = Turn::Due;
-            return Progress::More;
+            pull.state = RequestState::Due;
+            return TransferProgress::More;
         }
         if Hash::of(&pull.got) != digest {
             pull.begin_again();
-            return Progress::Tampered;
+            return TransferProgress::Tampered;
         }
         let got = std::mem::take(&mut pull.got);
         self.forget(&piece.key, from);
-        Progress::Whole(got)
+        TransferProgress::Whole(got)
     }
 
     /// Returns the requests to send now: the peer, the key and the first byte.
@@ -260,16 +262,16 @@ impl Transfers {
             while let Some(next) = peer.next(bytes).filter(|(at, _, _)| *at <= now).cloned() {
                 peer.waiting.remove(&next);
                 if let Some(pull) = peer.pulls.get_mut(&next.2) {
-                    pull.turn = Turn::Due;
+                    pull.state = RequestState::Due;
                 }
             }
             for (key, pull) in &mut peer.pulls {
-                if pull.turn == Turn::Due {
-                    // A value gives its place away soon, but not before a slow link could answer;
-                    // schemas and folds have none to give.
+                if pull.state == RequestState::Due {
+                    // A value keeps its place only for as long as a slow link may take to answer. Schemas
+                    // and folds have no place.
                     let most = if is_urgent(key) { u32::MAX } else { SLOW };
                     let tries = pull.tries.min(most);
-                    pull.turn = Turn::Asked(now + waiting_time(retry, tries));
+                    pull.state = RequestState::Asked(now + waiting_time(retry, tries));
                     due.push((from, key.clone(), pull.got.len() as u64));
                 }
             }
@@ -287,31 +289,30 @@ impl Transfers {
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         let bytes = self.value_bytes;
         let of_peer = |(_, peer): (MemberId, &Peer)| {
-            let asked = peer.pulls.values().filter_map(|pull| match pull.turn {
-                Turn::Asked(until) => Some(until),
-                Turn::Waits | Turn::Due => None,
+            let asked = peer.pulls.values().filter_map(|pull| match pull.state {
+                RequestState::Asked(until) => Some(until),
+                RequestState::Waits | RequestState::Due => None,
             });
             asked.chain(peer.next(bytes).map(|(at, _, _)| *at)).min()
         };
         self.peers.iter().filter_map(of_peer).min()
     }
 
-    /// Asks again for what was not answered in time. Returns the keys for which the caller has to
-    /// know that nobody answers. What a host does not answer is given up; a host goes on asking a
-    /// member for the values that it has put.
+    /// Repeats requests that were not answered in time. Returns the keys to report as unavailable. A
+    /// member gives up what its host does not answer; a host goes on asking a member for its values.
     pub(crate) fn timeout(&mut self, now: Time) -> Vec<String> {
         let retry = self.retry;
         let mut unanswered = Vec::new();
         for (from, peer) in self.peers.iter_mut() {
             let Peer { pulls, waiting } = peer;
             pulls.retain(|key, pull| {
-                match pull.turn {
-                    Turn::Asked(until) if until <= now => {}
+                match pull.state {
+                    RequestState::Asked(until) if until <= now => {}
                     _ => return true,
                 }
                 pull.tries = pull.tries.saturating_add(1);
                 if is_urgent(key) {
-                    pull.turn = Turn::Due;
+                    pull.state = RequestState::Due;
                     if pull.tries % TRIES == 0 && !is_schemas(key) {
                         unanswered.push(key.clone());
                     }
@@ -323,7 +324,7 @@ impl Transfers {
                         return false;
                     }
                 }
-                pull.turn = Turn::Waits;
+                pull.state = RequestState::Waits;
                 let at = now + waiting_time(retry, pull.tries).saturating_sub(retry);
                 waiting.insert((at, self.count, key.clone()));
                 true
@@ -361,12 +362,12 @@ mod tests {
         transfers.want("long", OWNER, None);
         assert_eq!(keys(transfers.take_due(now)), ["empty", "long"]);
         let taken = transfers.take(OWNER, piece("empty", 0, b"", b""));
-        assert_eq!(taken, Progress::Whole(Vec::new()));
+        assert_eq!(taken, TransferProgress::Whole(Vec::new()));
         assert!(!transfers.wants("empty", OWNER));
         let taken = transfers.take(OWNER, piece("long", 0, b"ab", b"a"));
-        assert_eq!(taken, Progress::More);
+        assert_eq!(taken, TransferProgress::More);
         let taken = transfers.take(OWNER, piece("long", 1, b"ab", b""));
-        assert_eq!(taken, Progress::Tampered);
+        assert_eq!(taken, TransferProgress::Tampered);
     }
 
     /// Eight values are fetched at a time. Schemas need no place, and take none.

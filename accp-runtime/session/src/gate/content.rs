@@ -3,27 +3,29 @@
 use accp_frame::{DecodeOptions, Intent};
 use accp_registry::{ErrorCode, Hash};
 
-use crate::gate::Gate;
-use crate::gate::profile;
-use crate::gate::refusal::Refusal;
-use crate::log::effect::Effect;
-use crate::log::puts::Puts;
+use crate::gate::{Gate, profile};
+use crate::log::entry::EntryKind;
+use crate::log::mid::MemberId;
 use crate::options::ValueLimits;
-use crate::refs::reference::references;
+use crate::reference::{Reference, Target, references};
 use crate::side::Side;
+use crate::state::effect::Effect;
+use crate::state::locate::ReadError;
+use crate::state::puts::Puts;
+use crate::state::shared::StateError;
 use crate::wire::control::{Control, put_key};
+use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use crate::{EntryKind, MemberId, ReadError, Reference, StateError, Target};
 
-/// The greatest number of versions that a full state may skip. So nobody can use up the numbers.
+/// The greatest number of versions that a full state may skip. So no member can use up the versions.
 const FURTHEST: u64 = 1_000_000;
 /// The greatest number of values in an announcement.
 const ANNOUNCED: usize = 64;
 
 /// Returns the effect of the frame on the session, if the frame passes the checks.
 ///
-/// For a frame of this side or of a guest, `own_puts` is who announces values together with the frame,
-/// and the number of the last of them.
+/// For a frame of this side or of a guest, `own_puts` is the member that announces values together
+/// with the frame, and the number of the last value.
 pub(crate) fn check(
     side: &Side,
     gate: &Gate,
@@ -35,7 +37,7 @@ pub(crate) fn check(
         limits: side.options.limits,
         marks: true,
     };
-    frame.sound().check(&side.options.registry, &options)?;
+    frame.checked().check(&side.options.registry, &options)?;
     check_references(side, frame, own_puts)?;
     if frame.intent == Intent::CANCEL {
         may_cancel(side, gate, from, frame)?;

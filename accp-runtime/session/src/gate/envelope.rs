@@ -2,11 +2,12 @@
 
 use accp_registry::ErrorCode;
 
-use crate::gate::refusal::Refusal;
+use crate::log::mid::Mid;
 use crate::options::Rules;
+use crate::wire::refusal::Refusal;
 use crate::wire::relay::RESERVED;
 use crate::wire::scan::Scanned;
-use crate::{Mid, Time};
+use accp_context::Time;
 
 /// Returns the id and the `seq` of a frame with a valid envelope.
 pub(crate) fn ids(rules: &Rules, frame: &Scanned<'_>) -> Result<(Mid, u64), Refusal> {

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::delivery::groups::Groups;
 use crate::gate::profile::OpenStreams;
-use crate::gate::summary::Wanted;
+use crate::gate::summary::WantedSummary;
 use crate::gate::transactions::Transactions;
 use crate::log::by_member::ByMember;
 use crate::log::mid::{MemberId, Mid};
-use crate::log::names::Names;
 use crate::options::Scope;
+use crate::state::names::Names;
 
 /// Refusals that the host remembers of one member.
 pub(crate) const REFUSED: usize = 256;
@@ -39,7 +39,7 @@ pub(crate) struct Numbers {
     pub(crate) streams: OpenStreams,
     /// The summary that the last checkpoint wants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) summary: Option<Box<Wanted>>,
+    pub(crate) summary: Option<Box<WantedSummary>>,
 }
 
 /// A value to fetch from the member that put it.

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 use accp_registry::{ErrorCode, Hash, Schema, Sequence};
 use serde::{Deserialize, Serialize};
 
-use crate::gate::refusal::Refusal;
-use crate::gate::transactions::message_of;
 use crate::log::by_member::ByMember;
-use crate::log::chain::of;
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::{MemberId, Mid};
+use crate::state::chain::of;
+use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use crate::{Entry, EntryKind, MemberId, Mid};
 use accp_frame::{Intent, Message, Registry, Value};
 
 /// Open streams of a member.
@@ -21,14 +21,14 @@ const RECENT: usize = 32;
 /// The open streams of a session, by sender and chain.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct OpenStreams {
-    open: ByMember<BTreeMap<Mid, Open>>,
+    open: ByMember<BTreeMap<Mid, StreamProgress>>,
     /// The chains of each sender's streams, the oldest first.
     order: ByMember<VecDeque<Mid>>,
 }
 
-/// What the pieces of a stream have said of it.
+/// What is known of a stream from its pieces.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Open {
+struct StreamProgress {
     /// The greatest index.
     most: i64,
     total: Option<i64>,
@@ -40,7 +40,7 @@ struct Open {
 }
 
 /// What a piece says of its stream.
-pub(crate) struct Piece {
+pub(crate) struct StreamPiece {
     pub(crate) index: i64,
     total: Option<i64>,
     is_last: bool,
@@ -48,7 +48,7 @@ pub(crate) struct Piece {
     data: u32,
 }
 
-impl Piece {
+impl StreamPiece {
     /// Reads a piece; `None` if one of its numbers goes by reference.
     pub(crate) fn of(message: &Message<'_>, names: &Sequence) -> Option<Self> {
         let number = |name: &str| match message.payload.get(name) {
@@ -76,11 +76,11 @@ impl Piece {
     }
 }
 
-impl Open {
+impl StreamProgress {
     /// Takes a piece, or says what was expected of it.
-    fn with(&self, piece: &Piece, names: &Sequence) -> Result<Self, String> {
+    fn with(&self, piece: &StreamPiece, names: &Sequence) -> Result<Self, String> {
         let Sequence { index, total, last } = names;
-        let &Piece {
+        let &StreamPiece {
             index: at,
             total: of,
             is_last,
@@ -89,10 +89,10 @@ impl Open {
         if at < 0 {
             return Err(format!("`{index}` from 0"));
         }
-        if let (Some(said), Some(of)) = (self.total, of)
-            && said != of
+        if let (Some(before), Some(of)) = (self.total, of)
+            && before != of
         {
-            return Err(format!("`{total}` {said}, as in the pieces before"));
+            return Err(format!("`{total}` {before}, as in the pieces before"));
         }
         let total_now = self.total.or(of);
         let most = self.most.max(at);
@@ -176,19 +176,19 @@ pub(crate) fn check(
     if rules.error_code.is_none() && rules.sequence.is_none() {
         return Ok(());
     }
-    let Some(message) = message_of(registry, frame) else {
+    let Some(message) = frame.message(registry) else {
         return Ok(());
     };
     if let Some(name) = &rules.error_code
-        && let Some(Value::String(said)) = message.payload.get(name)
-        && said
+        && let Some(Value::String(code)) = message.payload.get(name)
+        && code
             .parse::<ErrorCode>()
             .ok()
             .and_then(ErrorCode::name)
             .is_none()
     {
         return refuse(format!(
-            "a code of the draft in `{name}`, E1001 to E9999: there is no {said}"
+            "a code of the draft in `{name}`, E1001 to E9999: there is no {code}"
         ));
     }
     if let Some(names) = rules
@@ -196,7 +196,7 @@ pub(crate) fn check(
         .as_ref()
         .filter(|_| frame.intent == Intent::STREAM)
     {
-        let Some(piece) = Piece::of(&message, names) else {
+        let Some(piece) = StreamPiece::of(&message, names) else {
             return refuse(format!("`{}` in the frame itself", names.index));
         };
         let open = streams.of(from, frame).cloned().unwrap_or_default();
@@ -212,7 +212,7 @@ impl OpenStreams {
         self.order.iter().all(|(_, order)| order.is_empty())
     }
 
-    fn of(&self, sender: MemberId, frame: &Scanned<'_>) -> Option<&Open> {
+    fn of(&self, sender: MemberId, frame: &Scanned<'_>) -> Option<&StreamProgress> {
         self.open.get(sender)?.get(of(frame)?)
     }
 
@@ -239,14 +239,17 @@ impl OpenStreams {
         let Some(names) = schema.and_then(|schema| schema.rules.sequence.as_ref()) else {
             return;
         };
-        let message = message_of(registry, frame);
-        let Some(piece) = message.and_then(|message| Piece::of(&message, names)) else {
+        let message = frame.message(registry);
+        let Some(piece) = message.and_then(|message| StreamPiece::of(&message, names)) else {
             return;
         };
         let streams = self.open.or_insert_with(sender, BTreeMap::new);
         let before = streams.get(chain);
         let is_new = before.is_none();
-        let Ok(open) = before.unwrap_or(&Open::default()).with(&piece, names) else {
+        let Ok(open) = before
+            .unwrap_or(&StreamProgress::default())
+            .with(&piece, names)
+        else {
             return;
         };
         streams.insert(chain.clone(), open);
@@ -275,7 +278,7 @@ impl OpenStreams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Due;
+    use crate::log::entry::Due;
 
     /// The pieces of a stream as index, total and whether it is the last one.
     fn says(pieces: &[(i64, Option<i64>, bool)]) -> String {
@@ -284,9 +287,9 @@ mod tests {
             total: "of".into(),
             last: "end".into(),
         };
-        let mut open = Open::default();
+        let mut open = StreamProgress::default();
         for &(index, total, is_last) in pieces {
-            let piece = Piece {
+            let piece = StreamPiece {
                 index,
                 total,
                 is_last,

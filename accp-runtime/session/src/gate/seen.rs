@@ -2,13 +2,13 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use crate::interface::output::Seen;
 use crate::log::by_member::ByMember;
-use crate::log::mid::decimal;
-use crate::{MemberId, Mid, Seen};
+use crate::log::mid::{MemberId, Mid, decimal};
 
 /// The place that a consumed message id has taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ConsumedId {
     pub sender: MemberId,
     pub sequence: u64,
     pub dropped: bool,
@@ -28,7 +28,7 @@ pub(crate) struct SeenSet {
     runs: BTreeMap<u64, Run>,
     /// Runs of one id.
     singles: BTreeMap<u64, Packed>,
-    names: BTreeMap<Box<str>, Place>,
+    names: BTreeMap<Box<str>, ConsumedId>,
 }
 
 /// Ids of one sender, each one more than the last, with numbers that are equally far apart: by one
@@ -43,19 +43,19 @@ struct Run {
     dropped: bool,
 }
 
-/// A place in one word.
+/// A consumed id packed into 64 bits.
 #[derive(Debug, Clone, Copy)]
 struct Packed(u64);
 
 impl Packed {
     /// Returns `None` for a number that no session reaches.
-    fn new(place: Place) -> Option<Self> {
+    fn new(place: ConsumedId) -> Option<Self> {
         let flags = u64::from(place.sender.number()) << 1 | u64::from(place.dropped);
         (place.sequence < 1 << 47).then_some(Self(place.sequence << 17 | flags))
     }
 
-    fn place(self) -> Option<Place> {
-        Some(Place {
+    fn place(self) -> Option<ConsumedId> {
+        Some(ConsumedId {
             sender: MemberId::new((self.0 >> 1) as u16)?,
             sequence: self.0 >> 17,
             dropped: self.0 & 1 == 1,
@@ -69,7 +69,7 @@ fn key(bits: u64) -> u64 {
 }
 
 impl Run {
-    fn one(place: Place) -> Self {
+    fn one(place: ConsumedId) -> Self {
         Self {
             sequence: place.sequence,
             length: 1,
@@ -79,8 +79,8 @@ impl Run {
         }
     }
 
-    fn get(&self, offset: u64) -> Option<Place> {
-        (offset < u64::from(self.length)).then(|| Place {
+    fn get(&self, offset: u64) -> Option<ConsumedId> {
+        (offset < u64::from(self.length)).then(|| ConsumedId {
             sender: self.sender,
             sequence: self.sequence + offset * u64::from(self.step),
             dropped: self.dropped,
@@ -88,7 +88,7 @@ impl Run {
     }
 
     /// Adds the place if it is the next one of the run, and returns whether it was.
-    fn grow(&mut self, offset: u64, place: Place) -> bool {
+    fn grow(&mut self, offset: u64, place: ConsumedId) -> bool {
         if offset != u64::from(self.length) || self.length == u32::MAX {
             return false;
         }
@@ -110,7 +110,7 @@ impl Run {
 }
 
 impl SeenSet {
-    pub(crate) fn get(&self, mid: &Mid) -> Option<Place> {
+    pub(crate) fn get(&self, mid: &Mid) -> Option<ConsumedId> {
         let Some(bits) = mid.as_bits() else {
             return self.names.get(mid.to_string().as_str()).copied();
         };
@@ -126,7 +126,7 @@ impl SeenSet {
     }
 
     /// Adds an id that is not in the set.
-    pub(crate) fn insert(&mut self, mid: &Mid, place: Place) {
+    pub(crate) fn insert(&mut self, mid: &Mid, place: ConsumedId) {
         let Some(bits) = mid.as_bits() else {
             self.names.insert(mid.to_string().into(), place);
             return;
@@ -176,7 +176,7 @@ impl SeenSet {
     pub(crate) fn from_stored(seen: &[Seen]) -> Self {
         let mut set = Self::default();
         for seen in seen {
-            let place = Place {
+            let place = ConsumedId {
                 sender: seen.sender,
                 sequence: seen.sequence,
                 dropped: seen.dropped,
@@ -218,7 +218,7 @@ mod tests {
                     continue;
                 }
                 let sender = MemberId::new(*sender).unwrap();
-                let place = Place { sender, sequence: sequence as u64, dropped: *dropped };
+                let place = ConsumedId { sender, sequence: sequence as u64, dropped: *dropped };
                 set.insert(mid, place);
                 model.insert(mid.clone(), place);
             }

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use accp_registry::{ErrorCode, Hash};
 use serde::{Deserialize, Serialize};
 
-use crate::gate::refusal::Refusal;
-use crate::handler::inbound::UNBOUNDED;
 use crate::log::by_member::ByMember;
-use crate::log::chain::{Chains, of};
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::{MemberId, Mid};
+use crate::state::chain::{Chains, of};
+use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use crate::{Entry, EntryKind, MemberId, Mid};
-use accp_frame::{Intent, Message, Registry, Value};
+use accp_frame::{Intent, Registry, Value};
 
 /// Transactions of a member in a session, and its requests that wait.
 const TRANSACTIONS: usize = 65_536;
@@ -85,7 +85,7 @@ impl Request {
         frame: &Scanned<'_>,
     ) -> Result<Option<Self>, Refusal> {
         let name = name_in(registry, frame).filter(|_| frame.intent == Intent::REQ);
-        let message = name.and_then(|_| message_of(registry, frame));
+        let message = name.and_then(|_| frame.message(registry));
         let (Some(name), Some(message)) = (name, message) else {
             return Ok(None);
         };
@@ -94,14 +94,14 @@ impl Request {
             return Err(Refusal::new(ErrorCode::INVALID_TYPE, expected));
         };
         // A value that goes by reference has another key each time.
-        let plain = message.payload.iter().filter(|(_, value)| !refers(value));
-        let mut plain: Vec<_> = plain
+        let fields = message.payload.iter().filter(|(_, value)| !refers(value));
+        let mut fields: Vec<_> = fields
             .map(|(name, value)| format!("{name}={}\n", value.to_json()))
             .collect();
-        plain.sort_unstable();
+        fields.sort_unstable();
         Ok(Some(Self {
             key: key(from, frame, id),
-            fields: Hash::of(plain.concat().as_bytes()),
+            fields: Hash::of(fields.concat().as_bytes()),
         }))
     }
 }
@@ -109,10 +109,6 @@ impl Request {
 /// Returns the name of the idempotency key in the frame's schema.
 fn name_in<'r>(registry: &'r Registry, frame: &Scanned<'_>) -> Option<&'r str> {
     frame.schema_in(registry)?.rules.idempotency.as_deref()
-}
-
-pub(crate) fn message_of<'a>(registry: &Registry, frame: &Scanned<'a>) -> Option<Message<'a>> {
-    Message::decode_with(frame.text, registry, &UNBOUNDED).ok()
 }
 
 fn key(from: MemberId, frame: &Scanned<'_>, id: &str) -> Hash {
@@ -249,9 +245,9 @@ impl Transactions {
         if open.is_empty() {
             return;
         }
-        let message = message_of(registry, frame);
-        let said = |name| message.as_ref()?.payload.get(name);
-        let named = match name_in(registry, frame).and_then(said) {
+        let message = frame.message(registry);
+        let field = |name| message.as_ref()?.payload.get(name);
+        let named = match name_in(registry, frame).and_then(field) {
             Some(Value::String(id)) => Some(id),
             _ => None,
         };
@@ -261,18 +257,18 @@ impl Transactions {
             matches!(known, Some(Phase::Open(first, _)) if Some(&first.mid) == aid.as_ref())
         };
         let caused = open.iter().any(is_cause);
-        let is_meant = |key: &Hash| match named {
+        let is_answered = |key: &Hash| match named {
             Some(id) => {
                 let sender = self.known.get(key).map(|known| known.sender);
                 sender.is_some_and(|sender| self::key(sender, frame, id) == *key)
             }
             None => !caused || is_cause(key),
         };
-        let meant: Vec<_> = open.into_iter().filter(is_meant).collect();
+        let answered: Vec<_> = open.into_iter().filter(is_answered).collect();
         // The names that the profiles of the draft have for it.
-        let says = |name| said(name) == Some(&Value::Boolean(true));
-        let may_be_tried_again = says("retry") || says("retryable");
-        for key in meant {
+        let is_true = |name| field(name) == Some(&Value::Boolean(true));
+        let may_be_tried_again = is_true("retry") || is_true("retryable");
+        for key in answered {
             let Some(known) = self.known.get_mut(&key) else {
                 continue;
             };
@@ -341,7 +337,7 @@ impl Transactions {
         std::mem::take(&mut self.wanted)
     }
 
-    /// Wants all answers again that somebody waits for.
+    /// Asks the store again for all answers that members wait for.
     pub(crate) fn want_all(&mut self) {
         self.wanted = self.owed.keys().copied().collect();
     }
@@ -356,7 +352,8 @@ impl Transaction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Due, Time};
+    use crate::log::entry::Due;
+    use accp_context::Time;
 
     fn fold(all: &mut Transactions, kind: EntryKind, position: u64, text: &str) {
         let frame = Scanned::of_entry(text).unwrap();

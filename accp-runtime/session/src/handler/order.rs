@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use accp_frame::{Limits, Registry};
 
-use crate::gate::profile::Piece;
-use crate::gate::transactions::message_of;
+use crate::gate::profile::StreamPiece;
+use crate::interface::inbound::Inbound;
+use crate::log::mid::{MemberId, Mid};
 use crate::wire::scan::Scanned;
-use crate::{Inbound, MemberId, Mid};
 
 /// Bytes of the frames that wait, if the reader does not say how many frames.
 const BYTES: usize = 1 << 20;
@@ -16,8 +16,8 @@ const FRAMES: usize = 256;
 /// Streams that are remembered while none of their pieces wait.
 const STREAMS: usize = 256;
 
-/// Puts pieces of streams in order for a reader of frames. The log has them as they were said; whoever works
-/// with them buffers and reorders them by their index. A stream is known by its sender and its chain.
+/// Puts pieces of streams in order for a reader of frames. The log has them in the order in which they
+/// arrived; a reader buffers and reorders them by their index. A stream is known by its sender and its chain.
 ///
 /// The reader gives each frame that is a piece, with whatever it wants to have back (`T`), and gets what can be read
 /// now. The first piece with an index counts, and a later one with the same index does not. A piece that lacks
@@ -25,7 +25,7 @@ const STREAMS: usize = 256;
 ///
 /// 256 frames and 1 MiB of them wait at most ([`holding`](Self::holding)). Over that the stream with the most
 /// frames goes on without the piece that it lacks, which does not count when it comes later: the indexes in the frames show
-/// the gap. So a reader never stands still for good. Of the streams of which nothing waits, the last 256 are
+/// the gap. So a reader never waits for ever. Of the streams without a waiting piece, the last 256 are
 /// remembered.
 ///
 /// [`Streams`](crate::Streams) does this for the data of typed pieces, and can refuse a piece.
@@ -153,7 +153,7 @@ impl<T> PiecesInOrder<T> {
         rest
     }
 
-    /// Takes out the pieces that wait and that nobody is to read any more.
+    /// Removes and returns the waiting pieces that are no longer wanted.
     pub fn drop_if(&mut self, mut is_over: impl FnMut(&T) -> bool) -> Vec<T> {
         let mut over = Vec::new();
         for stream in self.streams.values_mut() {
@@ -176,7 +176,7 @@ impl<T> PiecesInOrder<T> {
             .sum()
     }
 
-    /// Forgets the oldest stream of which no piece waits, if there are many.
+    /// Forgets the oldest stream without a waiting piece, if there are many streams.
     fn make_room(&mut self) {
         let quiet = self
             .streams
@@ -222,7 +222,7 @@ fn place(registry: &Registry, inbound: &Inbound) -> Option<(Mid, i64)> {
     let frame = Scanned::new(inbound.text(), Limits::NONE).ok()?;
     let schema = frame.schema_in(registry)?;
     let names = schema.rules.sequence.as_ref()?;
-    let message = message_of(registry, &frame)?;
-    let piece = Piece::of(&message, names)?;
+    let message = frame.message(registry)?;
+    let piece = StreamPiece::of(&message, names)?;
     Some((frame.cid()?.clone(), piece.index))
 }

@@ -1,7 +1,7 @@
 //! Dispatch of frames to handlers.
 use std::fmt;
 
-use crate::Inbound;
+use crate::interface::inbound::Inbound;
 use accp_frame::{DecodeError, DecodeFrame, DecodeOptions, FrameFamily, Header, Reader, Typed};
 
 /// Hands frames to handlers by their type.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::MemberId;
+use crate::log::mid::MemberId;
 use accp_frame::profiles::InferStream;
 use accp_frame::{DecodeError, ErrorCode};
 

@@ -9,7 +9,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use crate::send::outbound::{Outbound, error_frame};
+use crate::interface::outbound::Outbound;
+use crate::wire::link::error_frame;
 use accp_frame::Value;
 use accp_frame::profiles::{ErrorFail, ToolDone, ToolReq};
 

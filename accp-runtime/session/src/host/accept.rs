@@ -5,27 +5,33 @@ use std::sync::Arc;
 use accp_registry::ErrorCode;
 
 use super::Host;
+use crate::delivery::groups::Progress;
+use crate::delivery::parts::Part;
+use crate::gate::Ruling;
 use crate::gate::content::check;
 use crate::gate::numbers::REFUSED;
-use crate::gate::refusal::{Refusal, Ruling};
-use crate::log::effect::Effect;
-use crate::log::relayed::Relayed;
+use crate::interface::event::Event;
+use crate::interface::input::Posted;
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::{MemberId, Mid};
 use crate::options::Scope;
 use crate::send::encode::{Composed, tail_of};
+use crate::state::effect::Effect;
 use crate::wire::control::Control;
 use crate::wire::link::Link;
-use crate::wire::scan::Scanned;
-use crate::wire::scan::scan;
-use crate::wire::stamp::Of;
-use crate::{Entry, EntryKind, Event, MemberId, Mid, Part, Posted, Progress, Time};
+use crate::wire::refusal::Refusal;
+use crate::wire::relayed::Relayed;
+use crate::wire::scan::{Scanned, scan};
+use crate::wire::stamp::About;
+use accp_context::Time;
 use accp_context::Trigger;
 use accp_frame::{DecodeError, Envelope, Map};
 
 /// What became of a frame.
-enum Taken {
+enum FrameOutcome {
     /// It has a place in the log: its id, and the `seq` that it took.
     Accepted(Mid, u64),
-    /// It has a place in the log, from now or before, and nobody is told (draft section 3.7).
+    /// It has a place in the log, from now or before, and no answer goes out (draft section 3.7).
     Dropped,
     Refused,
     /// It was about the link.
@@ -39,42 +45,42 @@ impl Host {
     pub(crate) fn receive(&mut self, from: MemberId, frame: &[u8], now: Time) {
         let party = self.side.state.members.get(from);
         if party.is_some_and(|party| party.present) {
-            self.relays.heard(from, self.side.clock.timers());
+            self.relays.note_alive(from, self.side.clock.timers());
         }
-        if let Taken::Accepted(mid, sequence) = self.take(from, frame, true, now) {
+        if let FrameOutcome::Accepted(mid, sequence) = self.take(from, frame, true, now) {
             self.relays.cursor(from).ack = Some((mid, sequence));
         }
     }
 
-    /// Takes a frame that a member has sent outside of its link. What is said to the member about
-    /// the frame goes into the answer and not out.
+    /// Takes a frame that a member has sent outside of its link. Frames for this member are returned as
+    /// the answer and do not go out.
     pub(crate) fn post(&mut self, from: MemberId, frame: &[u8], now: Time) -> Posted {
         let before = self.side.batch.get().sends.len();
         let taken = self.take(from, frame, false, now);
         let sends = &mut self.side.batch.get().sends;
-        let said = sends.split_off(before.min(sends.len()));
-        let (mine, others): (Vec<_>, _) = said.into_iter().partition(|send| send.to == from);
+        let sent = sends.split_off(before.min(sends.len()));
+        let (mine, others): (Vec<_>, _) = sent.into_iter().partition(|send| send.to == from);
         sends.extend(others);
         let mut answers = mine.into_iter().map(|send| send.text);
         match taken {
-            Taken::Accepted(mid, at) => {
+            FrameOutcome::Accepted(mid, at) => {
                 let up = self.relays.last();
                 let answer = self.stamp_for(from, now).ack(Some((&mid, at, up)));
                 Posted::Accepted { mid, answer }
             }
-            Taken::Refused => answers.next().map_or(Posted::Silent, Posted::Refused),
+            FrameOutcome::Refused => answers.next().map_or(Posted::Silent, Posted::Refused),
             // A registry may take several frames.
-            Taken::Link => match answers.collect::<Vec<_>>().join("\n") {
+            FrameOutcome::Link => match answers.collect::<Vec<_>>().join("\n") {
                 none if none.is_empty() => Posted::Silent,
                 answers => Posted::Link(answers),
             },
-            Taken::Dropped => Posted::Silent,
-            Taken::Not => Posted::Later,
+            FrameOutcome::Dropped => Posted::Silent,
+            FrameOutcome::Not => Posted::Later,
         }
     }
 
     /// Judges a frame, and answers it unless it was accepted.
-    fn take(&mut self, from: MemberId, frame: &[u8], is_linked: bool, now: Time) -> Taken {
+    fn take(&mut self, from: MemberId, frame: &[u8], is_linked: bool, now: Time) -> FrameOutcome {
         let party = self.side.state.members.get(from);
         let (is_known, is_present) = (party.is_some(), party.is_some_and(|party| party.present));
         let limits = self.side.options.limits;
@@ -82,38 +88,33 @@ impl Host {
             Ok(scanned) => scanned,
             Err(error) => {
                 self.unreadable(from, frame, &error, now);
-                return Taken::Refused;
+                return FrameOutcome::Refused;
             }
         };
-        if Link::is(&scanned) || self.is_plain(from) && Link::is_about_turn(&scanned) {
+        if self.is_link_frame(from, &scanned) {
             // No error answers a link frame, not even an unreadable one.
             if is_present && let Ok(link) = Link::read(&scanned) {
-                match link {
-                    Link::Hello(hello) if hello.plain && !is_linked => {
-                        self.introduce(from, &hello, now);
-                    }
-                    link => self.link(from, link, now),
-                }
+                self.link(from, link, is_linked, now);
             }
-            return Taken::Link;
+            return FrameOutcome::Link;
         }
         if !is_known {
             let refusal = Refusal::new(ErrorCode::POLICY_DENIED, "a member of the session");
-            self.tell(from, scanned.mid(), refusal, now);
-            return Taken::Refused;
+            self.send_refusal(from, scanned.mid(), refusal, now);
+            return FrameOutcome::Refused;
         }
         let cursor = self.relays.cursor(from);
         if is_linked && is_present && cursor.vouched.is_none() && !cursor.greeting {
             let expected = "sync:registry before any other frame (draft section 6.4)";
-            // Not for good: the sender may say hello, and then the frame is welcome.
+            // Not for good: the host takes the frame after a hello.
             let refusal = Refusal::new(ErrorCode::TIMEOUT, expected);
-            self.tell(from, scanned.mid(), refusal, now);
-            return Taken::Refused;
+            self.send_refusal(from, scanned.mid(), refusal, now);
+            return FrameOutcome::Refused;
         }
         // A member whose log may be another one says hello first.
         let is_unknown = is_linked && self.key.is_some() && cursor.greeting;
         if self.side.is_busy() || self.lost.is_some() || is_unknown {
-            return Taken::Not;
+            return FrameOutcome::Not;
         }
         let first = self
             .gate
@@ -123,7 +124,7 @@ impl Host {
             && self.is_turn_of_another(from)
         {
             self.wait(from, mid);
-            return Taken::Not;
+            return FrameOutcome::Not;
         }
         let verdict = first.and_then(|(mid, sequence)| {
             self.accept(from, &scanned, mid.clone(), sequence, now)
@@ -133,12 +134,12 @@ impl Host {
         let taken = match verdict {
             Ok((mid, sequence)) => {
                 self.queue.took(from);
-                Taken::Accepted(mid, sequence)
+                FrameOutcome::Accepted(mid, sequence)
             }
             Err(Ruling::Drop) => {
                 self.queue.took(from);
                 self.drop_silently(from, &scanned, now);
-                Taken::Dropped
+                FrameOutcome::Dropped
             }
             Err(Ruling::Refuse(refusal)) => {
                 if let (true, true, Some(mid)) = (
@@ -149,26 +150,23 @@ impl Host {
                     self.wait(from, mid);
                 }
                 self.refuse(from, &scanned, refusal, now);
-                Taken::Refused
+                FrameOutcome::Refused
             }
-            Err(Ruling::Ignore) => Taken::Not,
-            // Over HTTP its answer may have been lost, so it gets the same one.
-            Err(Ruling::Again) => Taken::Dropped,
+            Err(Ruling::Ignore) => FrameOutcome::Not,
+            // Over HTTP the first answer may have been lost, so the answer is the same.
+            Err(Ruling::Again) => FrameOutcome::Dropped,
         };
         if shares {
             self.call_next(now);
         }
-        self.end_turn(now);
+        self.take_due_checkpoint(now);
         taken
     }
 
-    /// Returns whether a member with the next number has to wait, because it is the turn of another. A
-    /// member that knows the draft alone waits for one turn at most: to it, a host that does not answer
-    /// a frame with the right number has dropped the frame.
+    /// Returns whether a member with the next number has to wait, because it is the turn of another.
     fn is_turn_of_another(&self, member: MemberId) -> bool {
-        let (now, patience) = (self.side.clock.timers(), self.side.options.retry);
-        self.queue.is_anothers(member, now)
-            && !(self.is_plain(member) && self.queue.has_waited(member, now, patience))
+        let now = self.side.clock.timers();
+        self.queue.is_anothers(member, now) && self.has_to_wait(member, now)
     }
 
     /// Lets a member wait for its turn to take a number.
@@ -183,7 +181,7 @@ impl Host {
         let next = self.queue.next(timers, patience);
         if let Some((member, mid)) = next.filter(|(next, _)| !self.guests.is_open(*next)) {
             let next = self.gate.numbers.next(self.side.state.scope, member);
-            self.tell(member, Some(&mid), Refusal::out_of_turn(next), now);
+            self.send_refusal(member, Some(&mid), Refusal::out_of_turn(next), now);
         }
     }
 
@@ -196,7 +194,7 @@ impl Host {
         sequence: u64,
         now: Time,
     ) -> Result<(), Refusal> {
-        if let Some(part) = Part::read(&frame.envelope, frame.end)? {
+        if let Some(part) = Part::of(frame)? {
             return self.accept_part(sender, frame, &part, mid, sequence, now);
         }
         let effect = check(&self.side, &self.gate, sender, frame, None)?;
@@ -226,7 +224,7 @@ impl Host {
         }
         self.append(sender, frame, effect, mid, sequence, now);
         if kind == EntryKind::Frame {
-            let turn = &mut self.turn;
+            let turn = &mut self.causes;
             turn.current = Some(self.side.position);
             turn.parent = parent;
             turn.triggers.extend(Trigger::of(frame.intent));
@@ -252,7 +250,7 @@ impl Host {
                 whole.sender == sender && self.gate.numbers.wholes.contains(&part.of)
             })
         {
-            return Err(Refusal::duplicate(whole));
+            return Err(Refusal::duplicate(whole.sender, whole.sequence));
         }
         if !begins && !self.gate.numbers.groups.contains(sender, &part.of) {
             // The first part may still be under way, behind a later one that came with an old number.
@@ -332,7 +330,7 @@ impl Host {
 
     pub(crate) fn drop_silently(&mut self, from: MemberId, frame: &Scanned<'_>, now: Time) {
         if let (Some(mid), Some(sequence)) = (frame.mid().cloned(), frame.envelope.sequence) {
-            self.side.tell(Event::Dropped(mid.clone()));
+            self.side.emit(Event::Dropped(mid.clone()));
             let effect = Effect::Void(EntryKind::Dropped);
             self.append(from, frame, effect, mid, sequence, now);
         }
@@ -358,21 +356,28 @@ impl Host {
             let effect = Effect::Void(EntryKind::Refused(refusal.code));
             self.append(from, frame, effect, mid, 0, now);
         }
-        self.tell(from, mid.as_ref(), refusal, now);
+        self.send_refusal(from, mid.as_ref(), refusal, now);
     }
 
-    pub(crate) fn tell(&mut self, to: MemberId, mid: Option<&Mid>, refusal: Refusal, now: Time) {
+    pub(crate) fn send_refusal(
+        &mut self,
+        to: MemberId,
+        mid: Option<&Mid>,
+        refusal: Refusal,
+        now: Time,
+    ) {
         let mid = mid.filter(|mid| !mid.is_too_long());
         let error = refusal.about(mid.cloned());
         if !matches!(error.code, ErrorCode::DUPLICATE | ErrorCode::SEQUENCE_GAP) {
             let event = Event::Rejected(to, mid.cloned(), error.code);
-            self.side.tell(event);
+            self.side.emit(event);
         }
-        let text = self.stamp_for(to, now).frame(error.frame(), Of::Frame(mid));
-        self.side.say(to, text);
-        // It cannot fetch the state on which its change would have to build.
-        if error.version.is_some() && self.is_plain(to) {
-            self.say_state(to, now);
+        let text = self
+            .stamp_for(to, now)
+            .frame(error.frame(), About::Frame(mid));
+        self.side.send_link(to, text);
+        if error.version.is_some() {
+            self.resend_state(to, now);
         }
     }
 
@@ -383,7 +388,7 @@ impl Host {
         error: &DecodeError,
         now: Time,
     ) {
-        // The text may have been an error or an acknowledgement, so no error answers it.
+        // The text may be an error or an acknowledgement, so no error answers it.
         let about_the_link = [
             &b">fail:"[..],
             b">ack:",
@@ -400,13 +405,13 @@ impl Host {
             // The frame may have been damaged on the way, and may come again undamaged.
             let mid = std::str::from_utf8(frame).ok().and_then(Scanned::mid_of);
             let refusal = Refusal::from(error.clone());
-            self.tell(from, mid.as_ref(), refusal, now);
+            self.send_refusal(from, mid.as_ref(), refusal, now);
         }
     }
 }
 
-/// Bytes of a refused frame that the log keeps. Of a longer one it keeps only who sent it, and which
-/// frame it was.
+/// The longest refused frame that the log keeps, in bytes. Of a longer frame it keeps only the sender
+/// and the id.
 const REFUSED_BYTES: usize = 1024;
 
 /// Returns the text that the log keeps of a refused frame.
@@ -414,7 +419,7 @@ fn refused_text(frame: &Scanned<'_>) -> Arc<str> {
     if frame.text.len() <= REFUSED_BYTES {
         return Arc::from(frame.text);
     }
-    let part = Part::read(&frame.envelope, frame.end).ok().flatten();
+    let part = Part::of(frame).ok().flatten();
     let part = part.filter(|part| !part.of.is_too_long());
     let mut extra = Map::new();
     for key in ["pt", "of"] {

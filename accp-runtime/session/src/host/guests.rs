@@ -5,22 +5,27 @@
 //! checks as a frame without a link.
 
 use super::Host;
+use crate::gate::Ruling;
 use crate::gate::content::check;
-use crate::gate::refusal::{Refusal, Ruling};
+use crate::interface::inbound::Inbound;
+use crate::interface::input::JoinError;
+use crate::interface::outbound::{Outbound, SendError};
 use crate::log::by_member::ByMember;
-use crate::log::effect::Effect;
-use crate::log::mid::MidSource;
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::{MemberId, Mid, MidSource};
 use crate::options::Scope;
 use crate::send::encode::{Encoded, Peer, last_put_of};
+use crate::state::effect::Effect;
+use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use crate::{Entry, EntryKind, Inbound, JoinError, MemberId, Mid, Outbound, SendError, Time};
+use accp_context::Time;
 use accp_frame::{AgentId, Intent};
 
 /// The guests of a host.
 #[derive(Debug, Default)]
 pub(crate) struct Guests {
     open: ByMember<Guest>,
-    /// How far each guest has handled the log, in words of the caller. Guests of earlier runs are among
+    /// How far each guest has handled the log, as a text of the caller. Guests of earlier runs are among
     /// them.
     inboxes: ByMember<Box<str>>,
 }
@@ -40,8 +45,8 @@ impl Guests {
         guests
     }
 
-    /// Returns whether the agent of a member lives in the process of the host, or did in an earlier run: unless
-    /// it has a link by now, it has no log of its own, and nobody has to wait for it.
+    /// Returns whether the agent of a member lives in the process of the host, or did in an earlier run.
+    /// Unless it has a link by now, it has no log of its own, and the host does not wait for it.
     pub(crate) fn has(&self, member: MemberId) -> bool {
         self.is_open(member) || self.inboxes.get(member).is_some()
     }
@@ -126,7 +131,7 @@ impl Host {
         if self.side.state.scope == Scope::Shared {
             self.call_next(now);
         }
-        self.end_turn(now);
+        self.take_due_checkpoint(now);
         self.side.keep(vec![encoded], last_put, &mid);
         Ok(mid)
     }
@@ -183,7 +188,7 @@ impl Host {
         })
     }
 
-    /// Returns the next id of a member that nobody has used.
+    /// Returns the next unused id of a member.
     fn next_of(&self, member: MemberId, mids: &mut MidSource) -> Result<Mid, SendError> {
         loop {
             let mid = mids.next().ok_or(SendError::IdsUsedUp)?;

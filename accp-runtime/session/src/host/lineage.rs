@@ -1,29 +1,35 @@
-//! The log of a host against the logs of its members: which is older, and which is another.
+//! Comparison of the log of a host with those of its members: whether the host has lost entries, or a
+//! member follows another log.
 
 use accp_registry::{ErrorCode, Hash};
 
 use super::Host;
 use crate::delivery::transfer::log_key_of;
-use crate::gate::refusal::Refusal;
-use crate::log::effect::Effect;
-use crate::log::relayed::Relayed;
+use crate::interface::event::Event;
+use crate::interface::input::InputError;
+use crate::interface::outbound::SendError;
+use crate::interface::output::Read;
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::MemberId;
+use crate::log::vouch::{LogKey, Voucher};
 use crate::options::Scope;
 use crate::side::ALL_SCHEMAS;
+use crate::state::effect::Effect;
 use crate::wire::control::{self, Control};
 use crate::wire::link::Hello;
+use crate::wire::refusal::Refusal;
 use crate::wire::relay::Relay;
+use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
-use crate::{
-    Entry, EntryKind, Event, InputError, LogKey, MemberId, Read, SendError, Time, Voucher,
-};
+use accp_context::Time;
 
-/// False claims in turn after which a member has to leave. The link may have damaged one.
+/// False claims in a row after which a member has to leave. The link may have damaged one claim.
 const DOUBTS: u8 = 3;
 
 /// What shows that this host has lost time.
 #[derive(Debug)]
 pub(crate) struct Lost {
-    /// The word of this host for a log that it does not have.
+    /// The voucher of this host for a log that it does not have.
     claim: Voucher,
     /// The member that has given it back, since the start of this host.
     from: Option<MemberId>,
@@ -40,7 +46,7 @@ impl Host {
         }
     }
 
-    /// Returns what stopped an earlier run, unless somebody has decided since how to go on.
+    /// Returns what stopped an earlier run, unless the caller has decided since how to go on.
     pub(crate) fn unsettled(&self, claim: Option<Voucher>) -> Option<Lost> {
         let claim =
             claim.filter(|claim| self.key.as_ref().is_some_and(|key| key.vouched(claim)))?;
@@ -142,8 +148,8 @@ impl Host {
         self.greet(member, Some((hello, held, hash)), now);
     }
 
-    /// Takes a claim that the log of this host does not bear out. If this host has made it, the host
-    /// has lost time: its store is an old copy. It stops. Any other claim is false.
+    /// Takes a claim that contradicts the log of this host. If this host made the claim, it has lost
+    /// time, because its store is an old copy: it stops. Any other claim is false.
     fn contradicted(&mut self, member: MemberId, claim: Voucher, now: Time) {
         if self.key.as_ref().is_some_and(|key| key.vouched(&claim)) {
             return self.lose(member, claim);
@@ -156,9 +162,9 @@ impl Host {
             cursor.doubts = 0;
             let expected = "the log of this session; this side holds another log, so open it anew";
             let refusal = Refusal::new(ErrorCode::POLICY_DENIED, expected);
-            self.tell(member, None, refusal, now);
+            self.send_refusal(member, None, refusal, now);
             self.leave(member, now);
-            self.side.tell(Event::Removed(member));
+            self.side.emit(Event::Removed(member));
         }
     }
 
@@ -180,7 +186,7 @@ impl Host {
             taken: Vec::new(),
         }));
         self.relays.stop();
-        self.side.tell(Event::LostTime { member, position });
+        self.side.emit(Event::LostTime { member, position });
     }
 
     /// Begins to take the entries that this host has lost from the member that has them.
@@ -252,20 +258,20 @@ impl Host {
         let first = taken.first().map_or(0, |taken| taken.position);
         let has_place = first > self.side.position;
         if !has_place || hash != Some(claim.hash) || !self.take_over(from, &taken, now) {
-            return self.side.tell(Event::NotRecovered(from));
+            return self.side.emit(Event::NotRecovered(from));
         }
-        // The claim is settled: nobody vouches for this one.
+        // The claim is settled. A voucher without a proof replaces it in the store.
         self.side.batch.get().voucher = Some(Voucher {
             proof: [0; 16],
             ..claim
         });
         self.resume();
         self.side
-            .tell(Event::Recovered(own_end + 1..=claim.position));
+            .emit(Event::Recovered(own_end + 1..=claim.position));
         self.announce_schemas(now);
-        self.turn.current = Some(claim.position);
-        self.end_turn(now);
-        // Which bytes of this host's own values are missing is nowhere else.
+        self.causes.current = Some(claim.position);
+        self.take_due_checkpoint(now);
+        // Only the snapshot says which bytes of this host's own values are missing.
         self.side.take_snapshot(&self.gate.numbers);
         self.side.transfers.want(ALL_SCHEMAS, from, None);
     }
@@ -313,7 +319,7 @@ impl Host {
         Ok(())
     }
 
-    /// Lets a value of this host expire that nobody has: an old copy of the store lacks its bytes.
+    /// Lets a value of this host expire if no side has its bytes: the store of the host is an old copy.
     pub(crate) fn gone(&mut self, key: &str, now: Time) {
         let is_own = control::put_key(key).is_some_and(|(owner, _)| owner == MemberId::HOST);
         if is_own && self.lost.is_none() {
@@ -322,16 +328,16 @@ impl Host {
     }
 
     fn take_entry(&mut self, from: MemberId, taken: &Relayed, frame: &Scanned<'_>, now: Time) {
-        let mut told = taken.clone();
-        told.hash = self.side.hash.map(|before| taken.hash_after(&before));
-        let Some((entry, effect)) = self.side.entry_of(told, frame, now) else {
+        let mut relayed = taken.clone();
+        relayed.hash = self.side.hash.map(|before| taken.hash_after(&before));
+        let Some((entry, effect)) = self.side.entry_of(relayed, frame, now) else {
             return;
         };
         if let Effect::Control(control) = &effect {
             self.take_control(from, entry.sender, control);
         }
         if entry.kind == EntryKind::Frame {
-            self.turn.parent = self.side.state.chains.parent(frame);
+            self.causes.parent = self.side.state.chains.parent(frame);
         }
         self.gate.see(&entry);
         let registry = &self.side.options.registry;

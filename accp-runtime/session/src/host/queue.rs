@@ -3,16 +3,17 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::{MemberId, Mid, Time};
+use crate::log::mid::{MemberId, Mid};
+use accp_context::Time;
 
 /// Gives members their turns, so that none takes all numbers. A member waits in the queue with one
-/// frame, and the host tells it the number when its turn comes. Others wait until it has taken the
-/// number, or has let the time for it pass.
+/// frame, and the host sends it the number when its turn comes. Other members wait until it has taken
+/// the number, or its time is over.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    /// Who waits with which frame, and since when.
+    /// The members that wait, each with its frame and the time since when it waits.
     waiting: VecDeque<(MemberId, Mid, Time)>,
-    /// Whose turn it is, and until when.
+    /// The member whose turn it is, and the end of the turn.
     turn: Option<(MemberId, Time)>,
 }
 
@@ -23,8 +24,8 @@ impl Queue {
         turn.is_some_and(|(other, _)| other != member)
     }
 
-    /// Lets a member wait that could not take a number. If nobody has a turn, it is the turn of this
-    /// member, which has just heard the number.
+    /// Lets a member wait that could not take a number. If no member has a turn, it is the turn of this
+    /// member, which was just sent the number.
     pub(crate) fn wait(&mut self, member: MemberId, mid: &Mid, now: Time, patience: Duration) {
         if !self.is_anothers(member, now) {
             self.turn = Some((member, now + patience));

@@ -1,17 +1,21 @@
-//! Copies of an answer for those that asked for a transaction again.
+//! Copies of an answer for members that asked for a transaction again.
 
 use accp_frame::{AgentId, EncodeError, Envelope, Typed};
 use accp_registry::ErrorCode;
 
 use super::Host;
 use crate::gate::transactions::Asker;
-use crate::log::effect::Effect;
-use crate::send::outbound::error_frame;
+use crate::interface::event::Event;
+use crate::interface::outbound::SendError;
+use crate::interface::output::Read;
+use crate::log::entry::{Entry, EntryKind};
+use crate::state::effect::Effect;
+use crate::wire::link::error_frame;
 use crate::wire::scan::Scanned;
-use crate::{Entry, EntryKind, Event, Read, SendError, Time};
+use accp_context::Time;
 
 impl Host {
-    /// Asks the store for the answers that somebody waits for.
+    /// Asks the store for the answers that members wait for.
     pub(crate) fn want_answers(&mut self) {
         if self.lost.is_none() {
             let wanted = self.gate.numbers.transactions.take_wanted();
@@ -20,8 +24,8 @@ impl Host {
         }
     }
 
-    /// Gives copies of an answer to all who wait for it. The text of the answer may have been
-    /// discarded since.
+    /// Appends a copy of an answer for each member that waits for it. The text of the answer may have
+    /// been discarded since.
     pub(crate) fn repeat_answer(&mut self, at: u64, answer: Option<&Entry>, now: Time) {
         if self.lost.is_some() {
             return;
@@ -29,7 +33,7 @@ impl Host {
         let answer = answer.filter(|answer| answer.position == at && !answer.text.is_empty());
         for asker in self.gate.numbers.transactions.owed(at).to_vec() {
             if let Err(error) = self.give_copy(answer, &asker, now) {
-                self.side.tell(Event::NotWritten(error.to_string()));
+                self.side.emit(Event::NotWritten(error.to_string()));
             }
         }
     }
@@ -74,6 +78,6 @@ fn copy(answer: &Entry, envelope: Envelope<'_>) -> Result<String, SendError> {
 /// Returns the answer when the text of the first one is gone.
 fn lost(host: &AgentId<'_>, envelope: Envelope<'_>) -> Result<String, EncodeError> {
     let message = "the transaction has ended, and the text of its answer was discarded";
-    let error = error_frame(ErrorCode::REF_EXPIRED, message.into());
+    let error = error_frame(ErrorCode::REF_EXPIRED, message);
     Typed::new(host.clone(), error, envelope).encode()
 }

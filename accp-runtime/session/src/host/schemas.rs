@@ -1,18 +1,22 @@
 //! The schemas in force, and those of members.
 
-use accp_registry::{Delta, Hash, Problems, Schema};
+use std::sync::Arc;
+
+use accp_registry::{Hash, Problems, Schema};
 
 use super::Host;
+use crate::interface::event::Event;
+use crate::side::fold::RestoreError;
 use crate::wire::control::Control;
 use crate::wire::inline;
 use crate::wire::link::Hello;
-use crate::{Event, RestoreError, Time};
+use accp_context::Time;
 use accp_frame::Registry;
 
 impl Host {
     /// Adds the schemas that an earlier run registered. If they clash with the registry of this run,
-    /// the host goes on without them and tells its caller. Fails if the store has lost them: they
-    /// were committed together with the entry that names them.
+    /// the host goes on without them and reports this. Fails if the store has lost them: they were
+    /// committed together with the entry that names them.
     pub(crate) fn restore_schemas(&mut self, kept: &[(Hash, String)]) -> Result<(), RestoreError> {
         let Some(hash) = self
             .side
@@ -31,7 +35,7 @@ impl Host {
             Ok(()) => self.side.set_registry(merged),
             Err(problems) => {
                 let event = Event::SchemasUnavailable(problems.to_string());
-                self.side.tell(event);
+                self.side.emit(event);
             }
         }
         Ok(())
@@ -41,12 +45,8 @@ impl Host {
     pub(crate) fn announce_schemas(&mut self, now: Time) {
         let hash = self.side.schemas;
         if self.side.state.schemas() != Some(hash) {
-            let json = self.side.options.registry.to_json();
-            self.side
-                .batch
-                .get()
-                .registries
-                .push((hash, json.to_string()));
+            let registry = Arc::clone(&self.side.options.registry);
+            self.side.keep_registry(&registry);
             self.control(Control::Schemas { hash }, now);
         }
     }
@@ -75,13 +75,10 @@ impl Host {
 
     /// Takes over the schemas of a member that the session lacks.
     pub(crate) fn learn(&mut self, delta: &[u8], now: Time) {
-        let theirs = std::str::from_utf8(delta)
-            .map_err(|error| error.to_string())
-            .and_then(|text| Delta::from_json(text).map_err(|error| error.to_string()))
-            .and_then(|delta| {
-                let theirs = delta.apply(&Registry::empty(), self.side.options.schemas);
-                theirs.map_err(|error| error.to_string())
-            });
+        let theirs = inline::delta_of(delta).and_then(|delta| {
+            let theirs = delta.apply(&Registry::empty(), self.side.options.schemas);
+            theirs.map_err(|error| error.to_string())
+        });
         self.take_schemas(theirs, now);
     }
 
@@ -89,13 +86,13 @@ impl Host {
         let own = &self.side.options.registry;
         let learnt = theirs.and_then(|theirs| inline::merged(own, theirs));
         match learnt {
-            // The log must not go on before somebody has decided where.
+            // The log must not go on before the caller has decided from which position.
             Ok(_) if self.lost.is_some() => {}
             Ok(registry) => {
                 self.side.set_registry(registry);
                 self.announce_schemas(now);
             }
-            Err(why) => self.side.tell(Event::SchemasUnavailable(why)),
+            Err(why) => self.side.emit(Event::SchemasUnavailable(why)),
         }
     }
 }

@@ -6,23 +6,26 @@ use accp_registry::Hash;
 
 use super::Host;
 use crate::delivery::cursor::Offer;
-use crate::delivery::transfer::{Progress, log_key};
+use crate::delivery::transfer::{TransferProgress, log_key};
+use crate::interface::event::Event;
+use crate::interface::input::Supplied;
+use crate::interface::output::{Cold, Read};
+use crate::log::entry::Entry;
+use crate::log::mid::MemberId;
 use crate::options::Scope;
 use crate::side::{ALL_SCHEMAS, PROOF};
 use crate::wire::control::put_key;
 use crate::wire::link::{Hello, Link, Piece};
-use crate::wire::stamp::Of;
-use crate::{Cold, Entry, Event, MemberId, Read, Supplied, Time};
+use crate::wire::stamp::About;
+use accp_context::Time;
 use accp_frame::Intent;
 
 /// Values that a member may wait for at a time.
 const WANTS: u8 = 16;
 
 impl Host {
-    pub(crate) fn link(&mut self, from: MemberId, link: Link, now: Time) {
-        if self.plain_link(from, &link, now) {
-            return;
-        }
+    /// Takes a link frame of a member that knows the log.
+    pub(super) fn log_link(&mut self, from: MemberId, link: Link, now: Time) {
         match link {
             Link::Ack { of: None, held, .. } | Link::Pong { held } => {
                 self.relays.acknowledged(from, held);
@@ -39,12 +42,9 @@ impl Host {
             }
             Link::Hello(hello) => {
                 self.side.transfers.returned(from);
-                if hello.plain {
-                    return self.greet_plainly(from, &hello, now);
-                }
                 let is_vouched = hello.extensions.iter().any(|name| name == PROOF);
                 let cursor = self.relays.cursor(from);
-                (cursor.plain, cursor.vouched) = (None, Some(is_vouched));
+                (cursor.draft, cursor.vouched) = (None, Some(is_vouched));
                 self.hello(from, &hello, now);
                 let own = self.side.schemas.to_string();
                 let cursor = self.relays.cursor(from);
@@ -59,14 +59,14 @@ impl Host {
             }
             Link::Error { error, .. } => {
                 let event = Event::PeerError(from, error);
-                self.side.tell(event);
+                self.side.emit(event);
             }
             Link::Want { key, at } => self.serve(from, &key, at, now),
             Link::Bytes(piece) => self.take_piece(from, piece, now),
         }
     }
 
-    /// Asks a member for a sign of life.
+    /// Pings a member.
     pub(crate) fn ping(&mut self, member: MemberId, now: Time) {
         let ping = self.stamp_for(member, now).beat(Intent::PING);
         self.side.send(member, ping);
@@ -121,7 +121,7 @@ impl Host {
                 self.relays.starting(member, self.side.clock.timers());
             }
         }
-        self.side.say_hello(member, &answer, now);
+        self.side.send_frame(member, answer.frame(), now);
     }
 
     /// Offers the fold of now to a member that lacks entries which the log does not have any more.
@@ -144,7 +144,7 @@ impl Host {
             level: Some(self.side.state.level()),
             ..self.side.hello()
         };
-        self.side.say_hello(member, &answer, now);
+        self.side.send_frame(member, answer.frame(), now);
     }
 
     /// Returns the fold that a member starts from. It stays the same until the member has the fold.
@@ -188,7 +188,7 @@ impl Host {
                 offer.clone()
             }
             Err(error) => {
-                self.side.tell(Event::NotWritten(error.to_string()));
+                self.side.emit(Event::NotWritten(error.to_string()));
                 None
             }
         }
@@ -197,34 +197,24 @@ impl Host {
     /// Fetches values that a member has announced, at once: the member may not come back.
     pub(crate) fn fetch_puts(&mut self, from: MemberId, values: &[(String, Hash, u64)]) {
         self.gate.note_puts(from, values);
-        for (key, digest, length) in values.iter().cloned() {
+        for value in values.iter().map(Cold::announced) {
             // A store that the two sides share has the bytes already.
-            self.side.reads.push_back(Read::Cold { key: key.clone() });
-            self.side.batch.get().cold.push(Cold {
-                key,
-                digest,
-                length,
-                bytes: None,
-            });
+            let key = value.key.clone();
+            self.side.reads.push_back(Read::Cold { key });
+            self.side.batch.get().cold.push(value);
         }
     }
 
     pub(crate) fn take_piece(&mut self, from: MemberId, piece: Piece, now: Time) {
         let key = piece.key.clone();
         match self.side.transfers.take(from, piece) {
-            Progress::Whole(bytes) if key == ALL_SCHEMAS => self.learn(&bytes, now),
-            Progress::Whole(bytes) if log_key(&key).is_some() => self.recovered(from, &bytes, now),
-            Progress::Whole(bytes) => {
-                let cold = Cold {
-                    key,
-                    digest: Hash::of(&bytes),
-                    length: bytes.len() as u64,
-                    bytes: Some(bytes.into()),
-                };
-                self.keep_value(&cold, now);
+            TransferProgress::Whole(bytes) if key == ALL_SCHEMAS => self.learn(&bytes, now),
+            TransferProgress::Whole(bytes) if log_key(&key).is_some() => {
+                self.recovered(from, &bytes, now);
             }
-            Progress::Tampered => self.side.tell(Event::Tampered(key)),
-            Progress::More | Progress::Ignored => {}
+            TransferProgress::Whole(bytes) => self.keep_value(&Cold::of(key, bytes), now),
+            TransferProgress::Tampered => self.side.emit(Event::Tampered(key)),
+            TransferProgress::More | TransferProgress::Ignored => {}
         }
     }
 
@@ -249,38 +239,32 @@ impl Host {
         let Some(missing) = self.gate.numbers.missing.get(key) else {
             return Supplied::Here;
         };
-        let (digest, length) = (Hash::of(bytes), bytes.len() as u64);
-        if (digest, length) != (missing.digest, missing.length) {
+        let cold = Cold::of(key.into(), bytes);
+        if (cold.digest, cold.length) != (missing.digest, missing.length) {
             return Supplied::Differs;
         }
         self.side.transfers.forget(key, from);
-        let cold = Cold {
-            key: key.into(),
-            digest,
-            length,
-            bytes: Some(bytes.into()),
-        };
         self.keep_value(&cold, now);
         Supplied::Kept
     }
 
-    /// Keeps the bytes of a value, and gives them to who waits for them.
+    /// Keeps the bytes of a value, and sends them to the members that wait for them.
     fn keep_value(&mut self, cold: &Cold, now: Time) {
         self.side.batch.get().cold.push(cold.clone());
         self.gate.numbers.missing.remove(&cold.key);
-        self.side.tell(Event::Supplied(cold.key.clone()));
-        self.value_for_plain(&cold.key, Some(cold));
+        self.side.emit(Event::Supplied(cold.key.clone()));
+        self.draft_value(&cold.key, Some(cold));
         self.answer_wants(cold, now);
     }
 
-    pub(crate) fn say_piece(&mut self, to: MemberId, piece: &Piece, now: Time) {
-        let text = self.stamp_for(to, now).frame(piece.frame(), Of::Nothing);
-        self.side.say(to, text);
+    pub(crate) fn send_piece(&mut self, to: MemberId, piece: &Piece, now: Time) {
+        let text = self.stamp_for(to, now).frame(piece.frame(), About::Nothing);
+        self.side.send_link(to, text);
     }
 
     pub(crate) fn serve(&mut self, to: MemberId, key: &str, at: u64, now: Time) {
         if let Some(piece) = self.side.schemas_piece(key, at) {
-            return self.say_piece(to, &piece, now);
+            return self.send_piece(to, &piece, now);
         }
         if let Some(fold) = key.strip_prefix("snap_") {
             let joined = self.joined(to);
@@ -291,11 +275,11 @@ impl Host {
                     position, bytes, ..
                 }) if fold.parse() == Ok(position) => {
                     let piece = Piece::of(key, &bytes, Hash::of(&bytes), at);
-                    self.say_piece(to, &piece, now);
+                    self.send_piece(to, &piece, now);
                 }
                 // The host has started again, and does not know what the member understands.
                 _ if cursor.greeting => self.greet(to, None, now),
-                // The request is late, or of before a restart. The member says what it holds.
+                // The request is late, or from before a restart. The member answers which position it holds.
                 _ if lags_behind => self.greet(to, None, now),
                 // The member asks for an older offer. The host offers a new fold.
                 _ => self.hello(to, &Hello::default(), now),
@@ -356,12 +340,12 @@ impl Host {
 
     pub(crate) fn answer_wants(&mut self, cold: &Cold, now: Time) {
         let Some(bytes) = &cold.bytes else { return };
-        let hoping = self.hoping.remove(&cold.key).unwrap_or_default();
+        let awaiting = self.awaiting.remove(&cold.key).unwrap_or_default();
         let waiting = self.waiting_for(&cold.key);
-        let waiting: BTreeSet<_> = waiting.into_iter().chain(hoping).collect();
+        let waiting: BTreeSet<_> = waiting.into_iter().chain(awaiting).collect();
         for (member, at) in waiting {
             let piece = Piece::of(&cold.key, bytes, cold.digest, at);
-            self.say_piece(member, &piece, now);
+            self.send_piece(member, &piece, now);
         }
     }
 }

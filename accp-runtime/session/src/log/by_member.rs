@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::MemberId;
+use crate::log::mid::MemberId;
 
 /// A map by member that takes as little room as it needs. Most sessions have two or three members,
 /// and a tree makes room for eleven.

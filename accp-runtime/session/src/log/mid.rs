@@ -195,7 +195,7 @@ pub(crate) struct MidSource {
     control: u16,
     /// The counter of link frames. Their ids are never compared with other ids.
     link: u32,
-    /// Where no host gives numbers: makes the ids of this run.
+    /// The seed of the ids of this run, if the host gives no numbers to its members.
     ids: Option<Box<[u8; 32]>>,
 }
 
@@ -252,8 +252,8 @@ impl MidSource {
         self.member = member;
     }
 
-    /// Makes ids that begin with a letter from now on, for a host that gives no numbers. They are as
-    /// good as drawn by lot, if `ids` is of this run alone.
+    /// Makes ids that begin with a letter from now on, for a host that gives no numbers to its members.
+    /// The ids are pseudo-random: no other run makes them if it has another seed `ids`.
     pub(crate) fn set_ids(&mut self, ids: [u8; 32]) {
         self.ids = Some(Box::new(ids));
     }

@@ -12,7 +12,7 @@ use accp_registry::Hash;
 
 /// The secret of a log. Only the host of the session has it.
 ///
-/// Anybody who has it can tell the host that it has lost time, and so stop it.
+/// A peer that has it can make the host believe that it has lost time, and so stop the host.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LogKey([u8; 32]);
 
@@ -57,7 +57,7 @@ impl LogKey {
         }
     }
 
-    /// Returns whether the holder of this key vouched for this.
+    /// Returns whether a holder of this key made this voucher.
     pub(crate) fn vouched(&self, claim: &Voucher) -> bool {
         claim.log == self.identity() && claim.proof == self.proof(claim.position, &claim.hash)
     }
@@ -100,7 +100,7 @@ impl fmt::Debug for LogId {
     }
 }
 
-/// The word of a host that its log has this hash at this position.
+/// The proof of a host that its log has this hash at this position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Voucher {
     pub(crate) log: LogId,

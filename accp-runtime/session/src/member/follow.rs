@@ -1,18 +1,25 @@
 //! Frames from the host, as a member takes them.
 use std::sync::Arc;
 
-use accp_registry::{Delta, ErrorCode, Hash};
+use accp_frame::Registry;
+use accp_registry::{ErrorCode, Hash};
 
-use super::fate::may_be_dropped;
+use super::outcome::may_be_dropped;
 use super::{Fetching, Member};
-use crate::delivery::transfer::{Progress, is_schemas, log_key};
-use crate::log::effect::Effect;
-use crate::log::relayed::Relayed;
+use crate::delivery::transfer::{TransferProgress, is_schemas, log_key};
+use crate::interface::event::Event;
+use crate::interface::output::{Cold, Outgoing, Read, Snapshot};
+use crate::log::mid::MemberId;
+use crate::log::vouch::Voucher;
+use crate::side::fold::RestoreError;
+use crate::state::effect::Effect;
 use crate::wire::control::Control;
+use crate::wire::inline;
 use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::relay::Relay;
+use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
-use crate::{Cold, Event, MemberId, Outgoing, Read, RestoreError, Snapshot, Time, Voucher};
+use accp_context::Time;
 use accp_frame::Intent;
 
 /// Entries that go to a host, which has lost them, at a time.
@@ -26,27 +33,27 @@ impl Member {
         if self.is_busy() || is_starting {
             return;
         }
-        // The host learns how far the log goes, even if this entry is not new.
-        self.say.ack = true;
+        // The host learns which position this side holds, even if this entry is not new.
+        self.to_send.ack = true;
         let position = relay.position;
         if position <= self.side.position || relay.prev != self.side.position {
             return;
         }
-        let mut told = Relayed::by(relay);
-        let text = Arc::clone(&told.text);
+        let mut relayed = Relayed::by(relay);
+        let text = Arc::clone(&relayed.text);
         let Ok(frame) = Scanned::of_entry(&text) else {
             return;
         };
-        told.hash = self.side.hash.map(|before| told.hash_after(&before));
-        let hash = told.hash;
-        let Some((entry, effect)) = self.side.entry_of(told, &frame, now) else {
+        relayed.hash = self.side.hash.map(|before| relayed.hash_after(&before));
+        let hash = relayed.hash;
+        let Some((entry, effect)) = self.side.entry_of(relayed, &frame, now) else {
             return;
         };
         let (mid, sequence) = (entry.mid.clone(), entry.sequence);
         if let (Some(hash), Some(held)) = (hash, self.voucher) {
             let Some(vouched) = relay.vouched.filter(|vouched| vouched.is_of(&hash)) else {
-                // The relay was damaged on its way, or this is another log. The host finds out.
-                self.say.hello = true;
+                // The relay was damaged on its way, or this is another log. The host decides which.
+                self.to_send.hello = true;
                 return;
             };
             if position >= held.position {
@@ -83,7 +90,7 @@ impl Member {
         }
     }
 
-    /// Keeps the word of the host for the log up to where this side holds it.
+    /// Keeps the voucher of the host for the log as far as this side holds it.
     fn keep(&mut self, voucher: Voucher) {
         self.voucher = Some(voucher);
         self.side.batch.get().voucher = Some(voucher);
@@ -104,10 +111,7 @@ impl Member {
     pub(crate) fn learnt(&mut self, bytes: &[u8]) {
         self.learning = None;
         let in_force = self.side.state.schemas();
-        let delta = std::str::from_utf8(bytes)
-            .map_err(|error| error.to_string())
-            .and_then(|text| Delta::from_json(text).map_err(|error| error.to_string()));
-        let learnt = match delta {
+        let learnt = match inline::delta_of(bytes) {
             Ok(delta) if in_force != Some(delta.result()) => {
                 let key = self.key_of_schemas();
                 self.side
@@ -123,16 +127,17 @@ impl Member {
             Err(error) => Err(error),
         };
         match learnt {
-            Ok(registry) => {
-                let hash = registry.hash();
-                let json = registry.to_json().to_string();
-                self.side.batch.get().registries.push((hash, json));
-                self.side.set_registry(registry);
-                self.side.tell(Event::Schemas(hash));
-            }
-            Err(why) => self.side.tell(Event::SchemasUnavailable(why)),
+            Ok(registry) => self.adopt_schemas(registry),
+            Err(why) => self.side.emit(Event::SchemasUnavailable(why)),
         }
-        self.say.ack = true;
+        self.to_send.ack = true;
+    }
+
+    /// Takes over schemas, and keeps them.
+    pub(super) fn adopt_schemas(&mut self, registry: Registry) {
+        self.side.keep_registry(&registry);
+        self.side.set_registry(registry);
+        self.side.emit(Event::Schemas(self.side.schemas));
     }
 
     /// Returns the key under which the host sends what it knows beyond the schemas of this side.
@@ -145,14 +150,8 @@ impl Member {
     fn keep_puts(&mut self, control: &Control, is_here: bool) {
         match control {
             Control::Put { values } if !is_here => {
-                for (key, digest, length) in values.iter().cloned() {
-                    self.side.batch.get().cold.push(Cold {
-                        key,
-                        digest,
-                        length,
-                        bytes: None,
-                    });
-                }
+                let values = values.iter().map(Cold::announced);
+                self.side.batch.get().cold.extend(values);
             }
             Control::Expire { keys } => self.side.batch.get().expired.extend(keys.iter().cloned()),
             _ => {}
@@ -172,13 +171,13 @@ impl Member {
                 // The acknowledgement is old, or the host has lost time.
                 Some(_) if held < self.side.position => {}
                 Some(up) => {
-                    self.heard = self.heard.max(held);
+                    self.host_position = self.host_position.max(held);
                     if self.outbox.contains(&mid) {
                         self.outbox.acknowledged(&mid, at, up);
                     } else {
                         self.outbox.consumed_up_to(&mid, up);
                     }
-                    self.outbox.is_there_by(&mid, up);
+                    self.outbox.logged_by(&mid, up);
                     self.conclude();
                 }
                 None => {
@@ -189,16 +188,16 @@ impl Member {
                 }
             },
             Link::Ack { of: None, .. } => {}
-            Link::Pong { held } => self.say.hello |= held < self.side.position,
+            Link::Pong { held } => self.to_send.hello |= held < self.side.position,
             Link::Ping { .. } => {
                 let pong = self.side.stamp(now).beat(Intent::PONG);
                 self.side.send(MemberId::HOST, pong);
             }
             Link::Hello(hello) => self.greeted(&hello, now),
-            // It went out before something that the host has said since.
-            Link::Error { error, held } if error.is_about_turn() && held < self.heard => {}
+            // The host sent this error before a later frame that is here already.
+            Link::Error { error, held } if error.is_about_turn() && held < self.host_position => {}
             Link::Error { error, held } => {
-                self.heard = self.heard.max(held);
+                self.host_position = self.host_position.max(held);
                 self.refused(error);
             }
             Link::Want { key, at } => self.serve(key, at, now),
@@ -206,16 +205,8 @@ impl Member {
         }
     }
 
-    /// Takes a hello of the host, which answers or is back.
-    pub(crate) fn greeted(&mut self, hello: &Hello, now: Time) {
-        if hello.plain {
-            return self.greeted_plainly(hello, now);
-        }
-        if self.plain.is_some() {
-            // The host has started again, and does not know what this side understands.
-            self.say.hello = true;
-            return;
-        }
+    /// Takes a hello of a host that knows the log.
+    pub(super) fn greeted_by_log(&mut self, hello: &Hello) {
         let Some(member) = hello.member else {
             return;
         };
@@ -223,23 +214,23 @@ impl Member {
         self.side.mids.set_member(member);
         self.parts = hello.extensions.iter().any(|name| name == "parts");
         let Some(from) = hello.from else {
-            // The host was away and does not know how far this log goes.
-            self.say.hello = true;
+            // The host has started again and does not know which position this side holds.
+            self.to_send.hello = true;
             return;
         };
         self.hello.rest();
-        self.heard = hello.position;
+        self.host_position = hello.position;
         // The frames of this run may have the ids of other frames.
         let is_behind = hello.snapshot.is_some() && hello.next.is_none();
         if !is_behind {
-            self.met(hello);
+            self.host_has_answered(hello);
         }
         // Entries that were under way may have come before the answer.
         let needs_word = self.voucher.is_none() && hello.voucher.is_some();
-        let is_answer = from == self.side.position || from == self.said && !needs_word;
+        let is_answer = from == self.side.position || from == self.hello_position && !needs_word;
         if is_answer {
             self.outbox.go_again();
-            self.told(hello);
+            self.take_answers(hello);
         }
         if let Some(next) = hello.next {
             self.outbox.greeted(next, hello.last.as_ref());
@@ -261,13 +252,13 @@ impl Member {
                 let key = format!("snap_{fold}");
                 self.side.transfers.want(&key, MemberId::HOST, None);
             }
-            // Only the answer to the last hello tells where to go on; older answers do not count.
+            // Only the answer to the last hello gives the position to go on from.
             None if is_answer => {
                 if let Some(fetching) = self.fetching.take() {
                     let key = format!("snap_{}", fetching.fold);
                     self.side.transfers.forget(&key, MemberId::HOST);
                 }
-                // The fold that this side began with may have come from a log that the host has lost since.
+                // The fold that this side started from may belong to a log that the host has lost since.
                 if let Some(voucher) = hello.voucher.filter(|_| from == self.side.position) {
                     self.side.hash = Some(voucher.hash);
                     let is_news = self.voucher.is_none_or(|held| held.position <= from);
@@ -281,23 +272,22 @@ impl Member {
                     self.learn(hash);
                 }
             }
-            _ => self.say.hello = true,
+            _ => self.to_send.hello = true,
         }
     }
 
-    /// Lets frames out, once the host has answered this run. If the session has consumed ids of this
-    /// side that this run would make again, because the store of this side is an old copy, the
-    /// frames of this run get later ids.
+    /// Allows frames to go out, because the host has answered this run. If the session has consumed
+    /// ids that this run would make again, because the store of this side is an old copy, the frames
+    /// of this run get later ids.
     ///
-    /// Frames that this side has had before are delivered again, too. It recognises them by the last
-    /// position that it has said it held.
-    fn met(&mut self, hello: &Hello) {
+    /// Entries up to the last position that this side has acknowledged are marked as redelivered.
+    fn host_has_answered(&mut self, hello: &Hello) {
         self.side.again = self.side.again.max(hello.seen.unwrap_or_default());
         if let Some(puts) = hello.puts.filter(|puts| *puts > self.side.last_put) {
             self.side.last_put = puts;
             self.side.batch.get().last_put = Some(puts);
         }
-        if std::mem::replace(&mut self.met, true) {
+        if std::mem::replace(&mut self.host_answered, true) {
             return;
         }
         let last = hello.epoch.and_then(|epoch| u32::try_from(epoch).ok());
@@ -309,7 +299,7 @@ impl Member {
         let new = self
             .outbox
             .frames()
-            .filter(|frame| frame.order >= self.first);
+            .filter(|frame| frame.order >= self.first_of_run);
         let new: Vec<_> = new.map(|frame| frame.mid.clone()).collect();
         for mid in new {
             self.retry(&mid, ErrorCode::DUPLICATE);
@@ -320,13 +310,13 @@ impl Member {
         if !self.joined {
             self.joined = true;
             let me = self.side.me();
-            self.side.tell(Event::Joined(me));
+            self.side.emit(Event::Joined(me));
         }
     }
 
     pub(crate) fn serve(&mut self, key: String, at: u64, now: Time) {
         if let Some(piece) = self.side.schemas_piece(&key, at) {
-            return self.side.say_piece(MemberId::HOST, &piece, now);
+            return self.side.send_frame(MemberId::HOST, piece.frame(), now);
         }
         if self.wanted.iter().all(|(wanted, _)| *wanted != key) {
             self.side.reads.push_back(match log_key(&key) {
@@ -342,37 +332,32 @@ impl Member {
 
     pub(crate) fn take_piece(&mut self, piece: Piece) {
         let key = piece.key.clone();
-        let length = piece.length;
         match self.side.transfers.take(MemberId::HOST, piece) {
-            Progress::Whole(bytes) if is_schemas(&key) => self.learnt(&bytes),
-            Progress::Whole(bytes) => match self.fetching.take() {
+            TransferProgress::Whole(bytes) if is_schemas(&key) => self.learnt(&bytes),
+            TransferProgress::Whole(bytes) => match self.fetching.take() {
                 Some(fetching) if key == format!("snap_{}", fetching.fold) => {
                     if self.adopt(fetching, bytes).is_err() {
-                        self.side.tell(Event::Tampered(key));
-                        self.say.hello = true;
+                        self.side.emit(Event::Tampered(key));
+                        self.to_send.hello = true;
                     }
                 }
                 fetching => {
                     self.fetching = fetching;
-                    self.side.batch.get().cold.push(Cold {
-                        key: key.clone(),
-                        digest: Hash::of(&bytes),
-                        length,
-                        bytes: Some(bytes.into()),
-                    });
-                    self.side.tell(Event::Supplied(key));
+                    let cold = Cold::of(key.clone(), bytes);
+                    self.side.batch.get().cold.push(cold);
+                    self.side.emit(Event::Supplied(key));
                 }
             },
-            Progress::Tampered => {
+            TransferProgress::Tampered => {
                 if is_schemas(&key) {
                     // This side goes on meanwhile, and asks again at the next retry.
                     self.learning = None;
                 } else if self.fetching.take().is_some() {
-                    self.say.hello = true;
+                    self.to_send.hello = true;
                 }
-                self.side.tell(Event::Tampered(key));
+                self.side.emit(Event::Tampered(key));
             }
-            Progress::More | Progress::Ignored => {}
+            TransferProgress::More | TransferProgress::Ignored => {}
         }
     }
 
@@ -398,12 +383,12 @@ impl Member {
             _ => held,
         };
         self.side.position = from;
-        self.side.hash = voucher.map(|word| word.hash);
+        self.side.hash = voucher.map(|voucher| voucher.hash);
         if let Some(voucher) = of_fold.or(voucher) {
             self.keep(voucher);
         }
         if from > held {
-            self.side.tell(Event::Missed(held + 1..=from));
+            self.side.emit(Event::Missed(held + 1..=from));
         }
         self.conclude_missed();
         self.side.take_snapshot(&());
@@ -412,7 +397,7 @@ impl Member {
             self.learn(hash);
         }
         // The hello is repeated until the host answers, so that the host knows where to go on.
-        self.say.hello = true;
+        self.to_send.hello = true;
         Ok(())
     }
 }

@@ -1,13 +1,26 @@
 //! Frames for a host that is reached without a session, as by HTTP.
 
+use crate::interface::outbound::{Outbound, SendError};
+use crate::interface::output::Cold;
+use crate::log::mid::MemberId;
+use crate::options::Options;
 use crate::send::encode::{Composed, Encoder, Peer};
-use crate::{EncodedFrames, MemberId, Options, Outbound, SendError, Time};
+use accp_context::Time;
+
+/// The frames and values of an encoded message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EncodedFrames {
+    /// The frames, in the order in which they must be sent.
+    pub frames: Vec<String>,
+    /// The values that the frames refer to. They go to cold state first.
+    pub values: Vec<Cold>,
+}
 
 /// Returns the frames of a message as a session would send them (draft section 7.2): values that are too long for a
 /// frame go by reference, and what announces them comes first. The frames lack `mid` and `seq`.
 ///
-/// This is for who sends without a session, as by a POST of HTTP. `member` is the number of the sender in the session,
-/// and `last_put` that of the last value that it has put.
+/// This is for senders without a session, as by a POST of HTTP. `member` is the number of the sender in the
+/// session, and `last_put` that of the last value that it has put.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -2,12 +2,15 @@
 
 use std::borrow::Cow;
 
-use accp_registry::{ErrorCode, Hash};
+use accp_registry::ErrorCode;
 
-use crate::handler::inbound::UNBOUNDED;
-use crate::send::outbound::Content;
+use crate::delivery::parts::{Part, Split, split};
+use crate::interface::outbound::{Content, Outbound, SendError};
+use crate::interface::output::Cold;
+use crate::log::mid::{MemberId, Mid};
+use crate::reference::UNBOUNDED;
 use crate::wire::control::{Control, put_key};
-use crate::{Cold, MemberId, Mid, Outbound, Part, SendError, Split, Time, split};
+use accp_context::Time;
 use accp_frame::{
     AgentId, EncodeError, EncodeFrame, EncodeOptions, Envelope, External, Externals, Frame,
     FrameTokenLimits, FrameTokens, Intent, Limits, Map, Message, Registry, TokenCounter,
@@ -24,7 +27,7 @@ pub(crate) struct Encoder<'s> {
     pub frame_tokens: FrameTokenLimits,
     pub counter: Option<&'s dyn TokenCounter>,
     pub agent: &'s AgentId<'static>,
-    /// Who announces the values; `None` if it is who speaks.
+    /// The agent that announces the values; `None` if the sender of the message does.
     pub announcer: Option<&'s AgentId<'static>>,
     pub session: &'s str,
     pub member: MemberId,
@@ -112,15 +115,10 @@ impl Externals for Puts {
 
 impl Puts {
     fn keep(&mut self, value: &Value<'_>) -> String {
-        let bytes = value.to_string().into_bytes();
         self.last += 1;
         let key = format!("k{}_{}", self.member, self.last);
-        self.values.push(Cold {
-            key: key.clone(),
-            digest: Hash::of(&bytes),
-            length: bytes.len() as u64,
-            bytes: Some(bytes.into()),
-        });
+        let bytes = value.to_string().into_bytes();
+        self.values.push(Cold::of(key.clone(), bytes));
         format!("cold.{key}")
     }
 }

@@ -4,9 +4,13 @@ use accp_frame::AgentId;
 
 use super::{Role, Session, host_only};
 use crate::host::Host;
-use crate::{
-    Entry, Inbound, InputError, MemberId, Mid, Outbound, Outgoing, Posted, SendError, Time,
-};
+use crate::interface::inbound::Inbound;
+use crate::interface::input::{InputError, Posted};
+use crate::interface::outbound::{Outbound, SendError};
+use crate::interface::output::Outgoing;
+use crate::log::entry::Entry;
+use crate::log::mid::{MemberId, Mid};
+use accp_context::Time;
 
 /// A guest is a member whose agent lives in the process of the host. It has no session of its own: it reads
 /// the log of the host, and sends through the session of the host.

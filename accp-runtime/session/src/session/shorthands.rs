@@ -3,9 +3,12 @@
 use accp_frame::AgentId;
 
 use super::{Role, Session, host_only};
-use crate::{
-    Event, Inbound, InputError, MemberId, Mid, Outbound, Posted, SendError, Supplied, Time,
-};
+use crate::interface::event::Event;
+use crate::interface::inbound::Inbound;
+use crate::interface::input::{InputError, Posted, Supplied};
+use crate::interface::outbound::{Outbound, SendError};
+use crate::log::mid::{MemberId, Mid};
+use accp_context::Time;
 
 impl Session {
     /// Takes a frame that has arrived: [`Input::Frame`](crate::Input::Frame).
@@ -19,7 +22,7 @@ impl Session {
     }
 
     /// Host: takes a frame that a member sends outside of its link, as a POST of HTTP brings it (draft
-    /// section 11.1), and returns what is to be said to the member about it once the next batch is
+    /// section 11.1), and returns the answer, to be sent to the member once the next batch is
     /// committed. The member need not have said hello, and the log is not relayed to it. The caller
     /// has made sure that this member sent the frame.
     ///
@@ -122,7 +125,7 @@ impl Session {
         if is_over && side.mark_lapsed(inbound.position()) {
             side.clock.set(now);
             if let Ok(mid) = inbound.mid() {
-                side.tell(Event::Lapsed(mid));
+                side.emit(Event::Lapsed(mid));
             }
         }
         is_over

@@ -1,7 +1,8 @@
 //! Summaries that come after their checkpoint.
 
 use super::{Role, Session};
-use crate::{Input, InputError, Time};
+use crate::interface::input::{Input, InputError};
+use accp_context::Time;
 
 impl Session {
     /// Host: returns the frames that left hot state with the last checkpoint, if it wants a summary

@@ -5,12 +5,15 @@ use accp_registry::Hash;
 use serde::{Deserialize, Serialize};
 
 use super::Side;
-use crate::log::effect::Effect;
-use crate::log::state::State;
+use crate::interface::event::Event;
+use crate::interface::output::Snapshot;
+use crate::log::entry::Entry;
+use crate::log::vouch::Voucher;
+use crate::state::State;
+use crate::state::effect::Effect;
 use crate::wire::scan::Scanned;
-use crate::{Entry, Event, Snapshot, Voucher};
 
-/// The schedule of snapshots. They cost at most as much as the log itself.
+/// When snapshots are due. They take at most as many bytes as the log itself.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     entries: u64,
@@ -38,7 +41,7 @@ struct Fold<S, J> {
     /// The running hash there.
     #[serde(default)]
     hash: Option<Hash>,
-    /// For a member that starts from the fold: the word of the host for the log up to it.
+    /// For a member that starts from the fold: the voucher of the host for the log up to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     proof: Option<String>,
     /// Data that only a host keeps.
@@ -69,7 +72,7 @@ impl Side {
         };
         let text = match self.fold_text(judge, None) {
             Ok(text) => text,
-            Err(error) => return self.tell(Event::NotWritten(error.to_string())),
+            Err(error) => return self.emit(Event::NotWritten(error.to_string())),
         };
         self.schedule.last = text.len();
         self.batch.get().snapshot = Some(Snapshot {
@@ -97,8 +100,8 @@ impl Side {
         serde_json::to_string(&fold)
     }
 
-    /// Takes over a fold, and returns the data that only a host keeps, and the word of the host for
-    /// the log up to the fold.
+    /// Takes over a fold. Returns the data that only a host keeps, and the voucher of the host for the
+    /// log up to the fold.
     pub(crate) fn restore(
         &mut self,
         snapshot: &Snapshot,

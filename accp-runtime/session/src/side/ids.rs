@@ -1,8 +1,8 @@
 //! The message ids that a side makes, and the epoch that it commits for them.
 
 use super::Side;
-use crate::log::mid::MidSource;
-use crate::{Mid, SendError};
+use crate::interface::outbound::SendError;
+use crate::log::mid::{Mid, MidSource};
 
 impl Side {
     /// Fails when the ids of this side are used up, but for those that the session itself needs.

@@ -4,17 +4,19 @@ use std::borrow::Cow;
 
 use accp_registry::{ErrorCode, Hash};
 
+use crate::log::mid::MemberId;
+use crate::options::Scope;
+use crate::reference::ColdKey;
+use crate::reference::UNBOUNDED;
 use crate::wire::frames::{
     ControlFrame, ExpireSync, GrantSync, JoinSync, LeaveSync, LevelSync, OpenSync, PutSync,
     SchemasSync, VetoSync,
 };
 use crate::wire::link::{borrowed, member, owned};
 use crate::wire::scan::Scanned;
-use crate::{MemberId, Scope};
 use accp_context::Checkpoint;
 use accp_frame::{
-    AgentId, DecodeError, DecodeOptions, EncodeError, EncodeOptions, Envelope, Intent, Limits,
-    Typed, Value,
+    AgentId, DecodeError, EncodeError, EncodeOptions, Envelope, Intent, Limits, Typed, Value,
 };
 
 /// A control frame, which is folded and goes to no handler. Only the host may write one, except for
@@ -55,7 +57,7 @@ pub(crate) enum Control {
 impl Control {
     /// Returns whether the frame is a control frame.
     pub(crate) fn is(frame: &Scanned<'_>) -> bool {
-        Self::said_by(frame.intent, frame.header.operation).is_some()
+        Self::instead_of(frame.intent, frame.header.operation).is_some()
     }
 
     /// Returns whether only the host may write the frame.
@@ -65,7 +67,7 @@ impl Control {
 
     /// Names the API that writes a control frame, which no application may send. Returns `None` for
     /// all other frames.
-    pub(crate) fn said_by(intent: Intent, operation: &str) -> Option<&'static str> {
+    pub(crate) fn instead_of(intent: Intent, operation: &str) -> Option<&'static str> {
         if intent != Intent::SYNC {
             return None;
         }
@@ -90,12 +92,8 @@ impl Control {
         if frame.header.operation == "checkpoint" {
             return Ok(Self::Checkpoint(Box::new(Checkpoint::decode(frame.text)?)));
         }
-        let options = DecodeOptions {
-            limits: Limits::NONE,
-            marks: true,
-        };
         Ok(
-            match Typed::<ControlFrame<'_>>::decode_with(frame.text, &options)?.frame {
+            match Typed::<ControlFrame<'_>>::decode_with(frame.text, &UNBOUNDED)?.frame {
                 ControlFrame::OpenSync(open) => Self::Open {
                     agent: open.agent.into_owned(),
                     scope: Scope::named(&open.scope)
@@ -126,8 +124,8 @@ impl Control {
                 ControlFrame::VetoSync(veto) => Self::Veto {
                     why: veto.rationale.into_owned(),
                 },
-                ControlFrame::LevelSync(said) => Self::Level {
-                    level: level(said.level)?,
+                ControlFrame::LevelSync(sync) => Self::Level {
+                    level: level(sync.level)?,
                 },
                 ControlFrame::PutSync(put) => Self::Put {
                     values: put.keys.iter().map(value).collect::<Result<_, _>>()?,
@@ -201,12 +199,10 @@ impl Control {
 
 /// Reads the key of a value: its owner and its number.
 pub(crate) fn put_key(key: &str) -> Option<(MemberId, u64)> {
-    let (member, number) = key.strip_prefix('k')?.split_once('_')?;
-    let canonical = |text: &str| text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
-    if !canonical(member) || !canonical(number) {
-        return None;
+    match ColdKey::parse(key)? {
+        ColdKey::Value { member, number } => Some((member, number)),
+        _ => None,
     }
-    Some((MemberId::new(member.parse().ok()?)?, number.parse().ok()?))
 }
 
 #[cold]

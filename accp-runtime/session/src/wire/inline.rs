@@ -1,18 +1,19 @@
-//! What a peer of the draft alone gets in frames, and other peers fetch: schemas, values, the last
-//! checkpoint.
+//! Schemas, values and the last checkpoint in frames, for a peer of the draft alone. Other peers fetch
+//! them.
 
 use std::sync::Arc;
 
 use accp_registry::{Delta, Hash};
 use serde_json::{Map as JsonMap, Value as Json};
 
-use crate::refs::reference::{ColdKey, Reference, Target, places, read_value};
+use crate::reference::{ColdKey, Reference, Target, places, read_value};
 use crate::wire::marks;
 use crate::wire::scan::Scanned;
 use accp_context::Digest;
 use accp_frame::{Limits, Map, Registry, Value};
 
-/// References of a frame that are replaced. Each value has to be at hand.
+/// The greatest number of references in a frame that are replaced by their values, which are all in
+/// memory.
 const REPLACED: usize = 64;
 
 /// Returns the schemas that a peer lacks whose registry has this hash, or a hash that begins with
@@ -78,11 +79,19 @@ pub(crate) fn registry_of(schemas: &Map<'_>, own: &Registry) -> Result<Registry,
     Registry::from_json(&document.to_string()).map_err(|problems| problems.to_string())
 }
 
+/// Reads the difference between two registries.
+///
+/// # Errors
+/// What is wrong with the text.
+pub(crate) fn delta_of(bytes: &[u8]) -> Result<Delta, String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    Delta::from_json(text).map_err(|error| error.to_string())
+}
+
 /// Returns the registry with the schemas of a peer.
 ///
 /// # Errors
-/// How the schemas clash, or that they are too many: a peer could send more for ever, and nobody
-/// could fetch them.
+/// How the schemas clash, or that they are too large together: then no peer could fetch them.
 pub(crate) fn merged(own: &Registry, theirs: Registry) -> Result<Registry, String> {
     let mut all = own.clone();
     all.merge(theirs).map_err(|problems| problems.to_string())?;
@@ -123,7 +132,7 @@ pub(crate) fn values(text: &str) -> impl Iterator<Item = (usize, &str)> + Clone 
 }
 
 /// Returns whether these bytes may stand in a frame in the place of their reference. A member can
-/// put any bytes, and what is more than one value would change the frame of somebody else.
+/// put any bytes, and bytes that are not one value would change the frame around them.
 pub(crate) fn fits(bytes: &[u8], limits: Limits) -> bool {
     bytes.len() <= limits.frame_bytes && read_value(bytes).is_ok()
 }

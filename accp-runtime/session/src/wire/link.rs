@@ -7,9 +7,11 @@ use accp_registry::Hash;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
+use crate::log::mid::{MemberId, Mid};
+use crate::log::vouch::Voucher;
+use crate::options::Scope;
 use crate::wire::frames::{BytesQry, BytesSync, LinkFrame, RegistrySync};
 use crate::wire::scan::Scanned;
-use crate::{MemberId, Mid, Scope, Voucher};
 use accp_frame::profiles::ErrorFail;
 use accp_frame::{DecodeError, ErrorCode, Intent, Map, Message, Registry, Typed, Value};
 
@@ -67,32 +69,32 @@ pub(crate) struct Hello {
     pub from: Option<u64>,
     /// From the host: the last epoch among the ids of the member that the session has consumed.
     pub epoch: Option<u64>,
-    /// From a member: the last word of the host that it has, for the position that it holds or for
-    /// the fold that it started from. From the host: its word for the position `from`.
+    /// From a member: the last voucher of the host, for the position that the member holds or for the
+    /// fold that it started from. From the host: its voucher for the position `from`.
     pub voucher: Option<Voucher>,
     /// From a member: the number of its first frame that it has not found in the log. From the host:
     /// the number that it expects of the member.
     pub next: Option<u64>,
     /// From the host: the last frame of the member that it has consumed.
     pub last: Option<Mid>,
-    /// From the host: the last position that the member has said it holds.
+    /// From the host: the last position that the member has acknowledged.
     pub seen: Option<u64>,
     /// From the host: the number of the last value that the member has put.
     pub puts: Option<u64>,
-    /// From a member: frames of its own whose fate it has missed. From the host: the same.
+    /// From a member: frames of its own whose entries it may have missed. From the host: the same.
     pub asks: Vec<Mid>,
     /// From the host: those of them that the log has, and those that it does not have although they
     /// took a number.
     pub has: Vec<Mid>,
     pub gone: Vec<Mid>,
-    /// From the host: the position up to which the log tells why frames are gone, if that is not
-    /// `position`. What the host has dropped is not relayed.
+    /// From the host: the position up to which the log shows why frames are gone, if that is not
+    /// `position`. Dropped frames are not relayed.
     pub up: Option<u64>,
     /// Extensions that the sender understands.
     pub extensions: Vec<String>,
     /// True if the sender knows the draft alone: it says the version and the hash of its registry,
     /// and perhaps `schemas`.
-    pub plain: bool,
+    pub draft: bool,
     /// The `seq` of the frame: from a peer of the draft alone, the last number that it knows of.
     pub number: Option<u64>,
     /// For or from a peer of the draft alone: schemas in the form of section 6.2.
@@ -143,7 +145,7 @@ fn unsigned(number: i64) -> Option<u64> {
     u64::try_from(number).ok()
 }
 
-/// Returns the number of a param. A peer may write another value there; then the param says nothing.
+/// Returns the number of a param. A param with another value is ignored.
 fn number(value: Option<&Value<'_>>) -> Option<u64> {
     match value? {
         Value::Integer(number) => unsigned(*number),
@@ -234,7 +236,7 @@ impl Link {
 }
 
 impl From<RegistrySync<'_>> for Hello {
-    fn from(said: RegistrySync<'_>) -> Self {
+    fn from(hello: RegistrySync<'_>) -> Self {
         let number_of = |value: &Option<Value<'_>>| number(value.as_ref());
         let texts = |value: &Option<Value<'_>>| -> Vec<String> {
             match value {
@@ -243,33 +245,33 @@ impl From<RegistrySync<'_>> for Hello {
             }
         };
         let mids = |value| texts(value).iter().map(|mid| Mid::parse(mid)).collect();
-        let extra = [&said.position, &said.member, &said.extensions];
+        let extra = [&hello.position, &hello.member, &hello.extensions];
         Self {
-            plain: said.hash.is_some() && extra.into_iter().all(Option::is_none),
+            draft: hello.hash.is_some() && extra.into_iter().all(Option::is_none),
             number: None,
-            schemas: match said.schemas.clone() {
+            schemas: match hello.schemas.clone() {
                 Some(Value::Map(schemas)) => Some(schemas.into_owned()),
                 _ => None,
             },
-            version: number_of(&said.version).unwrap_or_default(),
-            hash: text(said.hash.as_ref()).unwrap_or_default(),
-            level: number_of(&said.level).and_then(|level| u8::try_from(level).ok()),
-            position: number_of(&said.position).unwrap_or_default(),
-            sender_scope: text(said.scope.as_ref()).as_deref() == Some(Scope::Sender.as_str()),
-            member: number_of(&said.member).and_then(member),
-            snapshot: number_of(&said.snapshot),
-            from: number_of(&said.from),
-            epoch: number_of(&said.epoch),
-            voucher: text(said.proof.as_ref()).and_then(|digits| Voucher::read(&digits)),
-            next: number_of(&said.next),
-            seen: number_of(&said.seen),
-            puts: number_of(&said.puts),
-            last: text(said.last.as_ref()).map(|mid| Mid::parse(&mid)),
-            asks: mids(&said.asks),
-            has: mids(&said.has),
-            gone: mids(&said.gone),
-            up: number_of(&said.up),
-            extensions: texts(&said.extensions),
+            version: number_of(&hello.version).unwrap_or_default(),
+            hash: text(hello.hash.as_ref()).unwrap_or_default(),
+            level: number_of(&hello.level).and_then(|level| u8::try_from(level).ok()),
+            position: number_of(&hello.position).unwrap_or_default(),
+            sender_scope: text(hello.scope.as_ref()).as_deref() == Some(Scope::Sender.as_str()),
+            member: number_of(&hello.member).and_then(member),
+            snapshot: number_of(&hello.snapshot),
+            from: number_of(&hello.from),
+            epoch: number_of(&hello.epoch),
+            voucher: text(hello.proof.as_ref()).and_then(|digits| Voucher::read(&digits)),
+            next: number_of(&hello.next),
+            seen: number_of(&hello.seen),
+            puts: number_of(&hello.puts),
+            last: text(hello.last.as_ref()).map(|mid| Mid::parse(&mid)),
+            asks: mids(&hello.asks),
+            has: mids(&hello.has),
+            gone: mids(&hello.gone),
+            up: number_of(&hello.up),
+            extensions: texts(&hello.extensions),
         }
     }
 }
@@ -297,7 +299,7 @@ impl Hello {
             version: Some(number(self.version)),
             hash: Some(Value::from(self.hash.as_str())),
             level: self.level.map(|level| number(level.into())),
-            position: Some(number(self.position)).filter(|_| !self.plain),
+            position: Some(number(self.position)).filter(|_| !self.draft),
             member: self.member.map(|member| number(member.number().into())),
             scope: self.member.map(|_| Value::from(self.scope().as_str())),
             snapshot: self.snapshot.map(number),
@@ -313,7 +315,7 @@ impl Hello {
             gone: mids(&self.gone),
             up: self.up.map(number),
             schemas: self.schemas.clone().map(Value::Map),
-            extensions: Some(Value::Array(extensions.collect())).filter(|_| !self.plain),
+            extensions: Some(Value::Array(extensions.collect())).filter(|_| !self.draft),
         }
     }
 }
@@ -359,31 +361,44 @@ impl PeerError {
 
     pub(crate) fn frame(&self) -> ErrorFail<'_> {
         ErrorFail {
-            code: self.code.to_string().into(),
-            msg: self.message.as_str().into(),
             retry: self.retry,
             expected_sequence: self.expected_sequence.map(signed),
             version: self.version.map(signed),
-            field: None,
             at: self.at.map(signed),
             holder: self.holder.map(|member| member.number().into()),
             sequence: self.sequence.map(signed),
-            tool_name: None,
-            escalate_to: None,
+            ..error_frame(self.code, self.message.as_str())
         }
+    }
+}
+
+/// Returns an error as a frame (draft section 3.6).
+pub(crate) fn error_frame<'m>(code: ErrorCode, message: impl Into<Cow<'m, str>>) -> ErrorFail<'m> {
+    ErrorFail {
+        code: code.to_string().into(),
+        msg: message.into(),
+        retry: code.is_retryable().unwrap_or(false),
+        expected_sequence: None,
+        version: None,
+        field: None,
+        at: None,
+        holder: None,
+        sequence: None,
+        tool_name: None,
+        escalate_to: None,
     }
 }
 
 impl TryFrom<BytesSync<'_>> for Piece {
     type Error = DecodeError;
 
-    fn try_from(said: BytesSync<'_>) -> Result<Self, DecodeError> {
-        let length = unsigned(said.length);
-        let digest = said.digest.parse();
-        let data = BASE64.decode(text(said.data.as_ref()).unwrap_or_default());
+    fn try_from(piece: BytesSync<'_>) -> Result<Self, DecodeError> {
+        let length = unsigned(piece.length);
+        let digest = piece.digest.parse();
+        let data = BASE64.decode(text(piece.data.as_ref()).unwrap_or_default());
         Ok(Self {
-            key: text(Some(&said.key)).ok_or_else(|| wrong("a key"))?,
-            at: said.at.and_then(unsigned).unwrap_or_default(),
+            key: text(Some(&piece.key)).ok_or_else(|| wrong("a key"))?,
+            at: piece.at.and_then(unsigned).unwrap_or_default(),
             length: length.ok_or_else(|| wrong("the length of the value"))?,
             digest: digest.map_err(|_| wrong("a SHA-256 of 64 digits"))?,
             data: data.map_err(|_| wrong("data in base64"))?,

@@ -1,5 +1,6 @@
-//! What is ours in the values of a frame: the mark `"` before a text, the `#` before a float, and the form `{_:[[k,v]]}`
-//! of a map whose keys are no keys of a frame. A peer of the draft alone would read other values out of them.
+//! Extensions of the draft in the values of a frame: the mark `"` before a text, the `#` before a float, and
+//! the form `{_:[[k,v]]}` of a map whose keys cannot be keys of a frame. A peer of the draft alone would read
+//! other values.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,11 +8,11 @@ use std::sync::Arc;
 use accp_frame::{__internal::full_name, Frame, Limits, Registry, Value};
 use accp_registry::{Type, lexical};
 
-use crate::refs::reference::read_value;
+use crate::reference::read_value;
 use crate::wire::scan::Scanned;
 
-/// Returns the frame at this position of the log for a peer of the draft alone. A value with something of ours is a
-/// reference to its place in the log, as in `zip:$cold.p57.zip`; the host reads it to who asks.
+/// Returns the frame at this position of the log for a peer of the draft alone. A reference to the place in the
+/// log, as in `zip:$cold.p57.zip`, replaces each value with an extension; the peer asks the host for it.
 pub(crate) fn referred(
     text: &Arc<str>,
     position: u64,
@@ -41,22 +42,22 @@ pub(crate) fn referred(
 }
 
 /// Returns a value of cold state as it may stand in the frame of a peer of the draft alone, in the place of the
-/// reference at this byte; `None` if something of ours would stand there.
+/// reference at this byte; `None` if it has an extension.
 pub(crate) fn in_place(text: &str, at: usize, value: &str, registry: &Registry) -> Option<String> {
     let mut params = params(text, registry).into_iter();
     let param = params.find(|param| param.at == at);
     if param.is_some_and(|param| param.ty == Some(Type::Text))
-        && let Ok(Value::String(said)) = read_value(value.as_bytes())
+        && let Ok(Value::String(text)) = read_value(value.as_bytes())
     {
         // The type says how the text is written, so it needs no mark.
         let mut written = String::with_capacity(value.len());
-        lexical::write_text(&mut written, &said);
+        lexical::write_text(&mut written, &text);
         return Some(written);
     }
     is_of_the_draft(value).then(|| value.to_owned())
 }
 
-/// Returns whether nothing of ours stands in a value.
+/// Returns whether a value has no extension.
 pub(crate) fn is_of_the_draft(value: &str) -> bool {
     marks(value, 0, String::new()).is_empty()
 }
@@ -99,7 +100,7 @@ fn params(text: &str, registry: &Registry) -> Vec<Param> {
 }
 
 impl Param {
-    /// Returns the places with something of ours, and the path to each.
+    /// Returns the places of values with an extension, and the path to each.
     fn marked(self) -> Vec<(Range<usize>, String)> {
         let Self {
             name,
@@ -129,7 +130,7 @@ fn is_text(ty: &Type) -> bool {
     }
 }
 
-/// Returns the places in a value with something of ours, counted from `from`, and the path to each.
+/// Returns the places in a value that have an extension, counted from `from`, and the path to each.
 fn marks(value: &str, from: usize, path: String) -> Vec<(Range<usize>, String)> {
     let mut walk = Walk {
         text: value.as_bytes(),
@@ -234,8 +235,8 @@ mod tests {
         // A text as the registry has it needs no mark, so a `"` is a part of it.
         insta::assert_snapshot!(shown(r#"text:"hi"|zip:"94107|list:["a,b]|schema:N"#), @r#"text:"hi"|zip:$cold.p57.zip|list:["a,b]|schema:N"#);
         insta::assert_snapshot!(shown(r#"inner:{zip:"94107}|schema:N"#), @"inner:$cold.p57.inner|schema:N");
-        let plain = r"a:x|b:[1,2.5,{k:~}]|c:\[\\\],@b,$cold.k101_1|d:true";
-        assert_eq!(shown(plain), plain);
+        let draft = r"a:x|b:[1,2.5,{k:~}]|c:\[\\\],@b,$cold.k101_1|d:true";
+        assert_eq!(shown(draft), draft);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! An entry on its way to a member.
 
+use crate::log::mid::MemberId;
 use crate::log::vouch::Vouched;
-use crate::{Entry, EntryKind, MemberId};
 
 /// The metadata pairs that only a host writes.
 pub(crate) const RESERVED: [&str; 8] = ["pos", "prev", "tok", "cut", "rep", "by", "sum", "proof"];
@@ -21,28 +21,13 @@ pub(crate) struct Relay<'a> {
     pub prev: u64,
     pub tokens: u32,
     pub cut: bool,
-    /// True for a frame of the kind [`EntryKind::Repeat`].
+    /// True for a frame of the kind [`EntryKind::Repeat`](crate::EntryKind::Repeat).
     pub repeat: bool,
-    /// The word of the host for the log up to this entry.
+    /// The proof of the host for the log up to this entry.
     pub vouched: Option<Vouched>,
 }
 
 impl<'a> Relay<'a> {
-    /// Returns the text for a host that has lost this entry.
-    pub(crate) fn text_of(entry: &Entry) -> String {
-        let relay = Relay {
-            frame: entry.text.strip_suffix(']').unwrap_or(&entry.text),
-            position: entry.position,
-            sender: entry.sender,
-            prev: entry.position - 1,
-            tokens: entry.tokens,
-            cut: entry.cut,
-            repeat: entry.kind == EntryKind::Repeat,
-            vouched: None,
-        };
-        relay.text()
-    }
-
     /// Returns the text that goes to a member.
     pub(crate) fn text(&self) -> String {
         let Self {
@@ -55,8 +40,8 @@ impl<'a> Relay<'a> {
             repeat,
             vouched,
         } = *self;
-        let pair = |is_said: bool, key: &str, value: u64| {
-            if is_said {
+        let pair = |is_written: bool, key: &str, value: u64| {
+            if is_written {
                 format!(",{key}:{value}")
             } else {
                 String::new()
@@ -111,7 +96,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::LogKey;
+    use crate::log::vouch::LogKey;
 
     proptest! {
         #[test]

@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use accp_frame::{
-    DecodeError, DecodeOptions, Envelope, ErrorCode, Header, Intent, Limits, Reader, Value,
+    DecodeError, DecodeOptions, Envelope, ErrorCode, Header, Intent, Limits, Message, Reader, Value,
 };
 use accp_registry::{Registry, Schema};
 
-use crate::{Mid, Time};
-use accp_frame::__internal::Sound;
+use accp_context::Time;
+use accp_frame::__internal::CheckedFrame;
+
+use crate::log::mid::Mid;
+use crate::reference::UNBOUNDED;
 
 /// A frame that keeps to the grammar.
 #[derive(Debug)]
@@ -89,9 +92,14 @@ impl<'a> Scanned<'a> {
         registry.schema_of(self.schema?, &head)
     }
 
+    /// Returns the message of a frame that was judged before; `None` if the registry does not know it.
+    pub(crate) fn message(&self, registry: &Registry) -> Option<Message<'a>> {
+        Message::decode_with(self.text, registry, &UNBOUNDED).ok()
+    }
+
     /// Returns the frame for the checks that need the registry.
-    pub(crate) fn sound(&self) -> Sound<'_, 'a> {
-        Sound {
+    pub(crate) fn checked(&self) -> CheckedFrame<'_, 'a> {
+        CheckedFrame {
             text: self.text,
             header: self.header,
             intent: self.intent,
@@ -207,7 +215,7 @@ mod tests {
             let options = DecodeOptions::default();
             let decoded = Message::decode_with(&text, registry, &options).map(|_| ());
             if let Ok(frame) = Scanned::of_entry(&text) {
-                let checked = frame.sound().check(registry, &options);
+                let checked = frame.checked().check(registry, &options);
                 prop_assert_eq!(checked, decoded, "{}", text);
             }
         }

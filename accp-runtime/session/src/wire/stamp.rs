@@ -1,14 +1,15 @@
-//! What a side writes about the link: its name and what it holds in each frame.
+//! The head of the frames that a side writes about the link: its name and the position that it holds.
 
+use crate::log::mid::Mid;
 use crate::wire::link::mid_value;
-use crate::{Mid, Time};
+use accp_context::Time;
 use accp_frame::{
     AgentId, EncodeError, EncodeFrame, EncodeOptions, Envelope, Intent, Typed, Value,
 };
 
 /// The frame that a link frame is about, if any. `Frame(None)` is `~`: the frame could not be read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Of<'m> {
+pub(crate) enum About<'m> {
     Nothing,
     Frame(Option<&'m Mid>),
 }
@@ -18,22 +19,22 @@ pub(crate) enum Of<'m> {
 pub(crate) struct Stamp<'s> {
     pub agent: &'s AgentId<'static>,
     pub mid: String,
-    /// The last position that the sender holds. For a peer of the draft alone: the last number that
-    /// the peer was told of, or that this side has taken from it.
+    /// The last position that the sender holds. For a peer of the draft alone: the last number that was
+    /// sent to the peer, or taken from it.
     pub held: u64,
     /// True for a peer of the draft alone. It gets no pairs but those of the draft, and `of`.
-    pub plain: bool,
+    pub draft: bool,
     pub now: Time,
 }
 
 impl Stamp<'_> {
-    /// Returns the head for a peer of the draft alone, which was told of this number or has told it.
-    /// Without a number the peer is any other.
-    pub(crate) fn plainly(self, number: Option<u64>) -> Self {
+    /// Returns the head for a peer of the draft alone, if there is a number: the last that was sent to
+    /// the peer, or taken from it.
+    pub(crate) fn for_draft(self, number: Option<u64>) -> Self {
         match number {
             Some(held) => Self {
                 held,
-                plain: true,
+                draft: true,
                 ..self
             },
             None => self,
@@ -45,18 +46,18 @@ impl Stamp<'_> {
     /// them that were accepted are in the log up to position 56.
     ///
     /// A peer of the draft alone reads `[mid:..,seq:12,ts:..,cid:101000001001,of:101000001001]`: its
-    /// frame has taken that number. Without an id, somebody has used the number up.
+    /// frame has taken that number. Without an id, another frame has taken it.
     pub(crate) fn ack(&self, of: Option<(&Mid, u64, u64)>) -> String {
         let Self {
             agent,
             mid,
             held,
-            plain,
+            draft,
             now,
         } = self;
         let ts = now.as_secs();
         match of {
-            Some((of, ..)) if *plain => {
+            Some((of, ..)) if *draft => {
                 let of = mid_value(of);
                 format!("@{agent}>ack:frame{{}}[mid:{mid},seq:{held},ts:{ts},cid:{of},of:{of}]")
             }
@@ -87,10 +88,14 @@ impl Stamp<'_> {
     ///
     /// # Errors
     /// When the payload is over the limits of a frame.
-    pub(crate) fn frame(&self, frame: impl EncodeFrame, of: Of<'_>) -> Result<String, EncodeError> {
+    pub(crate) fn frame(
+        &self,
+        frame: impl EncodeFrame,
+        of: About<'_>,
+    ) -> Result<String, EncodeError> {
         let mut envelope = Envelope::new(self.mid.as_str(), self.held).at(self.now.as_secs());
-        if let Of::Frame(of) = of {
-            if let Some(of) = of.filter(|_| self.plain) {
+        if let About::Frame(of) = of {
+            if let Some(of) = of.filter(|_| self.draft) {
                 envelope.correlation_id = Some(of.to_string().into());
             }
             envelope

@@ -138,7 +138,7 @@ impl ContextArgs {
 
     /// Opens the session, which has to be there already.
     fn open_existing(&self) -> Result<Context, Failure> {
-        Context::open_begun(&self.root, self.session.clone()).map_err(failure)
+        Context::open_existing(&self.root, self.session.clone()).map_err(failure)
     }
 }
 

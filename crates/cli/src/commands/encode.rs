@@ -24,7 +24,7 @@ use accp_console::output::{self, Output};
 ///
 /// A message is an object as `accp decode` writes it, with `agent`, `intent`, `operation` and, as
 /// needed, `schema`, `payload` and `metadata`. Objects may stand on one line each or be indented. A
-/// message that does not fit any frame is left out, and each of its mistakes is reported with its position.
+/// message that does not fit any frame is left out, and each of its mistakes is reported with its place.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp encode messages.jsonl > frames.accp

@@ -172,7 +172,7 @@ fn the_lines_of_a_file_are_answered_in_their_order() {
     lines.insert(0, line(ENGLISH).to_string());
     ask(&folder, "encode", ENGLISH, CS);
     let args = "aacp encode --english-file - --registry r.aacp --no-llm --jobs 8 --format json";
-    let run = folder.run(&args, lines.join("\n"));
+    let run = folder.run(args, lines.join("\n"));
     let found = run.json();
     assert_eq!((run.code, found.len()), (Some(1), 102), "{}", run.stderr);
     assert_eq!(
@@ -302,7 +302,7 @@ fn a_line_that_is_no_instruction_is_at_fault_and_shows_nothing_of_it() {
     ];
     std::fs::write(folder.path("lines"), lines.concat()).unwrap();
     let args = "aacp route --registry r.aacp --english-file lines";
-    let run = folder.run(&args, "");
+    let run = folder.run(args, "");
     run.code_is(1);
     let errors: Vec<&str> = run.stderr.lines().collect();
     assert_eq!(errors.len(), 6, "{}", run.stderr);

@@ -36,13 +36,13 @@ impl Kitchen {
     }
 
     fn ask(&self) -> String {
-        let asked = run(&["ask", "--hub", &self.url, QUESTION]);
+        let asked = run(["ask", "--hub", &self.url, QUESTION]);
         assert!(asked.stderr.is_empty(), "{}", asked.stderr);
         asked.stdout
     }
 
     fn send(&self, frame: &str) {
-        run(&["send", "--hub", &self.url, frame]).code_is(0);
+        run(["send", "--hub", &self.url, frame]).code_is(0);
     }
 
     fn alive(&self) -> Alive {
@@ -189,9 +189,9 @@ fn a_command_that_cannot_run_is_named_to_the_operator_alone() {
     let folder = tempfile::tempdir().unwrap();
     let (_hub, url) = Running::hub("--memory", folder.path());
     let args = ["agent", "cook", "--hub", &url, "--", "/no/such/command"];
-    let mut cook = Running::start_with(&args, folder.path(), &[]);
+    let mut cook = Running::start_with(args, folder.path(), &[]);
     assert!(cook.line().starts_with("cook is in session main"));
-    let asked = run(&["ask", "--hub", &url, QUESTION]);
+    let asked = run(["ask", "--hub", &url, QUESTION]);
     asked.stdout_has("fail:error");
     assert!(!asked.stdout.contains("/no/"), "{}", asked.stdout);
     let told: Vec<_> = (0..2).map(|_| cook.line()).collect();
@@ -249,7 +249,7 @@ fn under_nohup_an_agent_goes_on_when_its_terminal_closes() {
         .args(["-s", "HUP", &cook.id().to_string()])
         .status();
     assert!(sent.unwrap().success());
-    run(&["ask", "--hub", &url, QUESTION]).stdout_has("Soup");
+    run(["ask", "--hub", &url, QUESTION]).stdout_has("Soup");
 }
 
 #[test]

@@ -28,7 +28,7 @@ impl Crate {
         let folder = Folder::with(&[]);
         let checkout = workspace();
         let new = ["new", name, "--checkout", checkout.to_str().unwrap()];
-        folder.run(&new, "").code_is(0);
+        folder.run(new, "").code_is(0);
         Self::new(folder, name)
     }
 
@@ -68,7 +68,7 @@ impl Crate {
 fn a_new_crate_passes_its_tests() {
     let made = Crate::made("our-frames");
     let lint = "registry lint our-frames/registry";
-    made.folder.run(&lint, "").code_is(0);
+    made.folder.run(lint, "").code_is(0);
     made.cargo("test --quiet").stdout_has("2 passed");
 }
 

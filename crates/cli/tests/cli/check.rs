@@ -383,8 +383,8 @@ fn the_frames_of_a_session_pass() {
     ] {
         for from in 0..3 {
             let text = lines[from..].concat();
-            accp(&["check", option, "--envelope"], &text).code_is(0);
-            accp(&["check", other], &text).code_is(1);
+            accp(["check", option, "--envelope"], &text).code_is(0);
+            accp(["check", other], &text).code_is(1);
         }
     }
 }

@@ -56,7 +56,7 @@ impl Round {
     /// Appends the draft and the proposal.
     fn submit(&self) {
         let primary = ["--reply-to", "1", "--doc", DOC, "--role", "primary"];
-        self.append("ada", "deliverable_drafted", &primary);
+        self.append("ada", "deliverable_drafted", primary);
         self.append("ada", "proposal_submitted", "--reply-to 2");
     }
 
@@ -146,7 +146,7 @@ fn init_has_the_flags_of_the_original() {
         --primary-deliverable-type custom --primary-deliverable-file memo.md \
         --primary-deliverable-check Question --primary-deliverable-check Answer \
         --deliverables-mode external --deliverables-dir docs --repo-root ..";
-    let made = round.json(&args, 0);
+    let made = round.json(args, 0);
     assert_eq!(made["primary"], "external:memo.md");
     assert_eq!(made["files"][0], "external:memo.md");
     let text = fs::read_to_string(round.0.path("docs/memo.md")).unwrap();
@@ -159,7 +159,7 @@ fn init_has_the_flags_of_the_original() {
     );
     // A new round takes all of that over.
     let args = "collab init --folder next --from round --format json";
-    let run = round.0.run(&args, "");
+    let run = round.0.run(args, "");
     run.code_is(0);
     assert_eq!(run.json()[0]["primary"], "deliverables/adr.md");
     let protocol = |name: &str| -> Json {
@@ -180,7 +180,7 @@ fn init_has_the_flags_of_the_original() {
 fn init_refuses_what_is_missing_with_all_reasons() {
     let round = Round::before();
     let args = "init --participant ada --objective ' ' --completion ''";
-    let refused = round.json(&args, 2);
+    let refused = round.json(args, 2);
     let all = [
         "primary-type",
         "objective-blank",
@@ -191,7 +191,7 @@ fn init_refuses_what_is_missing_with_all_reasons() {
     let args = INIT.replace("adr", "memo");
     assert!(codes(&round.json(&args, 2)).contains(&"primary-type"));
     let args = (INIT, "--deliverables-mode both");
-    assert_eq!(codes(&round.json(&args, 2)), ["mode"]);
+    assert_eq!(codes(&round.json(args, 2)), ["mode"]);
     // The folder has to be named, and an empty name is none.
     for folder in ["", "--folder ''"] {
         let run = round.0.run(("collab", INIT, folder), "");
@@ -205,7 +205,7 @@ fn init_refuses_what_is_missing_with_all_reasons() {
 fn append_says_what_stands() {
     let round = Round::new();
     let primary = ["--reply-to", "1", "--doc", DOC, "--role", "primary"];
-    let mut object = round.append("ada", "deliverable_drafted", &primary);
+    let mut object = round.append("ada", "deliverable_drafted", primary);
     let at = take(&mut object, "at");
     assert!(
         round
@@ -259,7 +259,7 @@ fn append_puts_a_review_under_its_heading_and_computes_the_hash() {
     round.submit();
     fs::write(round.0.path("mine.md"), "Review Scope:\n- All of it\n").unwrap();
     let more = "--reply-to 3 --doc review.md --review mine.md";
-    let at = take(&mut round.append("bob", "review_submitted", &more), "at");
+    let at = take(&mut round.append("bob", "review_submitted", more), "at");
     let review = format!("\n## {at} - bob - seq 4\n\nReview Scope:\n- All of it\n");
     assert!(
         round.read("review.md").ends_with(&review),
@@ -268,7 +268,7 @@ fn append_puts_a_review_under_its_heading_and_computes_the_hash() {
     );
     // doc, role and sha256 are stored as they are given.
     let more = "--reply-to 4 --doc notes.md --role supporting --sha256 00";
-    round.append("ada", "proposal_revised", &more);
+    round.append("ada", "proposal_revised", more);
     let line = round.read("events.jsonl");
     let line = line.lines().last().unwrap();
     let end = r#""doc":"notes.md","reply_to":4,"role":"supporting","sha256":"00"}"#;
@@ -295,7 +295,7 @@ fn append_puts_a_review_under_its_heading_and_computes_the_hash() {
         "primary",
         "--hash",
     ];
-    round.append("ada", "deliverable_frozen", &more);
+    round.append("ada", "deliverable_frozen", more);
     let status = round.json("status", 0);
     assert_eq!(
         (&status["frozen"], &status["events"]),

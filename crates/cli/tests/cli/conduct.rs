@@ -213,11 +213,11 @@ fn files_from_other_systems() {
             _ => (frame, "1}"),
         };
         for good in [text.to_owned(), format!("\u{feff}{text}")] {
-            let run = accp(&[command], &good);
+            let run = accp([command], &good);
             run.code_is(0);
-            assert_eq!(accp(&[command], good.replace('\r', "")).stdout, run.stdout);
+            assert_eq!(accp([command], good.replace('\r', "")).stdout, run.stdout);
         }
-        let run = accp(&[command], latin(text, at));
+        let run = accp([command], latin(text, at));
         run.code_is(1);
         let said = run.stdout + &run.stderr;
         let place = if command == "encode" {

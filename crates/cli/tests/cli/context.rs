@@ -40,7 +40,7 @@ fn compress_as_a_quick_command_evaluates_at_once() {
     let folder = Folder::with(&[("messages.json", &messages().to_string())]);
     // The list is far below half of the window, so that nothing happens by itself.
     let args = "context compress --window 64000 messages.json";
-    let run = folder.run(&args, "");
+    let run = folder.run(args, "");
     assert_eq!(run.json(), [messages()]);
     let run = quick(&folder, "compress", "--window 64000 messages.json");
     let list = &run.json()[0];
@@ -137,7 +137,7 @@ fn compress_warns_of_what_check_refuses() {
     run.code_is(1);
     assert_eq!(run.json()[0]["errors"][0]["code"], "id-form");
     let args = "context compress --window 8192 --report report.json";
-    let run = folder.run(&args, &list);
+    let run = folder.run(args, &list);
     run.code_is(0);
     run.stderr_has("a provider may refuse the list: id-form: message 1: ");
     let report: Json = serde_json::from_str(&folder.read("report.json")).unwrap();

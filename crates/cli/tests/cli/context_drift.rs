@@ -21,7 +21,7 @@ fn rules() -> Vec<String> {
 fn compressed(folder: &Folder, messages: &Json) -> (Json, Json, String) {
     std::fs::write(folder.path("messages.json"), messages.to_string()).unwrap();
     let args = "context compress --window 2000 --report report.json messages.json";
-    let run = folder.run(&args, "");
+    let run = folder.run(args, "");
     run.code_is(0);
     let report = serde_json::from_str(&folder.read("report.json")).unwrap();
     (run.json()[0].clone(), report, run.stderr)

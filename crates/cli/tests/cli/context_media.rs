@@ -50,7 +50,7 @@ fn a_list_with_a_picture_that_fits_leaves_as_it_is() {
     assert_eq!(status.json()[0]["tokens"], tokens);
     folder
         .run("context call --session trip context_status", "")
-        .stdout_has(&format!("{tokens} of 128000 tokens, 1 %, GREEN"));
+        .stdout_has(format!("{tokens} of 128000 tokens, 1 %, GREEN"));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_screenshot_that_left_comes_back_whole() {
     let restore = "context restore --session trip";
     let one = folder.run((restore, "--message 2"), "");
     assert_eq!(one.json(), [all[2].clone()]);
-    assert_eq!(folder.run(&restore, "").json(), [all]);
+    assert_eq!(folder.run(restore, "").json(), [all]);
     folder.run((restore, "--message 41"), "").code_is(1);
 }
 
@@ -99,7 +99,7 @@ fn a_substitute_is_named_in_the_report_and_in_the_status() {
         "check messages.json",
     ] {
         let args = ("context", args, "--model no-such-model");
-        let refused = folder.run(&args, "");
+        let refused = folder.run(args, "");
         assert_eq!((refused.code, &*refused.stdout), (Some(2), ""), "{args:?}");
         let nearest = "the nearest are";
         refused.stderr_has(nearest);

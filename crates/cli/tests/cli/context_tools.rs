@@ -34,7 +34,7 @@ fn a_program_gives_the_tools_to_its_model_and_does_what_the_model_calls() {
     assert_eq!(tools[1]["input_schema"]["required"], json!(["topic"]));
     let name = tools[1]["name"].as_str().unwrap();
     let run = folder.run(
-        &[
+        [
             "context",
             "call",
             name,
@@ -57,7 +57,7 @@ fn a_call_that_does_not_fit_is_refused_with_its_place() {
         ("context_recover", "[", "the arguments are not JSON"),
         ("context_read", r#"{"path":"/etc/hosts"}"#, "below `cache/`"),
     ] {
-        let run = folder.run(&["context", "call", tool, args], "");
+        let run = folder.run(["context", "call", tool, args], "");
         assert_eq!((run.code, &*run.stdout), (Some(1), ""), "{tool} {args}");
         run.stderr_has(expected);
     }

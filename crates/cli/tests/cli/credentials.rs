@@ -38,7 +38,7 @@ fn a_token_in_a_file_or_in_the_environment_is_shown_without_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let (_hub, url) = hub(folder.path());
     let path = file(folder.path(), "token", "secret\nthis is not read\n", 0o600);
-    let sent = send(&url, &["--token-file", path.to_str().unwrap()]);
+    let sent = send(&url, ["--token-file", path.to_str().unwrap()]);
     assert_eq!((sent.code, &*sent.stderr), (Some(0), ""));
     let args = ["send", "--hub", &url, FRAME];
     let sent = finish(command().args(args).env("ACCP_TOKEN", "secret"), b"");
@@ -54,7 +54,7 @@ fn a_token_in_a_file_or_in_the_environment_is_shown_without_a_warning() {
         "--",
         "true",
     ];
-    let mut cook = Running::start_with(&args, folder.path(), &[]);
+    let mut cook = Running::start_with(args, folder.path(), &[]);
     assert_eq!(cook.line(), format!("cook is in session main at {url}"));
 }
 
@@ -68,7 +68,7 @@ fn a_token_that_others_can_read_gives_a_warning_with_the_cure() {
     assert_eq!(sent.stderr, said);
     let path = file(folder.path(), "token", "secret\n", 0o644);
     let path = path.to_str().unwrap();
-    let sent = send(&url, &["--token-file", path]);
+    let sent = send(&url, ["--token-file", path]);
     sent.code_is(0);
     let said =
         format!("warning: other users of this machine can read {path}; run chmod 600 {path}\n");
@@ -81,19 +81,16 @@ fn a_token_that_is_none_says_where_it_stands() {
     for text in ["", "\nsecret\n", "two words\n", "caf\u{e9}\n"] {
         let path = file(folder.path(), "token", text, 0o600);
         let path = path.to_str().unwrap();
-        let sent = send("http://127.0.0.1:1", &["--token-file", path]);
+        let sent = send("http://127.0.0.1:1", ["--token-file", path]);
         sent.code_is(1);
         let said = format!("{path}: expected a token of visible ASCII characters, without spaces");
         sent.stderr_has(&said);
     }
     let gone = folder.path().join("gone");
     let gone = gone.to_str().unwrap();
-    send("http://127.0.0.1:1", &["--token-file", gone])
+    send("http://127.0.0.1:1", ["--token-file", gone])
         .code_is(2)
         .stderr_has(gone);
-    let both = send(
-        "http://127.0.0.1:1",
-        &["--token-file", gone, "--token", "x"],
-    );
+    let both = send("http://127.0.0.1:1", ["--token-file", gone, "--token", "x"]);
     both.code_is(2);
 }

@@ -131,7 +131,7 @@ fn what_the_demo_keeps_can_be_looked_into() {
     let run = folder.run("demo --store begun.db", "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     let [begun, team] = ["begun.db", "team.db"].map(|file| {
-        let run = folder.run(&["session", "list", file], "");
+        let run = folder.run(["session", "list", file], "");
         run.code_is(0);
         run.stdout
     });
@@ -250,7 +250,7 @@ fn the_file_goes_unless_it_is_kept() {
     let place = run.stderr.trim().strip_prefix("kept in ").unwrap();
     assert!(place.starts_with(temporary.to_str().unwrap()), "{place}");
     assert_eq!(folder.names().len(), 1);
-    accp(&["session", "verify", place], "").code_is(0);
+    accp(["session", "verify", place], "").code_is(0);
 
     let folder = Folder::with(&[]);
     let mut command = crate::cli::command();

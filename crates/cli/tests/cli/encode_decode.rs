@@ -72,7 +72,7 @@ fn strict_takes_no_exception() {
 fn the_side_file_holds_what_left_the_frames() {
     let folder = Folder::with(&[("in.jsonl", &format!("{0}\n{0}\n", long_message()))]);
     let encode = "encode in.jsonl --externals side.jsonl -o frames";
-    let run = folder.run(&encode, "");
+    let run = folder.run(encode, "");
     assert_eq!(
         (run.code, run.stdout.as_str(), run.stderr.as_str()),
         (Some(0), "", "")
@@ -204,7 +204,7 @@ fn json_that_is_cut_in_half_is_reported_and_nothing_is_written() {
     let good = long_message().to_string();
     let folder = Folder::with(&[("in.jsonl", &format!("{good}\n{}", &good[..60]))]);
     let encode = "encode in.jsonl --externals side.jsonl -o frames";
-    let run = folder.run(&encode, "");
+    let run = folder.run(encode, "");
     run.code_is(1);
     insta::assert_snapshot!(run.stderr, @"error: in.jsonl:2:60: EOF while parsing a string; the input ends within a message; is the file complete?");
     assert_eq!(folder.names(), ["in.jsonl"]);
@@ -270,7 +270,7 @@ fn a_reference_that_leads_nowhere_is_reported() {
 fn a_damaged_side_file_is_refused() {
     let folder = Folder::with(&[]);
     let encode = "encode --externals side -o frames";
-    folder.run(&encode, long_message().to_string()).code_is(0);
+    folder.run(encode, long_message().to_string()).code_is(0);
     let side = folder.read("side");
     std::fs::write(folder.path("side"), side.replacen("yy", "yz", 1)).unwrap();
     let run = folder.run("decode frames --externals side", "");

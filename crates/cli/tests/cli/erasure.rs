@@ -11,7 +11,7 @@ fn data_is_erased_and_the_file_verifies() {
     let folder = bakery();
     let erase = |more: &str| {
         let args = ("session erase chats.db stock/1", more);
-        let run = folder.run(&args, "");
+        let run = folder.run(args, "");
         format!("{:?}\n{}{}", run.code, run.stdout, run.stderr)
     };
     let has = |what: &str| {

@@ -9,7 +9,7 @@ use crate::cli::{Folder, GOOD, accp};
 fn a_frame_in_plain_words() {
     let frame = "@planner>req:schedule{asgn:dev|task:impl_auth|dead:$warm.plan|x_1:[1,2]|schema:TA}\
                  [mid:49679033e07c,seq:3,ts:1714000000,ttl:60,of:m1]";
-    let run = accp(&["explain", frame], "");
+    let run = accp(["explain", frame], "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(run.stdout, @r#"
     From       planner
@@ -52,11 +52,11 @@ fn a_frame_without_a_schema() {
 #[test]
 fn an_error_code_in_plain_words() {
     for code in ErrorCode::ALL {
-        let run = accp(&["explain", &code.to_string()], "");
+        let run = accp(["explain", &code.to_string()], "");
         let name = code.name().unwrap();
-        run.stdout_starts(&format!("{code}  {name}: "));
+        run.stdout_starts(format!("{code}  {name}: "));
     }
-    let codes = ["E3003", "E5001", "E9998"].map(|code| accp(&["explain", code], "").stdout);
+    let codes = ["E3003", "E5001", "E9998"].map(|code| accp(["explain", code], "").stdout);
     insta::assert_snapshot!(codes.concat(), @r"
     E3003  SEQUENCE_GAP: The sequence number is not the next one. Sending again may help.
     E5001  POLICY_DENIED: A policy forbids it. Sending again does not help.
@@ -67,7 +67,7 @@ fn an_error_code_in_plain_words() {
 #[test]
 fn the_tokens_of_a_frame() {
     let run = accp(
-        &["explain", GOOD, "--tokens", "--model", "claude-opus-4-5"],
+        ["explain", GOOD, "--tokens", "--model", "claude-opus-4-5"],
         "",
     );
     let last = run.stdout.lines().last().unwrap();
@@ -77,7 +77,7 @@ fn the_tokens_of_a_frame() {
 #[test]
 fn json_has_the_same_in_parts() {
     let frame = "@planner>done:schedule{task:impl_auth|schema:TA}[mid:49679033e07c,seq:9]";
-    let run = accp(&["explain", "--format", "json", "--tokens", frame], "");
+    let run = accp(["explain", "--format", "json", "--tokens", frame], "");
     run.code_is(0);
     let expected = json!({
         "line": 1,
@@ -174,7 +174,7 @@ fn an_explanation_does_not_act_on_a_terminal() {
 fn an_error_code_has_its_name_and_whether_sending_again_helps() {
     let of = |code: &str| {
         let frame = format!("@a>fail:error{{code:{code}|msg:x|retry:false|schema:ER}}");
-        let run = accp(&["explain", &frame], "");
+        let run = accp(["explain", &frame], "");
         let row = run.stdout.lines().find(|line| line.contains("code   code"));
         row.unwrap().trim().to_owned()
     };

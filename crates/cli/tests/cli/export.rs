@@ -65,10 +65,10 @@ fn every_sample_comes_back_equal_from_an_export() {
 
     let (mut back, mut parts) = (Vec::new(), 0);
     let list = "session list chats.db --format json";
-    for session in fine(&folder, &list) {
+    for session in fine(&folder, list) {
         let name = session["session"].as_str().unwrap();
         let export = ["session", "export", "chats.db", name, "--values", "values"];
-        let entries = fine(&folder, &export);
+        let entries = fine(&folder, export);
         for entry in &entries {
             let is_part = entry["kind"] == "part";
             assert_eq!(entry["message"].is_null(), is_part, "{name}: {entry}");
@@ -96,18 +96,18 @@ fn what_came_in_parts_is_told_and_found_once() {
     let folder = Folder::with(&[]);
     let import = "session import -o chats.db";
     let import = (import, [sample.to_str().unwrap()]);
-    folder.run(&import, "").code_is(0);
+    folder.run(import, "").code_is(0);
     let found = |words: &str| {
         let ask = ["session", "search", "chats.db", "s1", words];
         let ask = (ask, "--format json");
-        let found = fine(&folder, &ask);
+        let found = fine(&folder, ask);
         let positions = found.iter().map(|found| found["position"].as_u64());
         positions.collect::<Vec<_>>()
     };
     // The parts are at 14 and 15.
     assert_eq!(found("thinking"), [Some(16)]);
     let ask = "session replay chats.db --from 15 --to 15";
-    insta::assert_snapshot!(folder.run(&ask, "").stdout, @r#"
+    insta::assert_snapshot!(folder.run(ask, "").stdout, @r#"
     2026-01-01
         15  00:00:02  (a part) as it was written: "@assistant>req:tool{parts:[{_recorded:{signature:s},text:Look.,type:thinking}]|schema:TC}[mid:102000001003,seq:3,ts:1767225602,cid:toolu_1,pt:2/2,of:102000001002]"
     "#);

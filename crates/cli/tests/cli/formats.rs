@@ -61,15 +61,15 @@ fn every_command_reads_a_log_of_calls() {
 fn every_command_reads_a_session_file() {
     let folder = Folder::with(&SAMPLES);
     let file = "session.jsonl";
-    fine(folder.run(&["convert", "--verify", file], ""));
-    fine(folder.run(&["convert", file, "-o", "out.accp"], ""));
+    fine(folder.run(["convert", "--verify", file], ""));
+    fine(folder.run(["convert", file, "-o", "out.accp"], ""));
     let back = fine(folder.run("convert --restore out.accp", "")).json();
     let lines = folder.read(file);
     let lines = lines
         .lines()
         .map(|line| serde_json::from_str::<Json>(line).unwrap());
     assert_eq!(back, [lines.collect::<Json>()]);
-    fine(folder.run(&["session", "import", "--verify", file], "")).stdout_has("100.0 %");
+    fine(folder.run(["session", "import", "--verify", file], "")).stdout_has("100.0 %");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn conversations_are_written_in_another_format() {
         let out = format!("{format}.out");
         fine(folder.run((convert, "-o", &out), ""));
         assert_eq!(folder.read(&out), run.stdout);
-        let back = fine(folder.run(&["convert", "--format-out", "openai", &out], ""));
+        let back = fine(folder.run(["convert", "--format-out", "openai", &out], ""));
         let words = |json: &Json| json["messages"].clone();
         let original: Json = serde_json::from_str(&folder.read("openai.json")).unwrap();
         let (back, original) = (words(&back.json()[0]), words(&original));
@@ -161,7 +161,7 @@ fn a_log_of_a_framework_is_converted_with_its_roles() {
     ];
     for (_, file, sample) in FOREIGN {
         let folder = Folder::with(&[(file, sample)]);
-        let chat = fine(folder.run(&["convert", "--format-out", "openai", file], ""));
+        let chat = fine(folder.run(["convert", "--format-out", "openai", file], ""));
         let mut found = 0;
         for conversation in chat.json() {
             for message in conversation["messages"].as_array().expect("messages") {
@@ -174,7 +174,7 @@ fn a_log_of_a_framework_is_converted_with_its_roles() {
             }
         }
         assert!(found >= 3, "{file}: {}", chat.stdout);
-        fine(folder.run(&["convert", "--verify", file], ""));
+        fine(folder.run(["convert", "--verify", file], ""));
     }
 }
 

@@ -281,10 +281,10 @@ fn the_standard_profiles_are_the_default() {
 #[test]
 fn it_goes_to_a_file() {
     let folder = Folder::with(&[]);
-    let args = "grammar export --format lark -o frames.lark";
-    let run = folder.run(&args, "");
+    let export = "grammar export --format lark";
+    let run = folder.run((export, "-o frames.lark"), "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
-    let to_stdout = folder.run(&args[..4], "");
+    let to_stdout = folder.run(export, "");
     assert_eq!(folder.read("frames.lark"), to_stdout.stdout);
 }
 

@@ -102,12 +102,12 @@ fn two_agents_talk_through_a_hub_and_the_log_stays() {
     let mut cook = Running::start(agent, folder.path());
     assert!(cook.line().starts_with("cook is in session main"));
     let question = "@guest>req:chat{content:Lunch?|schema:CH}";
-    run(&["ask", "--hub", &url, question])
+    run(["ask", "--hub", &url, question])
         .code_is(0)
         .stdout_starts("@cook>done:chat{content:Pumpkin_soup_&_rye|schema:CH}[");
     // The second frame takes the number that the hub names.
-    run(&["ask", "--hub", &url, "--words", question]).stdout_has("Pumpkin soup & rye");
-    run(&["send", "--hub", &url, "@guest>req:plan{goal:tea}"]).stdout_starts("@hub>ack:frame{}[");
+    run(["ask", "--hub", &url, "--words", question]).stdout_has("Pumpkin soup & rye");
+    run(["send", "--hub", &url, "@guest>req:plan{goal:tea}"]).stdout_starts("@hub>ack:frame{}[");
     let (code, _) = cook.stop();
     assert_eq!(code, Some(0));
     let (code, rest) = hub.stop();
@@ -115,13 +115,13 @@ fn two_agents_talk_through_a_hub_and_the_log_stays() {
 
     // Another hub goes on where the file stands.
     let (_hub, url) = Running::hub("hub.accp", folder.path());
-    let log = run(&["tail", "--hub", &url, "--no-follow"]);
+    let log = run(["tail", "--hub", &url, "--no-follow"]);
     let goals = log
         .stdout
         .lines()
         .filter(|frame| frame.contains("req:plan{goal:tea}"));
     assert_eq!(goals.count(), 1, "{}", log.stdout);
-    run(&["tail", "--hub", &url, "--no-follow", "--words"])
+    run(["tail", "--hub", &url, "--no-follow", "--words"])
         .stdout_has("guest requests plan: goal tea");
 }
 
@@ -138,14 +138,14 @@ fn what_cannot_be_sent_says_why() {
         ),
         ("@hub>req:plan{}", 1, "hub"),
     ] {
-        run(&["send", "--hub", &url, frame])
+        run(["send", "--hub", &url, frame])
             .code_is(code)
             .stderr_has(part);
     }
-    run(&["ask", "--hub", &url, "--timeout", "0", "@guest>req:plan{}"])
+    run(["ask", "--hub", &url, "--timeout", "0", "@guest>req:plan{}"])
         .code_is(1)
         .stderr_has("E3001");
-    run(&["tail", "--hub", &url, "--session", "other"])
+    run(["tail", "--hub", &url, "--session", "other"])
         .code_is(1)
         .stderr_has("a session that is there");
     run("send --hub http://127.0.0.1:1 @guest>req:plan{}")
@@ -163,8 +163,8 @@ fn a_hub_with_tokens_tells_agents_apart() {
     std::fs::write(folder.path().join("tokens.toml"), tokens).unwrap();
     let (_hub, url) = Running::hub("--memory --tokens tokens.toml", folder.path());
     let frame = "@guest>req:plan{}";
-    run(&["send", "--hub", &url, "--token", "secret", frame]).code_is(0);
-    run(&["send", "--hub", &url, frame])
+    run(["send", "--hub", &url, "--token", "secret", frame]).code_is(0);
+    run(["send", "--hub", &url, frame])
         .code_is(2)
         .stderr_has("--token-file or ACCP_TOKEN");
     run(("send --token secret --hub", &url, "@eve>req:plan{}")).stderr_has("E5001");
@@ -188,7 +188,7 @@ fn a_hub_takes_signed_tokens_beside_those_of_a_file() {
     let both = "--memory --tokens tokens.toml --audience accp";
     let (_hub, url) = Running::hub((both, issuer), folder.path());
     let post = |url: &str, token: &str, frame: &str| {
-        run(&["send", "--hub", url, "--token", token, "-s", "lunch", frame])
+        run(["send", "--hub", url, "--token", token, "-s", "lunch", frame])
     };
     for (token, frame) in [("secret", "@guest>req:plan{}"), (signed, "@dev>req:plan{}")] {
         post(&url, token, frame).code_is(0);
@@ -208,7 +208,7 @@ fn a_hub_takes_signed_tokens_beside_those_of_a_file() {
         .stderr_has("--jwks");
     write("jwks.json", "{\"keys\": []}".to_owned());
     let jwks = folder.path().join("jwks.json");
-    run(&["serve", "--memory", "--jwks", jwks.to_str().unwrap()])
+    run(["serve", "--memory", "--jwks", jwks.to_str().unwrap()])
         .code_is(1)
         .stderr_has("jwks.json: expected a key for RS256");
 }
@@ -224,7 +224,7 @@ fn a_hub_that_cannot_start_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("hub.toml");
     std::fs::write(&file, "listen = \"127.0.0.1:0\"\nhartbeat = 3\n").unwrap();
-    let config = run(&["serve", "--memory", "--config", file.to_str().unwrap()]);
+    let config = run(["serve", "--memory", "--config", file.to_str().unwrap()]);
     config.code_is(1);
     config.stderr_has("line 2");
     let printed = run("serve --print-config");
@@ -269,7 +269,7 @@ fn a_model_that_speaks_mcp_is_an_agent_of_the_hub() {
     let (status, said) = ask("main/model", Some("https://evil.example"));
     assert_eq!(status, 403, "{said}");
     // It is a member of the session like any other.
-    run(&["tail", "--hub", &url, "--no-follow"]).stdout_has("agents:[model]");
+    run(["tail", "--hub", &url, "--no-follow"]).stdout_has("agents:[model]");
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn a_client_of_a2a_is_an_agent_of_the_hub() {
     let folder = tempfile::tempdir().unwrap();
     let (_hub, url) = Running::hub("--memory", folder.path());
     let mut cook = Running::start(
-        &["agent", "cook", "--hub", &url, "--", "echo", "Soup"],
+        ["agent", "cook", "--hub", &url, "--", "echo", "Soup"],
         folder.path(),
     );
     assert!(cook.line().starts_with("cook is in session main"));
@@ -307,7 +307,7 @@ fn a_client_of_a2a_is_an_agent_of_the_hub() {
     let said = answer.unwrap().body_mut().read_to_string().unwrap();
     assert!(said.contains("TASK_STATE_COMPLETED"), "{said}");
     assert!(said.contains("\"text\":\"Soup\""), "{said}");
-    let log = run(&["tail", "--hub", &url, "--no-follow"]);
+    let log = run(["tail", "--hub", &url, "--no-follow"]);
     let asked = "@guest>req:chat{role:user|content:Lunch?|schema:CH}";
     log.stdout_has(asked);
 }

@@ -119,13 +119,13 @@ fn a_fault_has_its_place_and_leaves_whole_sessions() {
 
 /// Returns the log and the values of every session of a file.
 fn contents(folder: &Folder, file: &str) -> Vec<String> {
-    let list = folder.run(&["session", "list", file, "--format", "json"], "");
+    let list = folder.run(["session", "list", file, "--format", "json"], "");
     list.code_is(0);
     let sessions = list.json().into_iter();
     let sessions = sessions.map(|json| json["session"].as_str().unwrap().to_owned());
     let whole = sessions.map(|session| {
         let args = ["session", "export", file, &session, "--values", "values"];
-        let run = folder.run(&args, "");
+        let run = folder.run(args, "");
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
         format!("{session}\n{}{}", run.stdout, folder.read("values"))
     });
@@ -142,7 +142,7 @@ fn an_import_that_stopped_is_completed() {
         ("empty.db", ""),
     ]);
     let import = |from: &str, to: &str| {
-        let run = folder.run(&["session", "import", "-o", to, from], "");
+        let run = folder.run(["session", "import", "-o", to, from], "");
         (run.code, run.stdout)
     };
     let whole = import("all.jsonl", "whole.db");
@@ -175,7 +175,7 @@ fn another_recording_gets_another_name() {
     let folder = Folder::with(&[("a.jsonl", &other("a")), ("b.jsonl", &other("b"))]);
     for file in ["a.jsonl", "b.jsonl", "a.jsonl", "b.jsonl"] {
         folder
-            .run(&["session", "import", "-o", "x.db", file], "")
+            .run(["session", "import", "-o", "x.db", file], "")
             .code_is(0);
     }
     let list = folder.run("session list x.db --format json", "");

@@ -11,7 +11,7 @@ fn the_example_is_a_new_crate() {
     let folder = Folder::with(&[]);
     let checkout = workspace().to_str().unwrap();
     folder
-        .run(&["new", "frames", "--checkout", checkout], "")
+        .run(["new", "frames", "--checkout", checkout], "")
         .code_is(0);
     let read = |file: &str| fs::read_to_string(example.join(file)).unwrap();
     for file in [
@@ -45,7 +45,7 @@ fn what_is_there_stays_and_a_name_is_that_of_a_crate() {
             "error: type does not end with the name of a crate: a small letter, then small letters, digits, `-` and `_`\n",
         ),
     ] {
-        let run = folder.run(&["new", name], "");
+        let run = folder.run(["new", name], "");
         assert_eq!((run.code, run.stderr.as_str()), (Some(2), said));
     }
     assert_eq!(folder.read("taken"), "a file");

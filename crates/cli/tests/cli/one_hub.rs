@@ -6,18 +6,18 @@ use super::hub::Running;
 use super::{Folder, Run, accp};
 
 fn serve(folder: &Folder, file: &str) -> Run {
-    folder.run(&["serve", file, "--listen", "127.0.0.1:0"], "")
+    folder.run(["serve", file, "--listen", "127.0.0.1:0"], "")
 }
 
 fn send(url: &str, goal: &str) {
     let frame = format!("@guest>req:plan{{goal:{goal}}}");
-    accp(&["send", "--hub", url, &frame], "").code_is(0);
+    accp(["send", "--hub", url, &frame], "").code_is(0);
 }
 
 /// Returns how many frames of guests the first session of a file has.
 fn goals(folder: &Folder, file: &str) -> usize {
     let run = folder.run(
-        &["session", "export", file, "main", "--format", "frames"],
+        ["session", "export", file, "main", "--format", "frames"],
         "",
     );
     run.code_is(0);
@@ -54,7 +54,7 @@ fn readers_and_copies_go_on_while_a_hub_runs() {
     let (hub, url) = Running::hub("hub.accp", folder.0.path());
     send(&url, "tea");
     for command in ["list", "verify"] {
-        folder.run(&["session", command, "hub.accp"], "").code_is(0);
+        folder.run(["session", command, "hub.accp"], "").code_is(0);
     }
     let copy = folder.path("copy.accp");
     let conn = rusqlite::Connection::open(folder.path("hub.accp")).unwrap();
@@ -64,12 +64,12 @@ fn readers_and_copies_go_on_while_a_hub_runs() {
     assert_eq!(goals(&folder, "copy.accp"), 1);
     // Only who has the file to itself erases.
     let erase = "session erase hub.accp main --from guest";
-    let run = folder.run(&erase, "");
+    let run = folder.run(erase, "");
     run.code_is(2);
     run.stderr_has("`accp erase` asks a hub");
     send(&url, "rye");
     assert_eq!(hub.stop().0, Some(0));
-    folder.run(&erase, "").code_is(0);
+    folder.run(erase, "").code_is(0);
     assert_eq!(goals(&folder, "hub.accp"), 0);
 }
 

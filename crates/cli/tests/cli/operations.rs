@@ -173,7 +173,7 @@ fn a_hub_says_whether_it_is_ready() {
     let tokens = format!("[[token]]\nsha256 = \"{digest}\"\nagent = \"*\"\nsessions = []\n");
     fs::write(folder.path().join("tokens.toml"), tokens).unwrap();
     let (hub, url) = Running::hub("--memory --tokens tokens.toml", folder.path());
-    let ready = || super::accp(&["ready", "--hub", &url], "");
+    let ready = || super::accp(["ready", "--hub", &url], "");
     let there = ready();
     assert_eq!((there.code, there.stderr.as_str()), (Some(0), ""));
     // The token of Prometheus counts and reads nothing.
@@ -234,7 +234,7 @@ fn the_log_of_a_hub_holds_no_payload() {
         // The token comes later, and the hub says that it has read the file again.
         fs::write(&tokens, "").unwrap();
         let args = ["--memory", "--log", form, "--tokens", "tokens.toml"];
-        let (hub, url) = Running::hub(&args, folder.path());
+        let (hub, url) = Running::hub(args, folder.path());
         // The SHA-256 of `xyzzy`.
         let digest = "184858a00fd7971f810848266ebcecee5e8b69972c5ffaed622f5ee078671aed";
         let known =

@@ -69,7 +69,7 @@ fn the_schemas_are_those_of_the_registries_that_are_named() {
     assert_eq!(begin(primer("")), ["CH", "ER", "ST", "TA", "TC", "TX"]);
     assert_eq!(begin(primer("--registry ours.json")), ["FL", "SE"]);
     let args = "--registry ours.json --schema TX --schema FL";
-    assert_eq!(begin(primer(&args)), ["TX", "FL", "SE"]);
+    assert_eq!(begin(primer(args)), ["TX", "FL", "SE"]);
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn the_figures_are_those_of_the_encoding() {
         ("o200k_base", Bpe::o200k_base()),
         ("cl100k_base", Bpe::cl100k_base()),
     ] {
-        let text = primer(&["--encoding", name, "--registry", "ours.json"]);
-        let json = primer(&[
+        let text = primer(["--encoding", name, "--registry", "ours.json"]);
+        let json = primer([
             "--encoding",
             name,
             "--registry",
@@ -112,7 +112,7 @@ fn the_figures_are_those_of_the_encoding() {
             tokens["schemas"]["SE"],
             bpe.count(&format!("{seats}{more}"))
         );
-        text.stderr_starts(&format!("{} tokens of {name}: ", tokens["total"]));
+        text.stderr_starts(format!("{} tokens of {name}: ", tokens["total"]));
     }
     let run = primer("--model claude-opus-4-5 --format json");
     assert_eq!(run.json()[0]["substitute"], true);

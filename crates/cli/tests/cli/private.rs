@@ -73,10 +73,10 @@ fn inputs(files: &[(&str, &str)]) -> Folder {
 fn the_files_of_a_hub_are_its_owner_s() {
     let folder = inputs(&[]);
     let serve = "serve --listen 127.0.0.1:0";
-    let mut hub = Running::spawn(&mut masked(folder.0.path(), &serve));
+    let mut hub = Running::spawn(&mut masked(folder.0.path(), serve));
     let url = hub.url();
     let frame = "@guest>req:plan{goal:tea}";
-    accp(&["send", "--hub", &url, frame], "").code_is(0);
+    accp(["send", "--hub", &url, frame], "").code_is(0);
     let made = "hub.accp hub.accp-wal hub.accp-shm hub.accp-hub";
     assert_eq!(open_to_others(&folder, made), [""; 0]);
 }
@@ -87,7 +87,7 @@ fn a_hub_warns_of_a_file_that_others_can_read() {
     run(&folder, "demo --store hub.accp");
     let serve = "serve --listen 127.0.0.1:0";
     let quiet = |folder: &Folder| {
-        let mut hub = Running::spawn(&mut masked(folder.0.path(), &serve));
+        let mut hub = Running::spawn(&mut masked(folder.0.path(), serve));
         let line = hub.line();
         line.starts_with("hub at ").then_some(()).ok_or(line)
     };

@@ -91,8 +91,9 @@ impl Run {
     /// Returns stdout as JSON, one value a line.
     pub(crate) fn json(&self) -> Vec<Json> {
         let values = self.stdout.lines().map(serde_json::from_str);
-        let values = values.collect::<Result<_, _>>();
-        values.unwrap_or_else(|error| panic!("{}: {error}: {}", self.line, self.stdout))
+        let values = values.collect::<Result<Vec<_>, _>>();
+        assert!(values.is_ok(), "{}: {values:?}: {}", self.line, self.stdout);
+        values.unwrap()
     }
 }
 

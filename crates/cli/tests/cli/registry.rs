@@ -101,9 +101,9 @@ fn a_registry_with_mistakes_stops_every_command() {
     let folder = Folder::with(&[("bad.json", &faulty()), ("cut.json", &OLD[..80])]);
     for command in ["check", "encode", "decode", "explain"] {
         for registry in ["bad.json", "cut.json"] {
-            let run = folder.run(&[command, "--registry", registry], "@a>req:plan{}\n");
+            let run = folder.run([command, "--registry", registry], "@a>req:plan{}\n");
             assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{command}");
-            run.stderr_has(&format!("{registry}:"));
+            run.stderr_has(format!("{registry}:"));
         }
     }
 }

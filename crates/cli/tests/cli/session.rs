@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use accp_runtime::session::{MemberId, Mid, Options, Outbound, Rules, Time, Transmit};
 use accp_runtime::{AgentId, Message, Registry};
-use accp_session::{Batch, Due, Entry, EntryKind, Snapshot};
+use accp_session::{Batch, Due, Entry, Snapshot};
 use accp_store::{Driver, SideId, SqliteStore, Store as _};
 use serde_json::{Value as Json, json};
 
@@ -90,7 +90,7 @@ fn a_session_at_a_glance() {
     let list = folder.run("session list chats.db --format json", "");
     insta::assert_snapshot!(list.json()[0], @r#"{"session":"plan/1","side":"host","entries":11,"bytes":1246,"due":0,"members":4,"last":11,"at":1767225605000}"#);
     let show = "session show chats.db stock/1 --format json";
-    let show = &folder.run(&show, "").json()[0];
+    let show = &folder.run(show, "").json()[0];
     insta::assert_snapshot!(show["checkpoints"][3], @r#"{"id":"ckpt_4","position":20,"at":1767225609000,"triggers":["done"],"covers":18,"left":[[14,17]],"kept":[{"position":7,"tokens":38,"cut":false},{"position":19,"tokens":88,"cut":false}],"summary":"assistant.req.tool;tool.done.tool","late":null,"tokens":91,"merged":null}"#);
     insta::assert_snapshot!(show["budget"], @r#"{"hot":{"used":50,"allowed":500},"warm":{"used":528,"allowed":2000},"total":{"used":578,"allowed":2500}}"#);
 }
@@ -100,7 +100,7 @@ fn words_are_found_in_the_log() {
     let folder = bakery();
     let search = |words: &str| {
         let ask = ("session search chats.db stock/1", words);
-        fine(&folder, &ask)
+        fine(&folder, ask)
     };
     insta::assert_snapshot!(search("flour --limit 3"), @r#"
     15  "@tool>done:tool{tool:recipe|res:{count:40,name:\"rye loaf,needs:{rye flour:18.0,salt:0.36,water:13.2}}|lay:{keys:[rye"
@@ -132,7 +132,7 @@ fn the_log_is_told_entry_by_entry() {
         11  00:00:05  planner requests chat: role agent, content "Friday: three batches of rye from 04:30, out of the oven by 08:10.", target owner
     "#);
     let some = "session replay chats.db stock/1 --from 9 --to 12";
-    insta::assert_snapshot!(fine(&folder, &some), @r"
+    insta::assert_snapshot!(fine(&folder, some), @r"
     2026-01-01
          9  00:00:03  assistant requests tool: tool_name stock, arguments {item: rye_flour, unit: kg}, lay {sp: 0}, type function
         10  00:00:04  accp lets a member in: agents [tool], member 104
@@ -143,7 +143,7 @@ fn the_log_is_told_entry_by_entry() {
     assert_eq!(frames.lines().count(), 28);
     folder.run("check", &frames).code_is(0);
     let backwards = "session replay chats.db plan/1 --from 9 --to 2";
-    insta::assert_snapshot!(fault(&folder, &backwards).1, @"error: --from 9 is after --to 2: swap the two");
+    insta::assert_snapshot!(fault(&folder, backwards).1, @"error: --from 9 is after --to 2: swap the two");
 }
 
 /// A conversation with a tool result that is too long for a frame.
@@ -183,15 +183,15 @@ fn an_export_has_everything() {
     assert_eq!(*result, json!({ "id": 7, "text": "line\n".repeat(30) }));
 
     let frames = "session export chats.db --format frames -o long.accp";
-    assert_eq!(fine(&folder, &frames), "");
+    assert_eq!(fine(&folder, frames), "");
     assert_eq!(folder.read("long.accp").lines().count(), 4);
     let twice = "session export chats.db -o x --values x";
-    insta::assert_snapshot!(fault(&folder, &twice).1, @"error: --output and --values name one file: give each a name of its own");
+    insta::assert_snapshot!(fault(&folder, twice).1, @"error: --output and --values name one file: give each a name of its own");
 }
 
 fn fine_import(folder: &Folder, file: &str) {
     folder
-        .run(&["session", "import", file, "-o", "chats.db"], "")
+        .run(["session", "import", file, "-o", "chats.db"], "")
         .code_is(0);
 }
 
@@ -276,35 +276,20 @@ fn a_frame_that_has_lapsed_is_shown_as_such() {
     let mut store = SqliteStore::open(folder.path("chats.db")).unwrap();
     let mid = Mid::parse("100000009012");
     let text = "@owner>req:plan{task:x}[mid:100000009012,seq:2,ttl:60]";
-    let entry = Entry {
-        position: 12,
-        at: Time::from_secs(1_767_225_700),
-        kind: EntryKind::Frame,
-        sender: MemberId::new(101).unwrap(),
-        mid,
-        sequence: 2,
-        tokens: 9,
-        cut: false,
-        due: Due::Yes,
-        text: Arc::from(text),
-        hash: None,
-    };
-    let due = Batch {
-        host: true,
-        entries: vec![entry],
-        ..Batch::default()
-    };
-    let marked = Batch {
-        host: true,
-        lapsed: vec![12],
-        ..Batch::default()
-    };
+    let entry = Entry::new(12, Time::from_secs(1_767_225_700), mid, text).with(|entry| {
+        entry.sender = MemberId::new(101).unwrap();
+        entry.sequence = 2;
+        entry.tokens = 9;
+        entry.due = Due::Yes;
+    });
+    let due = Batch::new(true).with(|batch| batch.entries = vec![entry]);
+    let marked = Batch::new(true).with(|batch| batch.lapsed = vec![12]);
     let mut told = String::new();
     for batch in [due, marked] {
         let side = SideId::new("plan/1", "accp");
         store.commit(&[(&side, &batch)]).unwrap();
         let from = "session replay chats.db plan/1 --from 12";
-        told += &fine(&folder, &from);
+        told += &fine(&folder, from);
         let show = fine(&folder, "session show chats.db plan/1");
         let waiting = show.lines().find(|line| line.starts_with("Waiting"));
         told = told + waiting.unwrap() + "\n";
@@ -329,30 +314,27 @@ fn a_frame_that_has_lapsed_is_shown_as_such() {
 fn verify_reads_what_stands_there() {
     let folder = bakery();
     let mut store = SqliteStore::open(folder.path("chats.db")).unwrap();
-    let entry = |position, text: &str| Entry {
-        position,
-        at: Time::from_secs(1_767_225_700),
-        kind: EntryKind::Frame,
-        sender: MemberId::HOST,
-        mid: Mid::parse(&format!("100000009{position:03}")),
-        sequence: 7,
-        tokens: 9,
-        cut: false,
-        due: Due::No,
-        text: Arc::from(text),
-        hash: None,
+    let entry = |position, text: &str| {
+        Entry::new(
+            position,
+            Time::from_secs(1_767_225_700),
+            Mid::parse(&format!("100000009{position:03}")),
+            text,
+        )
+        .with(|entry| {
+            entry.sequence = 7;
+            entry.tokens = 9;
+        })
     };
-    let batch = Batch {
-        host: true,
-        entries: vec![
+    let batch = Batch::new(true).with(|batch| {
+        batch.entries = vec![
             entry(
                 29,
                 "@accp>qry:lookup{q:$cold.k102_7.rows|src:$ctx.gone}[mid:1,seq:7]",
             ),
             entry(31, "@accp>req:schedule{task:x|schema:TA}[mid:2,seq:7]"),
-        ],
-        ..Batch::default()
-    };
+        ];
+    });
     store
         .commit(&[(&SideId::new("stock/1", "accp"), &batch)])
         .unwrap();
@@ -406,11 +388,7 @@ fn verify_folds_the_log_again() {
     let snapshot = store.load(&side).unwrap().unwrap().snapshot.unwrap();
     let text = snapshot.text.replacen("\"hub\"", "\"hut\"", 1);
     assert_ne!(text, snapshot.text);
-    let batch = Batch {
-        host: true,
-        snapshot: Some(Snapshot { text, ..snapshot }),
-        ..Batch::default()
-    };
+    let batch = Batch::new(true).with(|batch| batch.snapshot = Some(Snapshot { text, ..snapshot }));
     store.commit(&[(&side, &batch)]).unwrap();
     drop(store);
     let run = folder.run("session verify long.db", "");

@@ -187,7 +187,7 @@ fn no_redirect_is_followed() {
             let place = format!("points to {elsewhere}/accp");
             run.stderr_has(&place);
         }
-        run(&["ready", "--hub", &hub]).code_is(1);
+        run(["ready", "--hub", &hub]).code_is(1);
     }
     assert!(was_asked.try_recv().is_err());
 }
@@ -259,7 +259,7 @@ fn a_hub_cannot_write_to_a_terminal() {
     }
     let told = serde_json::json!({ "sides": [{ "side": HARM, "positions": [1], "keys": [HARM] }] });
     let url = speaker("200 OK", &told.to_string());
-    let run = run(&["erase", "--hub", &url, "--from", "dev"]);
+    let run = run(["erase", "--hub", &url, "--from", "dev"]);
     run.code_is(0);
     assert_harmless(&run);
 }
@@ -314,7 +314,7 @@ fn store() -> Folder {
         "chats.db",
         sample.to_str().unwrap(),
     ];
-    folder.run(&import, "").code_is(0);
+    folder.run(import, "").code_is(0);
     folder
 }
 
@@ -389,7 +389,7 @@ fn what_is_not_a_file_is_no_store() {
 fn a_log_that_stops_says_where_to_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let (hub, url) = Running::hub("", folder.path());
-    run(&["send", "--hub", &url, ASK]).code_is(0);
+    run(["send", "--hub", &url, ASK]).code_is(0);
     let mut tail = command();
     tail.args(["tail", "--hub", &url]);
     let mut tail = tail
@@ -413,8 +413,8 @@ fn a_log_that_stops_says_where_to_go_on() {
     let after = after.split_whitespace().next().unwrap();
     let (_hub, url) = Running::hub("", folder.path());
     let more = "@guest>req:plan{goal:tea}";
-    run(&["send", "--hub", &url, more]).code_is(0);
-    let rest = run(&["tail", "--hub", &url, "--after", after, "--no-follow"]);
+    run(["send", "--hub", &url, more]).code_is(0);
+    let rest = run(["tail", "--hub", &url, "--after", after, "--no-follow"]);
     rest.code_is(0);
     rest.stdout_has("goal:tea");
     assert!(!rest.stdout.contains("Lunch?"), "{}", rest.stdout);

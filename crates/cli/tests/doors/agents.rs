@@ -6,7 +6,7 @@ use accp_client::Error;
 use accp_runtime::session::Outbound;
 use accp_runtime::{Message, Value};
 
-use super::processes::{PART, Program, TestHub, connect};
+use super::processes::{PART, TestHub, connect};
 
 /// Says a line to the test that has started this program.
 macro_rules! say {

@@ -277,12 +277,12 @@ async fn names_that_are_none_are_told() {
 
 /// Asks an agent whose registry is not that of its session, and returns what it answers.
 async fn told_by(part: &str, text: &str) -> Result<NoteDone<'static>, Error> {
-    let test = TestHub::started();
-    let mut lab = test.start(&format!("day_one {part}"));
+    let setup = TestHub::started();
+    let mut lab = setup.start(&format!("day_one {part}"));
     assert_eq!(lab.says(), "ready");
     let name = AgentId::new("dev").unwrap();
     let options = Options::from_json("team", name, REGISTRY).unwrap();
-    let dev = Agent::connect(test.hub.url(), "team", "dev").options(options);
+    let dev = Agent::connect(setup.hub.url(), "team", "dev").options(options);
     dev.await.unwrap().ask(note(text.to_owned())).await
 }
 

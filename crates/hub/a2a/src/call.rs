@@ -3,36 +3,36 @@
 use std::time::Duration;
 
 use a2a::{
-    A2AError, CancelTaskRequest, GetTaskRequest, JsonRpcRequest, StreamResponse,
-    SubscribeToTaskRequest, Task, methods,
+    A2AError, CancelTaskRequest, GetTaskRequest, JsonRpcRequest, SubscribeToTaskRequest, Task,
+    methods,
 };
 use accp_client::Agents;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::desk::{Desk, Wanted};
 use crate::fault::{self, Failure};
-use crate::follow::Follow;
-use crate::incoming::Incoming;
-use crate::places::Visit;
-use crate::speaker::Speaker;
+use crate::message::ClientMessage;
+use crate::pool::SlotGuard;
+use crate::reader::{ListFilter, TaskReader};
+use crate::updates::TaskUpdates;
+use crate::writer::TaskWriter;
 
 /// The answer to a call.
 pub(crate) enum Answer {
     One(Value),
     /// The task, and then its updates.
-    Stream(Box<(Task, Follow)>),
+    Stream(Box<(Task, TaskUpdates)>),
 }
 
-/// A call that can be carried out, as far as that can be known without its session.
+/// A call whose params are valid, as far as that shows without its session.
 pub(crate) enum Call {
-    Send(Incoming),
-    Stream(Incoming),
+    Send(ClientMessage),
+    Stream(ClientMessage),
     Subscribe(String),
     /// The task, and how many of its messages.
     Get(String, Option<usize>),
-    List(Wanted),
+    List(ListFilter),
     Cancel(String),
 }
 
@@ -41,9 +41,9 @@ impl Call {
     pub(crate) fn read(call: JsonRpcRequest, session: &str) -> Result<Self, A2AError> {
         let given = call.params;
         Ok(match call.method.as_str() {
-            methods::SEND_MESSAGE => Self::Send(Incoming::read(params(given)?, session)?),
+            methods::SEND_MESSAGE => Self::Send(ClientMessage::read(params(given)?, session)?),
             methods::SEND_STREAMING_MESSAGE => {
-                Self::Stream(Incoming::read(params(given)?, session)?)
+                Self::Stream(ClientMessage::read(params(given)?, session)?)
             }
             methods::SUBSCRIBE_TO_TASK => {
                 let request: SubscribeToTaskRequest = params(given)?;
@@ -56,7 +56,7 @@ impl Call {
             }
             methods::LIST_TASKS => {
                 let given = given.or_else(|| Some(Value::Object(<_>::default())));
-                Self::List(Wanted::read(params(given)?)?)
+                Self::List(ListFilter::read(params(given)?)?)
             }
             methods::CANCEL_TASK => {
                 let request: CancelTaskRequest = params(given)?;
@@ -79,10 +79,10 @@ impl Call {
         })
     }
 
-    /// Returns how many frames the call wants to send, at most.
+    /// Returns how many frames the call sends at most.
     pub(crate) fn frames(&self) -> usize {
         match self {
-            Self::Send(incoming) | Self::Stream(incoming) => incoming.content.frame_count(),
+            Self::Send(message) | Self::Stream(message) => message.content.frame_count(),
             Self::Cancel(_) => 1,
             Self::Subscribe(_) | Self::Get(..) | Self::List(_) => 0,
         }
@@ -91,39 +91,34 @@ impl Call {
     /// Answers the call.
     pub(crate) async fn answer<A: Agents>(
         self,
-        visit: &Visit<'_, A>,
+        slot: &SlotGuard<'_, A>,
         wait: Duration,
     ) -> Result<Answer, Failure> {
-        let desk = Desk::of(visit).await?;
+        let reader = TaskReader::of(slot).await?;
         match self {
-            Self::Send(incoming) => {
-                let task = Speaker { visit, desk, wait }.send(incoming).await?;
+            Self::Send(message) => {
+                let task = TaskWriter { slot, reader, wait }.send(message).await?;
                 one(&a2a::SendMessageResponse::Task(task))
             }
-            Self::Stream(incoming) => {
-                let streamed = Speaker { visit, desk, wait }.stream(incoming).await?;
+            Self::Stream(message) => {
+                let streamed = TaskWriter { slot, reader, wait }.stream(message).await?;
                 Ok(Answer::Stream(Box::new(streamed)))
             }
-            Self::Cancel(id) => one(&Speaker { visit, desk, wait }.cancel(&id).await?),
+            Self::Cancel(id) => one(&TaskWriter { slot, reader, wait }.cancel(&id).await?),
             Self::Subscribe(id) => {
-                let desk = desk.ok_or_else(|| A2AError::task_not_found(&id))?;
-                Ok(Answer::Stream(Box::new(desk.subscribe(&id).await?)))
+                let reader = reader.ok_or_else(|| A2AError::task_not_found(&id))?;
+                Ok(Answer::Stream(Box::new(reader.subscribe(&id).await?)))
             }
             Self::Get(id, history) => {
-                let desk = desk.ok_or_else(|| A2AError::task_not_found(&id))?;
-                one(&desk.get(&id, history).await?)
+                let reader = reader.ok_or_else(|| A2AError::task_not_found(&id))?;
+                one(&reader.get(&id, history).await?)
             }
-            Self::List(wanted) => match desk {
-                Some(desk) => one(&desk.list(&wanted).await?),
-                None => one(&wanted.of_nothing()),
+            Self::List(filter) => match reader {
+                Some(reader) => one(&reader.list(&filter).await?),
+                None => one(&filter.empty_list()),
             },
         }
     }
-}
-
-/// Returns the first update of a stream.
-pub(crate) fn first(task: Task) -> StreamResponse {
-    StreamResponse::Task(task)
 }
 
 fn one(result: &impl Serialize) -> Result<Answer, Failure> {

@@ -5,7 +5,7 @@ use accp_client::Principal;
 use accp_frame::{Intent, Registry};
 use accp_registry::{Field, FrameSpec, Schema};
 
-use crate::said::{ACCP, TEXT};
+use crate::frame::{ACCP, TEXT};
 
 /// Returns the card of an agent: its skills are the requests that the registry of its session declares.
 pub(crate) fn card(url: &str, who: &Principal, registry: &Registry) -> AgentCard {

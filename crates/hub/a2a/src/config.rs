@@ -15,7 +15,7 @@ pub struct Config {
     /// that the client gets the task as it is.
     pub wait: Duration,
     /// The time after which an agent is dropped for whom no request comes: 30 minutes by default. It is dropped
-    /// at once when the right of who has opened it is over. The next request opens it again.
+    /// at once when the right of the principal that opened it ends. The next request opens it again.
     pub idle: Duration,
     /// The bytes of a request: 1 MiB by default.
     pub body: usize,

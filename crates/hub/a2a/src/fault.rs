@@ -6,10 +6,10 @@ use a2a::{A2AError, FieldViolation, PROTOCOL_DOMAIN, TypedDetail};
 use accp_client::Error;
 use accp_frame::{DecodeError, ErrorCode};
 
-/// Why a call fails.
+/// The reason why a call fails.
 pub(crate) enum Failure {
     Call(A2AError),
-    /// There is no agent for the caller, at least now.
+    /// The caller gets no agent, at least not now.
     Agent(Error),
 }
 
@@ -19,7 +19,14 @@ impl From<A2AError> for Failure {
     }
 }
 
-/// Refuses to call a client back.
+/// The agent fails during the call.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Call(of_agent(&error))
+    }
+}
+
+/// Refuses push notifications.
 pub(crate) fn of_push() -> A2AError {
     let error = A2AError::push_notification_not_supported();
     let message =
@@ -34,7 +41,7 @@ pub(crate) fn of_rate() -> A2AError {
     A2AError::internal(text).with_details(vec![of_facts("RATE_LIMITED", facts)])
 }
 
-/// Refuses a part that is not a frame, with code, byte and cure. It says nothing of what the part holds.
+/// Refuses a part that is not a frame, with code, byte and expectation. The error holds nothing of the part.
 pub(crate) fn of_frame(part: usize, error: &DecodeError) -> A2AError {
     let (code, at, expected) = (error.code(), error.at(), error.expected());
     let text = format!("{code} at byte {at}: expected {expected}");
@@ -42,7 +49,7 @@ pub(crate) fn of_frame(part: usize, error: &DecodeError) -> A2AError {
     of_part(part, &text, facts)
 }
 
-/// Refuses a part that is a frame, but not one that fits here.
+/// Refuses a part that is a frame which does not fit here.
 pub(crate) fn of_part<const N: usize>(
     part: usize,
     text: &str,
@@ -74,14 +81,14 @@ pub(crate) fn count(field: &str, number: Option<i32>) -> Result<Option<usize>, A
     number.map_err(|_| of_field(field, "expected a number from 0", []))
 }
 
-/// Says why the session does not take a frame.
+/// The session refuses a frame.
 pub(crate) fn of_session(part: usize, error: &Error) -> A2AError {
     let code = error.code();
     match (error, code) {
         (Error::Input(_) | Error::Refused(_), Some(code)) => {
             let text = match error {
                 Error::Refused(why) => format!("{code}: expected {}", why.message),
-                // This is about what the caller wrote, and the caller gets it.
+                // The text is about input of the caller.
                 other => other.to_string(),
             };
             of_part(part, &text, [("code", code.to_string())])
@@ -90,14 +97,14 @@ pub(crate) fn of_session(part: usize, error: &Error) -> A2AError {
     }
 }
 
-/// Says that the agent cannot do its part.
+/// The agent fails.
 pub(crate) fn of_agent(error: &Error) -> A2AError {
     let code = error.code().unwrap_or(ErrorCode::INTERNAL_ERROR);
     let facts = [("code", code.to_string())];
     A2AError::internal(error.to_string()).with_details(vec![of_facts("INTERNAL_ERROR", facts)])
 }
 
-/// Says that there is no such agent for the caller.
+/// The caller gets no such agent.
 pub(crate) fn of_caller(error: &Error) -> A2AError {
     let refused = A2AError::invalid_request(error.to_string());
     match error.code() {
@@ -109,7 +116,7 @@ pub(crate) fn of_caller(error: &Error) -> A2AError {
     }
 }
 
-/// The `ErrorInfo` of an error gets these as its metadata.
+/// Makes an `ErrorInfo` with this metadata.
 fn of_facts<const N: usize>(reason: &str, facts: [(&str, String); N]) -> TypedDetail {
     let facts = facts.map(|(name, value)| (name.to_owned(), value));
     TypedDetail::error_info(reason, PROTOCOL_DOMAIN, Some(HashMap::from(facts)))

@@ -64,24 +64,24 @@
 //! The tasks follow from the log of the session, so that they are there after a restart. Push notifications
 //! are not supported.
 
-mod board;
 mod call;
 mod card;
 mod config;
-mod course;
-mod desk;
+mod expand;
 mod fault;
-mod follow;
-mod incoming;
+mod frame;
+mod index;
 mod log;
-mod pieces;
-mod places;
+mod message;
+mod pool;
+mod reader;
 mod remote;
+mod render;
 mod router;
-mod said;
-mod shown;
-mod speaker;
-mod values;
+mod stream;
+mod task;
+mod updates;
+mod writer;
 
 pub use accp_client::{Agents, Principal, TrustPath};
 pub use config::Config;

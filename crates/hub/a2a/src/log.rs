@@ -1,4 +1,4 @@
-//! The log of a session, for those who only look.
+//! The log of a session, for reading.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use accp_client::{Agent, Error, Frames, Hub};
 use accp_frame::{Registry, Value};
 use accp_session::Session;
 
-/// Where the log of a session is read.
+/// The source from which the log of a session is read.
 #[derive(Clone)]
 pub(crate) enum Log {
-    /// At the hub of the session: nobody's agent opens or ends by that.
+    /// The hub of the session. Reading there opens no agent and ends none.
     Hub(Hub),
-    /// By the agent itself, because the session is elsewhere.
+    /// The agent itself, because the session is in another process.
     Agent(Agent),
 }
 
 impl Log {
-    /// Returns the log from a position on, and then what comes.
+    /// Returns the log from a position on, and then each new entry.
     pub(crate) fn frames(&self, from: u64) -> Frames {
         match self {
             Self::Hub(hub) => hub.frames(from),
@@ -24,7 +24,7 @@ impl Log {
         }
     }
 
-    /// Returns how far the log has come.
+    /// Returns the last position of the log.
     pub(crate) async fn position(&self) -> Result<u64, Error> {
         match self {
             Self::Hub(hub) => hub.look(Session::position).await,
@@ -39,7 +39,7 @@ impl Log {
         }
     }
 
-    /// Reads what a reference names.
+    /// Reads the value behind a reference.
     pub(crate) async fn expand(&self, reference: &str) -> Result<Value<'static>, Error> {
         match self {
             Self::Hub(hub) => hub.expand(reference).await,

@@ -1,10 +1,10 @@
 //! Agents of A2A in a session.
 
-mod errand;
+mod artifacts;
+mod client;
 mod events;
-mod question;
-mod told;
-mod wire;
+mod message;
+mod task;
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use accp_client::{Agent, Error};
 
-use errand::Errand;
-use wire::Wire;
+use client::RpcClient;
+use task::TaskContext;
 
 /// An agent of a session that stands for an agent of A2A elsewhere.
 ///
@@ -48,7 +48,7 @@ pub struct RemoteConnect {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
-    /// Nobody answers at this address, or with something else than A2A, for this reason.
+    /// Nobody answers at this address, or with something other than A2A, for this reason.
     #[error("no agent of A2A at {0}: {1}")]
     Unreachable(String, String),
     /// The agent cannot be called the way this crate calls, for this reason.
@@ -98,15 +98,15 @@ impl Remote {
 }
 
 impl RemoteConnect {
-    /// Shows this token to the other agent (`Authorization: Bearer`).
+    /// Sends this token to the other agent (`Authorization: Bearer`).
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
     }
 
     async fn open(self) -> Result<Remote, RemoteError> {
-        let wire = Arc::new(Wire::open(&self.url, self.token.as_deref()).await?);
-        let name = wire.card.name.clone();
+        let client = Arc::new(RpcClient::open(&self.url, self.token.as_deref()).await?);
+        let name = client.card.name.clone();
         let session = self.agent.look(|session| {
             let registry = Arc::clone(&session.options().registry);
             (session.id().to_owned(), registry)
@@ -114,12 +114,12 @@ impl RemoteConnect {
         let (session, registry) = session.await?;
         let session: Arc<str> = session.into();
         self.agent.serve_others(move |cx| {
-            let errand = Errand {
-                wire: Arc::clone(&wire),
+            let context = TaskContext {
+                client: Arc::clone(&client),
                 session: Arc::clone(&session),
                 registry: Arc::clone(&registry),
             };
-            async move { errand.run(cx).await }
+            async move { context.run(cx).await }
         });
         Ok(Remote {
             agent: self.agent,

@@ -15,16 +15,16 @@ use axum::{Json, Router};
 use futures_util::stream;
 use serde_json::Value;
 
-use crate::call::{Answer, Call, first, to_value};
+use crate::call::{Answer, Call, to_value};
 use crate::card::card;
 use crate::config::Config;
 use crate::fault::{self, Failure};
-use crate::follow::Follow;
-use crate::places::Places;
+use crate::pool::AgentPool;
+use crate::updates::TaskUpdates;
 
 struct App<A> {
     config: Config,
-    places: Places<A>,
+    pool: AgentPool<A>,
 }
 
 /// Makes the routes of an agent for clients of A2A:
@@ -41,7 +41,7 @@ struct App<A> {
 pub fn router<A: Agents>(config: Config, agents: A) -> Router {
     let limit = DefaultBodyLimit::max(config.body);
     let app = App {
-        places: Places::new(agents, config.idle),
+        pool: AgentPool::new(agents, config.idle),
         config,
     };
     Router::new()
@@ -51,7 +51,7 @@ pub fn router<A: Agents>(config: Config, agents: A) -> Router {
         .with_state(Arc::new(app))
 }
 
-/// Whom a request is for.
+/// The principal for whom a request is made.
 struct For(Principal);
 
 impl<S: Sync> FromRequestParts<S> for For {
@@ -66,7 +66,7 @@ impl<S: Sync> FromRequestParts<S> for For {
 
 async fn show<A: Agents>(State(app): State<Arc<App<A>>>, For(who): For) -> Response {
     let url = app.config.of(&who);
-    match app.places.visit(&who).registry().await {
+    match app.pool.slot(&who).registry().await {
         Ok(registry) => Json(card(&url, &who, &registry)).into_response(),
         Err(error) => Refused(error).response(JsonRpcId::Null),
     }
@@ -91,12 +91,12 @@ async fn call<A: Agents>(
     if !who.takes(u32::try_from(frames).unwrap_or(u32::MAX)) {
         return (StatusCode::TOO_MANY_REQUESTS, failed(id, &fault::of_rate())).into_response();
     }
-    let visit = app.places.visit(&who);
-    match call.answer(&visit, app.config.wait).await {
+    let slot = app.pool.slot(&who);
+    match call.answer(&slot, app.config.wait).await {
         Ok(Answer::One(result)) => Json(JsonRpcResponse::success(id, result)).into_response(),
         Ok(Answer::Stream(streamed)) => {
-            let (task, follow) = *streamed;
-            updates(id, first(task), follow)
+            let (task, updates) = *streamed;
+            event_stream(id, StreamResponse::Task(task), updates)
         }
         Err(Failure::Call(error)) => failed(id, &error),
         Err(Failure::Agent(error)) => Refused(error).response(id),
@@ -110,7 +110,7 @@ fn read(headers: &HeaderMap, body: &[u8]) -> Result<JsonRpcRequest, (JsonRpcId, 
     let id = value.get("id").cloned().map(serde_json::from_value);
     let id: JsonRpcId = id.and_then(Result::ok).unwrap_or(JsonRpcId::Null);
     let version = headers.get(a2a::SVC_PARAM_VERSION);
-    // A caller that names no version, and the methods of this one, means this one.
+    // A caller that names no version means this one.
     let version = version.map(|version| version.to_str().unwrap_or("?").trim());
     if let Some(other) = version.filter(|version| !version.is_empty() && !is_known(version)) {
         let error = A2AError::version_not_supported(other);
@@ -128,7 +128,7 @@ fn read(headers: &HeaderMap, body: &[u8]) -> Result<JsonRpcRequest, (JsonRpcId, 
     }
 }
 
-/// Returns whether a version is one of 1.0, with or without a patch.
+/// Returns whether a version is 1.0, with or without a patch number.
 fn is_known(version: &str) -> bool {
     let rest = version.strip_prefix(a2a::VERSION);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -139,14 +139,14 @@ fn failed(id: JsonRpcId, error: &A2AError) -> Response {
 }
 
 /// Returns the updates of a task as events.
-fn updates(id: JsonRpcId, task: StreamResponse, follow: Follow) -> Response {
-    let state = (id, Some(task), Some(follow));
-    let events = stream::unfold(state, |(id, task, follow)| async move {
-        let mut follow = follow?;
-        let (next, follow) = match task {
-            Some(task) => (Ok(task), Some(follow)),
-            None => match follow.next().await {
-                Ok(Some(update)) => (Ok(update), Some(follow)),
+fn event_stream(id: JsonRpcId, task: StreamResponse, updates: TaskUpdates) -> Response {
+    let state = (id, Some(task), Some(updates));
+    let events = stream::unfold(state, |(id, task, updates)| async move {
+        let mut updates = updates?;
+        let (next, updates) = match task {
+            Some(task) => (Ok(task), Some(updates)),
+            None => match updates.next().await {
+                Ok(Some(update)) => (Ok(update), Some(updates)),
                 Ok(None) => return None,
                 Err(error) => (Err(fault::of_agent(&error)), None),
             },
@@ -156,13 +156,13 @@ fn updates(id: JsonRpcId, task: StreamResponse, follow: Follow) -> Response {
             Err(error) => JsonRpcResponse::error(id.clone(), error.to_jsonrpc_error()),
         };
         let event = Event::default().json_data(&answer);
-        Some((event, (id, None, follow)))
+        Some((event, (id, None, updates)))
     });
     let events = Sse::new(events).keep_alive(KeepAlive::default());
     events.into_response()
 }
 
-/// The reason why there is no agent for a caller.
+/// The reason why a caller gets no agent.
 struct Refused(Error);
 
 impl Refused {

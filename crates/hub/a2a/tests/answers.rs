@@ -7,25 +7,25 @@ use crate::support;
 use serde_json::json;
 
 use crate::support::agents::{TASK, by_hand, works};
-use crate::support::{House, frames, in_task, request, words};
+use crate::support::{TestServer, frames, in_task, request, words};
 
 #[tokio::test]
 async fn tasks_are_listed_the_latest_first_in_pages() {
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     works(&dev);
     let mut ids = Vec::new();
     for _ in 0..5 {
-        ids.insert(0, house.send(frames([TASK])).await.unwrap().id);
+        ids.insert(0, server.send(frames([TASK])).await.unwrap().id);
     }
     drop(dev);
-    let dev = house.agent("dev");
+    let dev = server.agent("dev");
     let _asked = by_hand(&dev);
-    ids.insert(0, house.begin(words("one that is open")).await.unwrap().id);
+    ids.insert(0, server.begin(words("one that is open")).await.unwrap().id);
     let (mut listed, mut token) = (Vec::new(), String::new());
     loop {
         let params = json!({"pageSize": 4, "pageToken": token, "contextId": "lunch"});
-        let page: a2a::ListTasksResponse = house.call("ListTasks", &params).await.unwrap();
+        let page: a2a::ListTasksResponse = server.call("ListTasks", &params).await.unwrap();
         assert_eq!(page.total_size, 6);
         assert!(
             page.tasks
@@ -40,18 +40,18 @@ async fn tasks_are_listed_the_latest_first_in_pages() {
     }
     assert_eq!(listed, ids);
     let params = json!({"status": "TASK_STATE_COMPLETED", "includeArtifacts": true});
-    let done: a2a::ListTasksResponse = house.call("ListTasks", &params).await.unwrap();
+    let done: a2a::ListTasksResponse = server.call("ListTasks", &params).await.unwrap();
     assert_eq!(done.total_size, 5);
     assert!(done.tasks.iter().all(|task| task.artifacts.is_some()));
     let params = json!({"contextId": "breakfast"});
-    let none: a2a::ListTasksResponse = house.call("ListTasks", &params).await.unwrap();
+    let none: a2a::ListTasksResponse = server.call("ListTasks", &params).await.unwrap();
     assert_eq!(none.total_size, 0);
 }
 
 #[tokio::test]
 async fn a2a_01_refuses_what_is_no_frame_with_code_byte_and_cure() {
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     works(&dev);
     for (text, expected) in [
         (
@@ -69,7 +69,7 @@ async fn a2a_01_refuses_what_is_no_frame_with_code_byte_and_cure() {
             "E1002 at byte 4: expected a frame with the intent req",
         ),
     ] {
-        let error = house.send(frames([text])).await.unwrap_err();
+        let error = server.send(frames([text])).await.unwrap_err();
         assert_eq!(error.code, a2a::error_code::INVALID_PARAMS);
         let expected = format!("message.parts[0]: {expected}");
         assert!(
@@ -89,15 +89,15 @@ async fn a2a_01_refuses_what_is_no_frame_with_code_byte_and_cure() {
         assert!(data[1]["metadata"]["byte"].is_string(), "{data}");
     }
     // Nothing of that is in the session.
-    let tasks: a2a::ListTasksResponse = house.call("ListTasks", &json!({})).await.unwrap();
+    let tasks: a2a::ListTasksResponse = server.call("ListTasks", &json!({})).await.unwrap();
     assert_eq!(tasks.total_size, 0);
 }
 
 #[tokio::test]
 async fn what_the_session_refuses_is_told() {
-    let house = House::open("lunch").await;
+    let server = TestServer::open("lunch").await;
     let text = "@me>req:chat{content:$cold.k9_9|schema:CH}";
-    let error = house.send(frames([text])).await.unwrap_err();
+    let error = server.send(frames([text])).await.unwrap_err();
     assert_eq!(error.code, a2a::error_code::INVALID_PARAMS, "{error:?}");
     assert!(error.message.contains("E2001"), "{error:?}");
 }
@@ -105,10 +105,10 @@ async fn what_the_session_refuses_is_told() {
 #[tokio::test]
 async fn calls_that_cannot_be_answered_get_the_error_of_a2a() {
     use a2a::error_code as code;
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     works(&dev);
-    let done = house.send(frames([TASK])).await.unwrap();
+    let done = server.send(frames([TASK])).await.unwrap();
     let message = |message: a2a::Message| serde_json::to_value(request(message)).unwrap();
     let part = |part: serde_json::Value| json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [part]}});
     let mut of_breakfast = words("hello");
@@ -172,14 +172,14 @@ async fn calls_that_cannot_be_answered_get_the_error_of_a2a() {
         ("message/send", json!({}), code::METHOD_NOT_FOUND),
     ];
     for (method, params, code) in cases {
-        let answer = house.raw(method, &params).await;
+        let answer = server.raw(method, &params).await;
         assert_eq!(answer["error"]["code"], code, "{method} {params}: {answer}");
         assert_eq!(answer["id"], 7, "{answer}");
     }
     let mut asks = request(frames([TASK]));
     asks.configuration =
         serde_json::from_value(json!({"acceptedOutputModes": ["image/png"]})).unwrap();
-    let answer = house.raw("SendMessage", &asks).await;
+    let answer = server.raw("SendMessage", &asks).await;
     assert_eq!(
         answer["error"]["code"],
         code::CONTENT_TYPE_NOT_SUPPORTED,
@@ -187,7 +187,7 @@ async fn calls_that_cannot_be_answered_get_the_error_of_a2a() {
     );
     let push = json!({"taskPushNotificationConfig": {"url": "http://x"}});
     asks.configuration = serde_json::from_value(push).unwrap();
-    let answer = house.raw("SendMessage", &asks).await;
+    let answer = server.raw("SendMessage", &asks).await;
     assert_eq!(
         answer["error"]["code"],
         code::PUSH_NOTIFICATION_NOT_SUPPORTED,
@@ -196,14 +196,14 @@ async fn calls_that_cannot_be_answered_get_the_error_of_a2a() {
 }
 #[tokio::test]
 async fn a_card_says_what_the_session_takes_and_where() {
-    let house = House::open("lunch").await;
-    let url = format!("{}/.well-known/agent-card.json", house.url);
+    let server = TestServer::open("lunch").await;
+    let url = format!("{}/.well-known/agent-card.json", server.url);
     let card = support::get(&url).await;
     let card: a2a::AgentCard = serde_json::from_str(&card).unwrap();
     let [interface] = &card.supported_interfaces[..] else {
         panic!("{card:?}")
     };
-    assert_eq!(interface.url, house.url);
+    assert_eq!(interface.url, server.url);
     assert_eq!(interface.protocol_binding, "JSONRPC");
     assert_eq!(interface.protocol_version, "1.0");
     assert_eq!(card.default_input_modes, ["application/accp", "text/plain"]);
@@ -228,17 +228,17 @@ async fn a_card_says_what_the_session_takes_and_where() {
     // An example becomes a frame once its values are there.
     let example = &schedule.examples.as_ref().unwrap()[0];
     assert_eq!(example, "@guest>req:schedule{asgn:..|task:..|schema:TA}");
-    let dev = house.agent("dev");
+    let dev = server.agent("dev");
     works(&dev);
     let text = example.replacen("..", "dev", 1).replacen("..", "soup", 1);
-    house.send(frames([&text])).await.unwrap();
+    server.send(frames([&text])).await.unwrap();
 }
 
 #[tokio::test]
 async fn an_agent_that_is_not_for_the_caller_is_refused() {
-    let mut house = House::open("lunch").await;
-    house.url = house.url.replace("guest", "boss");
-    let answer = house.raw("GetTask", &json!({"id": "c0"})).await;
+    let mut server = TestServer::open("lunch").await;
+    server.url = server.url.replace("guest", "boss");
+    let answer = server.raw("GetTask", &json!({"id": "c0"})).await;
     assert_eq!(answer["error"]["code"], a2a::error_code::INVALID_REQUEST);
     let message = answer["error"]["message"].as_str().unwrap();
     assert!(message.ends_with("no agent boss in lunch"), "{message}");

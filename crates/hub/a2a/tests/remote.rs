@@ -12,7 +12,7 @@ use accp_runtime::{AgentId, ErrorCode, Message as Dynamic, Registry};
 use accp_store::MemoryStore;
 use tokio::sync::mpsc;
 
-use crate::support::House;
+use crate::support::TestServer;
 use crate::support::agents::by_hand;
 
 /// A session whose agent `cook` stands for the agents of another session, elsewhere.
@@ -20,12 +20,12 @@ struct Here {
     hub: Hub,
     planner: Agent,
     _cook: Remote,
-    there: House,
+    there: TestServer,
 }
 
 impl Here {
     async fn open() -> Self {
-        let there = House::open("kitchen").await;
+        let there = TestServer::open("kitchen").await;
         let hub = Hub::open("lunch", MemoryStore::new()).await.unwrap();
         let planner = hub.agent("planner").unwrap();
         let cook = hub.agent("cook").unwrap();

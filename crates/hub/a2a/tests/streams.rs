@@ -8,15 +8,15 @@ use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleReq};
 use accp_runtime::session::Outbound;
 use serde_json::json;
 
-use crate::support::agents::{Asked, TASK, by_hand, streams};
-use crate::support::{House, frames, in_task, request, states, texts, words};
+use crate::support::agents::{HeldRequest, TASK, by_hand, streams};
+use crate::support::{TestServer, frames, in_task, request, states, texts, words};
 
 #[tokio::test]
 async fn a2a_01_accepts_pieces_of_a_stream_as_parts_of_an_artifact_one_to_one() {
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     let mut heard = by_hand(&dev);
-    let updates = house
+    let updates = server
         .stream("SendStreamingMessage", &request(frames([TASK])))
         .await;
     let asked = heard.recv().await.unwrap();
@@ -58,7 +58,7 @@ async fn a2a_01_accepts_pieces_of_a_stream_as_parts_of_an_artifact_one_to_one() 
         ]
     );
     // The texts are those of the log, byte for byte and in its order.
-    let mut log = house.hub.frames(1);
+    let mut log = server.hub.frames(1);
     let mut stands = Vec::new();
     while let Some(entry) = log.next_ready().await.unwrap() {
         if entry.text.starts_with("@dev>stream:") || entry.text.starts_with("@dev>done:") {
@@ -68,7 +68,7 @@ async fn a2a_01_accepts_pieces_of_a_stream_as_parts_of_an_artifact_one_to_one() 
     let told: Vec<String> = told.into_iter().map(|(.., text)| text).collect();
     assert_eq!(told, stands);
     // Afterwards the same parts stand in the task.
-    let task = house.get(&id).await.unwrap();
+    let task = server.get(&id).await.unwrap();
     let parts: Vec<String> = task
         .artifacts
         .unwrap()
@@ -80,15 +80,15 @@ async fn a2a_01_accepts_pieces_of_a_stream_as_parts_of_an_artifact_one_to_one() 
 
 #[tokio::test]
 async fn frames_of_a_stream_that_a_client_sends_go_out_as_such() {
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     let mut heard = by_hand(&dev);
     let parts = [
         TASK,
         "@me>stream:infer{idx:0|d:first_|schema:ST}",
         "@me>stream:infer{idx:1|d:second|done:true|schema:ST}[mid:000000000001,seq:9,cid:mine]",
     ];
-    let task = house.begin(frames(parts)).await.unwrap();
+    let task = server.begin(frames(parts)).await.unwrap();
     let mut texts = Vec::new();
     let first = heard.recv().await.unwrap();
     for _ in 0..2 {
@@ -108,24 +108,24 @@ async fn frames_of_a_stream_that_a_client_sends_go_out_as_such() {
         frames(["@me>stream:infer{idx:2|d:late|schema:ST}"]),
         &task.id,
     );
-    let error = house.send(more).await.unwrap_err();
+    let error = server.send(more).await.unwrap_err();
     assert_eq!(error.code, a2a::error_code::INVALID_PARAMS, "{error:?}");
     first.done().await;
 }
 
 #[tokio::test]
 async fn a_client_that_comes_back_gets_the_task_and_then_what_follows() {
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     let mut heard = by_hand(&dev);
-    let task = house.begin(frames([TASK])).await.unwrap();
+    let task = server.begin(frames([TASK])).await.unwrap();
     let asked = heard.recv().await.unwrap();
-    let mut log = house.guest.frames(1);
+    let mut log = server.guest.frames(1);
     asked
         .say(Outbound::owned(InferStream::new(0, "early")))
         .await;
     while !log.next().await.unwrap().unwrap().text.contains("early") {}
-    let mut updates = house
+    let mut updates = server
         .stream("SubscribeToTask", &json!({"id": task.id}))
         .await;
     let Some(StreamResponse::Task(stands)) = updates.next().await else {
@@ -141,7 +141,7 @@ async fn a_client_that_comes_back_gets_the_task_and_then_what_follows() {
     assert_eq!((update.append, update.last_chunk), (Some(true), Some(true)));
     asked.done().await;
     assert_eq!(states(&updates.all().await), [TaskState::Completed]);
-    let error = house.raw("SubscribeToTask", &json!({"id": task.id})).await;
+    let error = server.raw("SubscribeToTask", &json!({"id": task.id})).await;
     assert_eq!(
         error["error"]["code"],
         a2a::error_code::UNSUPPORTED_OPERATION,
@@ -151,32 +151,32 @@ async fn a_client_that_comes_back_gets_the_task_and_then_what_follows() {
 
 #[tokio::test]
 async fn a2a_01_accepts_that_the_log_has_the_tasks_after_a_restart() {
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     dev.serve(|_: ScheduleReq, cx: Cx| async move {
-        streams(Asked::of(cx), &["one", "two"]).await;
+        streams(HeldRequest::of(cx), &["one", "two"]).await;
         Ok::<_, Error>(())
     });
-    let id = house.send(frames([TASK])).await.unwrap().id;
-    let open = house.begin(words("and tomorrow?")).await.unwrap();
+    let id = server.send(frames([TASK])).await.unwrap().id;
+    let open = server.begin(words("and tomorrow?")).await.unwrap();
     let before = (
-        house.get(&id).await.unwrap(),
-        house.get(&open.id).await.unwrap(),
+        server.get(&id).await.unwrap(),
+        server.get(&open.id).await.unwrap(),
     );
     drop(dev);
-    let house = house.reopen().await;
+    let server = server.reopen().await;
     let after = (
-        house.get(&id).await.unwrap(),
-        house.get(&open.id).await.unwrap(),
+        server.get(&id).await.unwrap(),
+        server.get(&open.id).await.unwrap(),
     );
     assert_eq!(before, after);
     assert_eq!(after.0.status.state, TaskState::Completed);
     // The task that was open goes on.
-    let mut updates = house
+    let mut updates = server
         .stream("SubscribeToTask", &json!({"id": open.id}))
         .await;
     let first = updates.next().await.unwrap();
-    let dev = house.agent("dev");
+    let dev = server.agent("dev");
     dev.serve(|_: ChatReq, cx| async move { cx.reply(ChatDone::new("soup")).await });
     let mut all = vec![first];
     all.extend(updates.all().await);
@@ -186,40 +186,40 @@ async fn a2a_01_accepts_that_the_log_has_the_tasks_after_a_restart() {
 /// A stream begins with the request, however far its task has come.
 #[tokio::test]
 async fn a_stream_has_each_frame_that_follows_also_when_the_task_has_ended() {
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     let mut heard = by_hand(&dev);
     let asks = request(frames([TASK]));
-    let updates = house.stream("SendStreamingMessage", &asks).await;
+    let updates = server.stream("SendStreamingMessage", &asks).await;
     streams(heard.recv().await.unwrap(), &["one", "two"]).await;
     let updates = updates.all().await;
     assert_eq!(updates.len(), 6, "{updates:?}");
     // The same message again is the same task.
-    let again = house.stream("SendStreamingMessage", &asks).await;
+    let again = server.stream("SendStreamingMessage", &asks).await;
     assert_eq!(again.all().await, updates);
 }
 
 #[tokio::test]
 async fn a_stream_that_ends_before_its_task_ends_with_an_error() {
-    let mut house = House::open("lunch").await;
+    let mut server = TestServer::open("lunch").await;
     // What comes from here on waits for this agent.
-    drop(house.agent("dev"));
+    drop(server.agent("dev"));
     let asks = request(frames([TASK]));
-    let mut updates = house.stream("SendStreamingMessage", &asks).await;
+    let mut updates = server.stream("SendStreamingMessage", &asks).await;
     let Some(StreamResponse::Task(task)) = updates.next().await else {
         panic!("no task")
     };
-    house.open_anew().await;
+    server.open_anew().await;
     let error = updates.next_answer().await.unwrap().error.unwrap();
     assert!(error.message.contains(&task.id), "{error:?}");
     assert!(error.message.contains("SubscribeToTask"), "{error:?}");
     assert!(updates.next_answer().await.is_none());
     // The task goes on.
-    let mut updates = house
+    let mut updates = server
         .stream("SubscribeToTask", &json!({"id": task.id}))
         .await;
     updates.next().await.unwrap();
-    let dev = house.agent("dev");
+    let dev = server.agent("dev");
     by_hand(&dev).recv().await.unwrap().done().await;
     assert_eq!(states(&updates.all().await), [TaskState::Completed]);
 }
@@ -228,11 +228,11 @@ async fn a_stream_that_ends_before_its_task_ends_with_an_error() {
 /// last.
 #[tokio::test]
 async fn a2a_01_accepts_pieces_in_any_order_and_tells_them_in_theirs() {
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     let mut heard = by_hand(&dev);
     let asks = request(frames([TASK]));
-    let updates = house.stream("SendStreamingMessage", &asks).await;
+    let updates = server.stream("SendStreamingMessage", &asks).await;
     let asked = heard.recv().await.unwrap();
     let id = asked.chain();
     for (index, data, is_last) in [
@@ -248,7 +248,7 @@ async fn a2a_01_accepts_pieces_in_any_order_and_tells_them_in_theirs() {
         asked.say(Outbound::owned(piece)).await;
     }
     // A client that comes now gets what stands, and no piece twice.
-    let mut late = house.stream("SubscribeToTask", &json!({"id": id})).await;
+    let mut late = server.stream("SubscribeToTask", &json!({"id": id})).await;
     let Some(StreamResponse::Task(stands)) = late.next().await else {
         panic!("no task")
     };
@@ -298,7 +298,7 @@ async fn a2a_01_accepts_pieces_in_any_order_and_tells_them_in_theirs() {
         StreamResponse::ArtifactUpdate(update) => update.artifact.artifact_id == "answer",
         _ => true,
     }));
-    let task = house.get(&id).await.unwrap();
+    let task = server.get(&id).await.unwrap();
     assert_eq!(
         says(&task.artifacts.unwrap()[0].parts),
         ["a", "b", "c", "d"]
@@ -308,16 +308,16 @@ async fn a2a_01_accepts_pieces_in_any_order_and_tells_them_in_theirs() {
 /// A client that comes while a piece is missing gets those behind it once it is there.
 #[tokio::test]
 async fn a_client_that_comes_in_the_middle_of_a_stream_gets_its_rest_in_order() {
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     let mut heard = by_hand(&dev);
-    let task = house.begin(frames([TASK])).await.unwrap();
+    let task = server.begin(frames([TASK])).await.unwrap();
     let asked = heard.recv().await.unwrap();
     for index in [0, 3, 2] {
         let piece = InferStream::new(index, "x");
         asked.say(Outbound::owned(piece)).await;
     }
-    let mut updates = house
+    let mut updates = server
         .stream("SubscribeToTask", &json!({"id": task.id}))
         .await;
     let Some(StreamResponse::Task(stands)) = updates.next().await else {

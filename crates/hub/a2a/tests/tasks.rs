@@ -11,14 +11,14 @@ use accp_runtime::profiles::{ChatDone, ChatReq, ErrorFail, ScheduleReq};
 use accp_runtime::session::Outbound;
 
 use crate::support::agents::{TASK, by_hand, works};
-use crate::support::{House, frames, in_task, request, states, texts, words};
+use crate::support::{TestServer, frames, in_task, request, states, texts, words};
 
 #[tokio::test]
 async fn a2a_01_accepts_a_frame_as_a_part_and_ends_the_task_with_done() {
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     works(&dev);
-    let task = house.send(frames([TASK])).await.unwrap();
+    let task = server.send(frames([TASK])).await.unwrap();
     assert_eq!(task.status.state, TaskState::Completed);
     assert_eq!(task.context_id, "lunch");
     let artifacts = task.artifacts.unwrap();
@@ -46,13 +46,13 @@ async fn a2a_01_accepts_a_frame_as_a_part_and_ends_the_task_with_done() {
 
 #[tokio::test]
 async fn words_become_a_request_of_a_conversation_and_the_answer_comes_with_its_words() {
-    let house = House::open("lunch").await;
-    let cook = house.agent("cook");
+    let server = TestServer::open("lunch").await;
+    let cook = server.agent("cook");
     cook.serve(|said: ChatReq, cx| async move {
         assert_eq!(said.role, "user");
         cx.reply(ChatDone::new(said.content.to_uppercase())).await
     });
-    let task = house.send(words("What is for lunch?")).await.unwrap();
+    let task = server.send(words("What is for lunch?")).await.unwrap();
     assert_eq!(task.status.state, TaskState::Completed);
     let answer = &task.artifacts.unwrap()[0];
     assert_eq!(answer.parts.len(), 2, "{answer:?}");
@@ -66,15 +66,15 @@ async fn words_become_a_request_of_a_conversation_and_the_answer_comes_with_its_
 /// in the frame that it gets.
 #[tokio::test]
 async fn a_long_answer_comes_with_its_words() {
-    let house = House::open("lunch").await;
-    let cook = house.agent("cook");
+    let server = TestServer::open("lunch").await;
+    let cook = server.agent("cook");
     let long = "rye and spelt, ".repeat(5000);
     let answer = long.clone();
     cook.serve(move |_: ChatReq, cx: Cx| {
         let answer = Outbound::owned(ChatDone::new(answer.clone())).strict();
         async move { cx.reply_with(answer).await }
     });
-    let task = house.send(words(&long)).await.unwrap();
+    let task = server.send(words(&long)).await.unwrap();
     let answer = &task.artifacts.unwrap()[0];
     let text = texts(&answer.parts)[0];
     assert!(text.starts_with("@cook>done:chat{content:rye_and_spelt"));
@@ -84,13 +84,13 @@ async fn a_long_answer_comes_with_its_words() {
 
 #[tokio::test]
 async fn a_failure_ends_the_task_with_the_error_frame_as_the_message() {
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     dev.serve(|_: ScheduleReq, cx: Cx| async move {
         cx.reply(ErrorFail::new("E4001", "no such tool", false))
             .await
     });
-    let task = house.send(frames([TASK])).await.unwrap();
+    let task = server.send(frames([TASK])).await.unwrap();
     assert_eq!(task.status.state, TaskState::Failed);
     let why = task.status.message.unwrap();
     let text = texts(&why.parts)[0];
@@ -100,22 +100,25 @@ async fn a_failure_ends_the_task_with_the_error_frame_as_the_message() {
     );
     assert_eq!(why.parts[1].as_text(), Some("E4001: no such tool"));
     assert_eq!(task.artifacts, None);
-    assert_eq!(house.get(&task.id).await.unwrap().status.message, Some(why));
+    assert_eq!(
+        server.get(&task.id).await.unwrap().status.message,
+        Some(why)
+    );
 }
 
 #[tokio::test]
 async fn a_client_cancels_the_chain_of_its_task() {
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     let mut heard = by_hand(&dev);
-    let task = house.begin(frames([TASK])).await.unwrap();
+    let task = server.begin(frames([TASK])).await.unwrap();
     assert_eq!(task.status.state, TaskState::Submitted);
     let asked = heard.recv().await.unwrap();
-    let cancelled = house.cancel(&task.id).await.unwrap();
+    let cancelled = server.cancel(&task.id).await.unwrap();
     assert_eq!(cancelled.status.state, TaskState::Canceled);
     asked.cx.inbound().cancel_token().cancelled().await;
     // It does not end twice.
-    let error = house.cancel(&task.id).await.unwrap_err();
+    let error = server.cancel(&task.id).await.unwrap_err();
     assert_eq!(
         error.code,
         a2a::error_code::TASK_NOT_CANCELABLE,
@@ -125,17 +128,17 @@ async fn a_client_cancels_the_chain_of_its_task() {
 
 #[tokio::test]
 async fn a_chain_that_the_session_cancels_is_a_cancelled_task() {
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     let mut heard = by_hand(&dev);
-    let mut updates = house
+    let mut updates = server
         .stream("SendStreamingMessage", &request(frames([TASK])))
         .await;
     let asked = heard.recv().await.unwrap();
-    // Only who began the chain may cancel it, here or by A2A.
+    // OneAgent who began the chain may cancel it, here or by A2A.
     let cancel = Dynamic::new("guest", "cancel", "task").unwrap();
     let cancel = Outbound::owned_message(cancel).in_chain(asked.chain());
-    house.guest.send_with(cancel).await.unwrap();
+    server.guest.send_with(cancel).await.unwrap();
     assert!(matches!(
         updates.next().await,
         Some(StreamResponse::Task(_))
@@ -146,10 +149,10 @@ async fn a_chain_that_the_session_cancels_is_a_cancelled_task() {
 
 #[tokio::test]
 async fn a_frame_that_waits_asks_the_client_for_input() {
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     let mut heard = by_hand(&dev);
-    let mut updates = house
+    let mut updates = server
         .stream("SendStreamingMessage", &request(frames([TASK])))
         .await;
     let asked = heard.recv().await.unwrap();
@@ -169,12 +172,12 @@ async fn a_frame_that_waits_asks_the_client_for_input() {
         texts(&why.parts)[0].starts_with("@dev>wait:task{reason:"),
         "{why:?}"
     );
-    let stands = house.get(&task.id).await.unwrap();
+    let stands = server.get(&task.id).await.unwrap();
     assert_eq!(stands.status.state, TaskState::InputRequired);
     assert_eq!(stands.status.message, Some(why));
     // A message in the task goes into its chain, and the answer to the first request ends it.
     let more = in_task(words("the branch main"), &task.id);
-    let going = house.begin(more).await.unwrap();
+    let going = server.begin(more).await.unwrap();
     assert_eq!(
         (going.id, going.status.state),
         (task.id, TaskState::Working)
@@ -188,17 +191,17 @@ async fn a_frame_that_waits_asks_the_client_for_input() {
 
 #[tokio::test]
 async fn a_message_that_comes_again_is_one_task() {
-    let house = House::open("lunch").await;
-    let dev = house.agent("dev");
+    let server = TestServer::open("lunch").await;
+    let dev = server.agent("dev");
     works(&dev);
     let message = frames([TASK]);
-    let first = house.send(message.clone()).await.unwrap();
-    let again = house.send(message.clone()).await.unwrap();
+    let first = server.send(message.clone()).await.unwrap();
+    let again = server.send(message.clone()).await.unwrap();
     assert_eq!(first, again);
     // Another text under the same id is another message.
     let mut other = message;
     other.parts = vec![support::frame(
         "@me>req:schedule{asgn:dev|task:b|schema:TA}",
     )];
-    assert_ne!(house.send(other).await.unwrap().id, first.id);
+    assert_ne!(server.send(other).await.unwrap().id, first.id);
 }

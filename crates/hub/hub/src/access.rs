@@ -1,4 +1,4 @@
-//! Who speaks: the names and sessions that a caller may use.
+//! Access control: the agents and sessions that a caller may use.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use accp_frame::ErrorCode;
 /// from a file; [`Jwt`](crate::Jwt) checks tokens that somebody else has signed; [`AnyOf`] puts several
 /// together.
 pub trait Access: Send + Sync + 'static {
-    /// Returns who shows this token (`Authorization: Bearer`), or no token. The hub asks at each request. It
+    /// Returns the identity behind this token (`Authorization: Bearer`), or behind no token. The hub asks at each request. It
     /// asks again for all that is open when the [revision](Self::revision) changes, so that a token can be
     /// withdrawn.
     fn identify<'a>(&'a self, token: Option<&'a str>) -> Identified<'a>;
@@ -21,8 +21,8 @@ pub trait Access: Send + Sync + 'static {
         None
     }
 
-    /// Returns whether everybody may be anybody. Then the hub listens on loopback alone, unless it is
-    /// told otherwise.
+    /// Returns whether everybody may be anybody. Then the hub listens on loopback alone, unless its
+    /// settings allow more.
     fn is_open(&self) -> bool {
         false
     }
@@ -54,12 +54,12 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Makes somebody who may speak as any agent in any session.
+    /// Makes an identity that may speak as any agent in any session.
     pub fn anybody() -> Self {
         Self::any_agent(["*"])
     }
 
-    /// Makes one agent, with the sessions that it may enter. A name that ends in `*` stands for all that
+    /// Makes the identity of one agent, with the sessions that it may enter. A name that ends in `*` stands for all that
     /// begin like it.
     pub fn agent<S: Into<String>>(
         agent: impl Into<String>,
@@ -73,7 +73,7 @@ impl Identity {
         }
     }
 
-    /// Makes somebody who may speak as any agent in these sessions.
+    /// Makes an identity that may speak as any agent in these sessions.
     pub fn any_agent<S: Into<String>>(sessions: impl IntoIterator<Item = S>) -> Self {
         Self {
             agent: None,
@@ -83,7 +83,7 @@ impl Identity {
         }
     }
 
-    /// Lets the right be over at this time: what is open then ends.
+    /// Sets when the right ends. Requests and sockets that are open then end.
     pub fn until(self, ends: SystemTime) -> Self {
         Self {
             ends: Some(ends),
@@ -96,7 +96,7 @@ impl Identity {
         self.ends
     }
 
-    /// Makes somebody who may also erase data of these sessions.
+    /// Makes an identity that may also erase data of these sessions.
     pub fn administrating(self) -> Self {
         Self {
             admin: true,
@@ -140,7 +140,7 @@ impl Identity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Denied {
-    /// There is no token, or nobody knows it.
+    /// There is no token, or it is unknown.
     #[error("a token that the hub knows (Authorization: Bearer)")]
     Token,
     /// The hub knows who has signed the token, and its claims do not let the caller in.
@@ -189,7 +189,7 @@ impl Access for Open {
     }
 }
 
-/// Lets in whom one of several lets in: the first that knows the token says who shows it.
+/// Combines several kinds of access. The first that knows the token identifies the caller.
 ///
 /// ```
 /// use accp_hub::{Access, AnyOf, Identity, Jwt, Tokens};
@@ -212,7 +212,7 @@ impl Access for Open {
 pub struct AnyOf(Vec<Box<dyn Access>>);
 
 impl AnyOf {
-    /// Puts several together. Without any, nobody is let in.
+    /// Combines several kinds of access. Without any, nobody has access.
     pub fn new(several: impl IntoIterator<Item = Box<dyn Access>>) -> Self {
         Self(several.into_iter().collect())
     }
@@ -234,7 +234,7 @@ impl Access for AnyOf {
     }
 
     fn revision(&self) -> Option<u64> {
-        // Each of the numbers only goes up.
+        // Each of the numbers only increases, and so does the sum.
         self.0.iter().map(|access| access.revision()).sum()
     }
 

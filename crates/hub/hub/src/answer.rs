@@ -12,7 +12,7 @@ use crate::access::Denied;
 /// The media type of frames (draft section 12).
 pub(crate) const ACCP: &str = "application/accp";
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 #[derive(Debug, Clone)]
 pub(crate) struct Refused {
     pub(crate) status: StatusCode,
@@ -71,7 +71,7 @@ impl Refused {
         Self::new(StatusCode::NOT_FOUND, code, expected)
     }
 
-    /// What is there contradicts the request.
+    /// The request contradicts existing data.
     pub(crate) fn conflict(expected: impl Into<String>) -> Self {
         let code = ErrorCode::POLICY_DENIED;
         Self::new(StatusCode::CONFLICT, code, expected)
@@ -89,12 +89,12 @@ impl Refused {
         }
     }
 
-    /// The session or its hub ends before all was said.
+    /// The session or its hub ends before the answer is complete.
     pub(crate) fn ending() -> Self {
         Self::busy("a session that goes on: it ends here, and the answer is not whole")
     }
 
-    /// An answer is not whole in the time that its caller waits.
+    /// An answer is not complete in the time that its caller waits.
     pub(crate) fn late() -> Self {
         Self::new(
             StatusCode::GATEWAY_TIMEOUT,
@@ -115,7 +115,7 @@ impl Refused {
         let expected = "fewer frames a second";
         Self {
             again: Some(1),
-            // Of the codes of the draft, the one that says "later".
+            // The draft has no code for "later" but this one.
             ..Self::new(StatusCode::TOO_MANY_REQUESTS, ErrorCode::TIMEOUT, expected)
         }
     }
@@ -159,7 +159,7 @@ impl Refused {
         Self::new(StatusCode::FORBIDDEN, ErrorCode::POLICY_DENIED, expected)
     }
 
-    /// Something was erased, and pages of the file may still hold it: somebody else reads the file.
+    /// Data was erased, but pages of the file may still hold it, because another program reads the file.
     pub(crate) fn unscrubbed() -> Self {
         Self::busy(
             "that no other program reads the file of the hub meanwhile: nobody can read what was erased, and \
@@ -184,7 +184,7 @@ impl Refused {
 
 /// Why a store failed.
 pub(crate) trait Fails: fmt::Display {
-    /// Returns whether the data itself is at fault, so that to ask again is of no use.
+    /// Returns whether the data is damaged, so that trying again does not help.
     fn is_damage(&self) -> bool;
 }
 
@@ -222,7 +222,7 @@ impl From<accp_frame::DecodeError> for Refused {
 }
 
 impl Refused {
-    /// Returns the frame that says so.
+    /// Returns the error as a frame.
     pub(crate) fn frame(&self, hub: &str) -> String {
         let error = ErrorFail {
             code: self.code.to_string().into(),
@@ -237,7 +237,7 @@ impl Refused {
             tool_name: None,
             escalate_to: None,
         };
-        // Of no session: it may be unknown, or the caller may have no right to it.
+        // The frame names no session: it may be unknown, or the caller may have no right to it.
         let mut envelope = accp_client::outside();
         envelope.extra.insert("of", Value::Null);
         let options = EncodeOptions {
@@ -246,10 +246,10 @@ impl Refused {
         };
         let mut text = String::new();
         if let Ok(agent) = AgentId::new(hub) {
-            // Codes and our own words fit in a frame.
+            // Codes and texts of the hub always fit in a frame.
             let _ = Typed::new(agent, error, envelope).encode_into(&mut text, options);
         }
-        crate::told::tells("", hub, "sends", text.as_bytes());
+        crate::frame_log::log("", hub, "sends", text.as_bytes());
         text
     }
 

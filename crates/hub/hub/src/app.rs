@@ -1,4 +1,4 @@
-//! What all requests have in common.
+//! The state that all requests share.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,51 +8,51 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use crate::access::Access;
 use crate::answer::Refused;
 use crate::config::Config;
+use crate::hubs::Forward;
 use crate::metrics::Metrics;
-use crate::peers::Forward;
-use crate::rates::{Open, Rate};
+use crate::rates::{Quota, Rate};
 use crate::sessions::Sessions;
 
-/// What all requests share.
+/// The state that all requests share.
 pub(crate) struct App {
     pub(crate) config: Config,
     pub(crate) sessions: Sessions,
     pub(crate) access: Box<dyn Access>,
     pub(crate) metrics: Metrics,
-    /// Frames and bytes of agents, by their sessions.
+    /// The rates of frames and bytes, by session and agent.
     pub(crate) frames: Rate,
     pub(crate) bytes: Rate,
-    /// Requests and sockets that are open, by their tokens.
-    pub(crate) requests: Arc<Open>,
-    /// Bytes of bodies on their way, by their tokens.
-    pub(crate) bodies: Arc<Open>,
-    /// Goes up when tokens or keys have changed.
+    /// Open requests and sockets, by token.
+    pub(crate) requests: Arc<Quota>,
+    /// Bytes of bodies in transit, by token.
+    pub(crate) bodies: Arc<Quota>,
+    /// Increases when tokens or keys have changed.
     pub(crate) revision: watch::Receiver<u64>,
-    /// Why the store is not able to keep anything, as the last probe says.
+    /// Why the store cannot keep data, from the last probe.
     pub(crate) unable: watch::Receiver<Option<String>>,
-    /// The way to other hubs, if there are any.
+    /// The clients of other hubs, if there are any.
     pub(crate) forward: Option<Forward>,
-    pub(crate) told: OnceLock<Told>,
-    /// True once the hub is to end.
+    pub(crate) on_request: OnceLock<OnRequest>,
+    /// True once the hub has to end.
     pub(crate) ends: watch::Receiver<bool>,
 }
 
-/// Is told of the headers of a request and of its span, before the span begins.
-pub(crate) type Told = Box<dyn Fn(&HeaderMap, &tracing::Span) + Send + Sync>;
+/// A hook that gets the headers of a request and its span, before the span begins.
+pub(crate) type OnRequest = Box<dyn Fn(&HeaderMap, &tracing::Span) + Send + Sync>;
 
 pub(crate) type Shared = Arc<App>;
 
-/// The room of a connection among those that are open. A socket keeps it after its request.
+/// The permit of an open connection. A socket keeps it after its request.
 pub(crate) type Room = Arc<OwnedSemaphorePermit>;
 
-/// Returns when the hub is to end.
+/// Waits until the hub has to end.
 pub(crate) async fn over(ends: &mut watch::Receiver<bool>) {
-    // What is awaited here can leave no lock behind.
+    // The block drops the lock that `wait_for` returns.
     let _ = async { ends.wait_for(|ends| *ends).await.is_ok() }.await;
 }
 
 impl App {
-    /// Refuses what would be written to a store that cannot keep it.
+    /// Refuses a request that writes while the store cannot keep data.
     pub(crate) fn check_able(&self) -> Result<(), Refused> {
         match &*self.unable.borrow() {
             None => Ok(()),

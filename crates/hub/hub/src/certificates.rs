@@ -14,9 +14,9 @@ use rustls::sign::CertifiedKey;
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::Tls;
-use crate::reread::Reread;
+use crate::reload::Reloaded;
 
-/// Returns what accepts connections under the certificate of these files.
+/// Returns an acceptor of connections with the certificate of these files.
 ///
 /// # Errors
 /// The file that cannot be used, and why.
@@ -24,7 +24,7 @@ pub(crate) fn acceptor(tls: &Tls) -> Result<TlsAcceptor, String> {
     let provider = Arc::new(default_provider());
     let files = vec![tls.certificate.clone(), tls.key.clone()];
     let (own, by) = (tls.clone(), Arc::clone(&provider));
-    let renewed = Renewed(Reread::new(files, move || read(&own, &by).map(Arc::new))?);
+    let renewed = Renewed(Reloaded::new(files, move || read(&own, &by).map(Arc::new))?);
     let config = ServerConfig::builder_with_provider(provider);
     let config = config.with_safe_default_protocol_versions();
     let config = config.map_err(|error| error.to_string())?;
@@ -35,7 +35,7 @@ pub(crate) fn acceptor(tls: &Tls) -> Result<TlsAcceptor, String> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Reads a certificate and its key. Of a renewal that is half there, the one does not belong to the other.
+/// Reads a certificate and its key. In the middle of a renewal the two do not belong together, which is an error.
 fn read(tls: &Tls, provider: &CryptoProvider) -> Result<CertifiedKey, String> {
     let failed = |file: &Path, why: &dyn fmt::Display| format!("{}: {why}", file.display());
     let file = &tls.certificate;
@@ -51,7 +51,7 @@ fn read(tls: &Tls, provider: &CryptoProvider) -> Result<CertifiedKey, String> {
 }
 
 #[derive(Debug)]
-struct Renewed(Reread<Arc<CertifiedKey>>);
+struct Renewed(Reloaded<Arc<CertifiedKey>>);
 
 impl ResolvesServerCert for Renewed {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {

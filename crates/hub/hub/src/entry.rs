@@ -10,8 +10,8 @@ use axum::body::Bytes;
 use axum::http::{HeaderMap, header};
 use serde_json::{Value as Json, json};
 
+use crate::abort::LINES;
 use crate::answer::ACCP;
-use crate::cut::LINES;
 use crate::post::line;
 
 /// The form in which a log is read.

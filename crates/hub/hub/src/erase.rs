@@ -1,4 +1,4 @@
-//! `POST /accp/v1/sessions/{session}/erase`: somebody's data goes, on request.
+//! `POST /accp/v1/sessions/{session}/erase`: erases the data of a person, on request.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +12,11 @@ use serde_json::{Value as Json_, json};
 
 use crate::answer::{Fails, Refused};
 use crate::app::{App, Shared};
-use crate::gate::Caller;
+use crate::auth::Authorized;
+use crate::body::BodyFrames;
 use crate::metrics::add;
-use crate::pieces::Pieces;
 
-/// What to erase. Positions are pairs, the first and the last.
+/// What to erase. A range of positions is a pair of the first and the last.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Asked {
@@ -28,14 +28,14 @@ struct Asked {
     /// True to let frames lapse that wait for a handler.
     #[serde(default)]
     lapse: bool,
-    /// True to say only what would go.
+    /// True to return only what would be erased.
     #[serde(default)]
     dry_run: bool,
 }
 
-pub(crate) async fn erase(State(app): State<Shared>, caller: Caller, body: Body) -> Response {
+pub(crate) async fn erase(State(app): State<Shared>, caller: Authorized, body: Body) -> Response {
     match take(&app, &caller, body).await {
-        Ok(told) => Json(told).into_response(),
+        Ok(outcome) => Json(outcome).into_response(),
         Err(refused) => {
             add(&app.metrics.denied);
             refused.response(&app.config.agent)
@@ -43,10 +43,10 @@ pub(crate) async fn erase(State(app): State<Shared>, caller: Caller, body: Body)
     }
 }
 
-async fn take(app: &App, caller: &Caller, body: Body) -> Result<Json_, Refused> {
+async fn take(app: &App, caller: &Authorized, body: Body) -> Result<Json_, Refused> {
     caller.check_admin()?;
     let session = caller.session();
-    let body = Pieces::new(body, &app.config.limits, caller.room())
+    let body = BodyFrames::new(body, &app.config.limits, caller.body_quota())
         .whole(Vec::new())
         .await?;
     let asked: Asked = serde_json::from_slice(&body).map_err(|error| {
@@ -78,7 +78,7 @@ async fn take(app: &App, caller: &Caller, body: Body) -> Result<Json_, Refused> 
     Ok(describe_erasure(session, &plan, !asked.dry_run))
 }
 
-/// Returns what an erasure takes, or has taken, as the answer to `POST .../erase` says it.
+/// Returns what an erasure erases or has erased, as in the answer to `POST .../erase`.
 pub fn describe_erasure(session: &str, plan: &Plan, erased: bool) -> Json_ {
     let sides = plan.sides().iter().map(|part| {
         let positions = part.entries.iter().map(|entry| entry.position);

@@ -1,8 +1,7 @@
-//! The way to another hub, which runs a session on the store that both share.
+//! Forwarding to another hub, which runs a session on the shared store.
 //!
-//! A request is handed on as it is, with the caller's token: the other hub decides about it as if the
-//! caller had come there. It is handed on once. If the other hub does not run the session either, the
-//! caller is asked to come again.
+//! A request is forwarded as it is, with the token of the caller: the other hub decides about it as if it had come
+//! there. It is forwarded once. If the other hub does not run the session either, the caller is asked to try again.
 
 use std::sync::Arc;
 
@@ -18,10 +17,10 @@ use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
 
 use crate::answer::Refused;
 use crate::app::App;
+use crate::hubs::{CONNECT, Forward};
 use crate::metrics::add;
-use crate::peers::{CONNECT, Forward};
 
-/// Says that a request comes from another hub.
+/// The header of a request that comes from another hub.
 const FORWARDED: HeaderName = HeaderName::from_static("accp-forwarded");
 /// Headers that are about a connection, and not about a request (RFC 9110, section 7.6.1).
 const OF_CONNECTION: [HeaderName; 8] = [
@@ -38,7 +37,7 @@ const OF_CONNECTION: [HeaderName; 8] = [
 /// A socket of another hub.
 pub(crate) type There = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// Hands a request on to the hub at this address, and returns its answer.
+/// Forwards a request to the hub at this address, and returns its answer.
 pub(crate) async fn request(
     app: &App,
     session: &str,
@@ -56,7 +55,7 @@ pub(crate) async fn request(
     .await
 }
 
-/// Hands a request on whose body has been read in part.
+/// Forwards a request whose body has been read in part.
 pub(crate) async fn send(
     app: &App,
     session: &str,
@@ -68,7 +67,7 @@ pub(crate) async fn send(
     for name in OF_CONNECTION {
         headers.remove(name);
     }
-    // This hub has checked who the page is; the body may come in other pieces.
+    // This hub has checked the origin of the page, and the body may come in other chunks.
     headers.remove(header::ORIGIN);
     headers.remove(header::CONTENT_LENGTH);
     headers.insert(FORWARDED, HeaderValue::from_static("1"));
@@ -126,7 +125,7 @@ pub(crate) async fn socket(
     }
 }
 
-/// Returns the way to other hubs, for a request that has not come from one.
+/// Returns the clients of other hubs, for a request that does not come from a hub.
 fn way<'a>(app: &'a App, headers: &HeaderMap) -> Result<&'a Forward, Refused> {
     let is_first = !headers.contains_key(FORWARDED);
     let forward = app.forward.as_ref().filter(|_| is_first);

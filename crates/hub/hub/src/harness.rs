@@ -1,4 +1,4 @@
-//! What a harness says of a session: a phase is over, and there are more schemas.
+//! What a harness may change in a session: it ends phases and registers schemas.
 
 use accp_client::Error;
 use accp_frame::Registry;
@@ -12,24 +12,28 @@ use serde_json::{Value as Json_, json};
 
 use crate::answer::Refused;
 use crate::app::{App, Shared};
-use crate::gate::Caller;
+use crate::auth::Authorized;
+use crate::body::BodyFrames;
 use crate::metrics::add;
-use crate::pieces::Pieces;
 
 /// `POST /accp/v1/sessions/{session}/phase`: a phase of the work is over, so a checkpoint is due (draft section 5.2,
 /// item 4).
-pub(crate) async fn phase(State(app): State<Shared>, caller: Caller) -> Response {
+pub(crate) async fn phase(State(app): State<Shared>, caller: Authorized) -> Response {
     answer(&app, end_phase(&app, &caller).await)
 }
 
 /// `POST /accp/v1/sessions/{session}/registry`: registers schemas while the session runs (draft section 7.1).
-pub(crate) async fn register(State(app): State<Shared>, caller: Caller, body: Body) -> Response {
+pub(crate) async fn register(
+    State(app): State<Shared>,
+    caller: Authorized,
+    body: Body,
+) -> Response {
     answer(&app, take_schemas(&app, &caller, body).await)
 }
 
 fn answer(app: &App, answer: Result<Json_, Refused>) -> Response {
     match answer {
-        Ok(told) => Json(told).into_response(),
+        Ok(outcome) => Json(outcome).into_response(),
         Err(refused) => {
             add(&app.metrics.denied);
             refused.response(&app.config.agent)
@@ -37,27 +41,27 @@ fn answer(app: &App, answer: Result<Json_, Refused>) -> Response {
     }
 }
 
-/// Lets an agent of the session, which could say `comp` or bring schemas of its own as well, and an administrator.
-fn may_govern(caller: &Caller) -> Result<(), Refused> {
+/// Allows agents of the session, which may send `comp` and schemas anyway, and administrators.
+fn may_govern(caller: &Authorized) -> Result<(), Refused> {
     caller.speaker().map(drop).or_else(|_| caller.check_admin())
 }
 
-async fn end_phase(app: &App, caller: &Caller) -> Result<Json_, Refused> {
+async fn end_phase(app: &App, caller: &Authorized) -> Result<Json_, Refused> {
     may_govern(caller)?;
     app.check_able()?;
     caller.takes(1, 0)?;
-    let checkpoint = caller.look().await?.phase().await;
+    let checkpoint = caller.open_existing().await?.phase().await;
     let checkpoint = checkpoint.map_err(|error| Refused::client(&error))?;
     let name = checkpoint.map(|checkpoint| format!("ckpt_{}", checkpoint.id()));
     Ok(json!({ "session": caller.session(), "checkpoint": name }))
 }
 
-async fn take_schemas(app: &App, caller: &Caller, body: Body) -> Result<Json_, Refused> {
+async fn take_schemas(app: &App, caller: &Authorized, body: Body) -> Result<Json_, Refused> {
     may_govern(caller)?;
     app.check_able()?;
-    let hub = caller.look().await?;
+    let hub = caller.open_existing().await?;
     let limits = &app.config.limits;
-    let body = Pieces::value(body, limits.request, limits, caller.room());
+    let body = BodyFrames::value(body, limits.request, limits, caller.body_quota());
     let body = body.whole(Vec::new()).await?;
     caller.takes(1, body.len())?;
     let wrong =

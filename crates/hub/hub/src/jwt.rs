@@ -13,7 +13,7 @@ use jsonwebtoken::{Validation, decode, decode_header};
 use serde_json::{Map, Value};
 
 use crate::access::{Access, Denied, Identified, Identity};
-use crate::reread::{AccessFileError, Reread};
+use crate::reload::{AccessFileError, Reloaded};
 use claims::Claims;
 use keys::Keys;
 
@@ -56,7 +56,7 @@ const LEEWAY: u64 = 30;
 /// ```
 #[derive(Debug)]
 pub struct Jwt {
-    keys: Reread<Keys>,
+    keys: Reloaded<Keys>,
     issuer: Option<String>,
     audience: Option<String>,
     agent: String,
@@ -70,8 +70,8 @@ impl Jwt {
     /// When the file cannot be read, or holds no key that the hub can use, or a private key.
     pub fn read(file: impl Into<PathBuf>) -> Result<Self, AccessFileError> {
         verify::install();
-        let keys = Reread::text(file, keys::parse)?;
-        // Later there may be none: all are withdrawn then.
+        let keys = Reloaded::text(file, keys::parse)?;
+        // Later the set may be empty, which withdraws all keys.
         if let Some(why) = keys.get().lacks_keys() {
             return Err(keys.unusable(why));
         }
@@ -111,7 +111,7 @@ impl Jwt {
             return Err(Denied::Token);
         }
         let header = decode_header(token).map_err(|_| Denied::Token)?;
-        // No extension is known here that a token may ask for (RFC 7515, section 4.1.11).
+        // The hub knows no extension that a token may require (RFC 7515, section 4.1.11).
         let name = header.kid.filter(|_| header.crit.is_none());
         let keys = self.keys.get();
         let key = name.and_then(|name| keys.get(&name));
@@ -133,7 +133,7 @@ impl Jwt {
             tracing::debug!(%why, "a token is refused");
             why
         })?;
-        // The library takes an array that has the issuer in it, too (RFC 7519, section 4.1.1: one string).
+        // The library also accepts an array that holds the issuer, but `iss` is one string (RFC 7519, section 4.1.1).
         let issuer = token.claims.0.get("iss").and_then(Value::as_str);
         if self.issuer.is_some() && issuer != self.issuer.as_deref() {
             return Err(denied(&ErrorKind::InvalidIssuer));
@@ -163,8 +163,8 @@ impl Jwt {
     }
 }
 
-/// What a caller is told of its token. Claims are checked after the signature, so a stranger learns
-/// nothing.
+/// Returns the refusal of a token. Claims are checked after the signature, so only holders of a signed token learn of
+/// them.
 fn denied(error: &ErrorKind) -> Denied {
     Denied::Claims(match error {
         ErrorKind::ExpiredSignature => "that has not expired (`exp`)",

@@ -1,4 +1,4 @@
-//! The layers of the hub, which stand before its routes and lead each request through the gate.
+//! The layers of the hub. They authenticate and authorise each request before its route.
 
 mod pages;
 
@@ -17,53 +17,53 @@ use axum::routing::any_service;
 use tokio::sync::watch::Sender;
 use tokio::time::sleep;
 
+use crate::abort::Abort;
 use crate::access::Denied;
 use crate::answer::Refused;
 use crate::app::{App, Shared};
-use crate::cut::Cut;
-use crate::gate::{Asker, Caller, Named};
+use crate::auth::{Authenticated, Authorized, Named};
+use crate::body::BodyFrames;
 use crate::metrics::add;
-use crate::pieces::Pieces;
-use crate::{cut, forward, spans};
+use crate::{abort, forward, spans};
 
-/// Identifies who asks, refuses pages of other sites, and ends what the request has open when the right of
-/// the asker is over.
+/// Authenticates a request, refuses pages of other sites, and ends what the request has open when the right of the
+/// requester is over.
 pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let refused = |refused: Refused| {
         add(&app.metrics.denied);
-        spans::ends("denied");
+        spans::record_outcome("denied");
         refused.response(&app.config.agent)
     };
     if let Err(page) = pages::check(&app, request.headers()) {
         return refused(page);
     }
-    let asker = match Asker::of(&app, request.headers()).await {
-        Ok(asker) => asker,
+    let requester = match Authenticated::of(&app, request.headers()).await {
+        Ok(requester) => requester,
         Err(denied) => return refused(denied),
     };
-    request.extensions_mut().insert(asker.clone());
-    let connection = request.extensions().get::<Cut>().cloned();
+    request.extensions_mut().insert(requester.clone());
+    let connection = request.extensions().get::<Abort>().cloned();
     let response = tokio::select! {
         biased;
-        denied = asker.clone().over() => return refused(denied.into()),
+        denied = requester.clone().over() => return refused(denied.into()),
         response = next.run(request) => response,
     };
-    cut::at_the_end_of(asker, &app, &connection.unwrap_or_default(), response)
+    abort::abort_when_over(requester, &app, &connection.unwrap_or_default(), response)
 }
 
-/// Lets callers into the session of the path, and hands requests on if another hub runs it.
+/// Authorises a request for the session of the path, and forwards it if another hub runs the session.
 pub(crate) async fn enter(
     State(app): State<Shared>,
     path: RawPathParams,
-    asker: Asker,
+    requester: Authenticated,
     mut request: Request,
     next: Next,
 ) -> Response {
     let entered = match path.iter().find(|(name, _)| *name == "session") {
         None => return next.run(request).await,
-        Some((_, session)) => named(&asker, request.uri()).and_then(|agent| {
-            let agent = agent.as_deref().or(asker.name());
-            asker.enter(session, agent)
+        Some((_, session)) => named(&requester, request.uri()).and_then(|agent| {
+            let agent = agent.as_deref().or(requester.name());
+            requester.enter(session, agent)
         }),
     };
     match entered {
@@ -76,8 +76,8 @@ pub(crate) async fn enter(
 }
 
 /// Reads the agent that a query names.
-fn named(asker: &Asker, uri: &Uri) -> Result<Option<String>, Refused> {
-    if asker.name().is_some() && uri.query().is_none() {
+fn named(requester: &Authenticated, uri: &Uri) -> Result<Option<String>, Refused> {
+    if requester.name().is_some() && uri.query().is_none() {
         return Ok(None);
     }
     let named = Query::<Named>::try_from_uri(uri);
@@ -87,16 +87,16 @@ fn named(asker: &Asker, uri: &Uri) -> Result<Option<String>, Refused> {
 
 fn denied(app: &App, refused: &Refused) -> Response {
     add(&app.metrics.denied);
-    spans::ends("denied");
+    spans::record_outcome("denied");
     refused.response(&app.config.agent)
 }
 
-/// Hands a request on if another hub runs its session.
-async fn follow(app: &App, caller: &Caller, request: Request, next: Next) -> Response {
+/// Forwards a request if another hub runs its session.
+async fn follow(app: &App, caller: &Authorized, request: Request, next: Next) -> Response {
     let answer = match app.sessions.elsewhere(caller.session()).await {
         Ok(None) => return next.run(request).await,
         Ok(Some(there)) => {
-            spans::ends("handed on");
+            spans::record_outcome("handed on");
             forward::request(app, caller.session(), &there, request).await
         }
         Err(refused) => Err(refused),
@@ -120,8 +120,8 @@ where
         .route_layer(middleware::from_fn_with_state(state, admit))
 }
 
-/// Lets callers in as the agent of the path. The service behind gets the principal, the rest of the path and
-/// the body, and nothing else of who asks.
+/// Authorises a request as the agent of the path. The service gets the principal, the rest of the path and the body,
+/// and nothing else about the caller.
 async fn admit(
     State((app, mounted)): State<(Shared, Arc<str>)>,
     path: RawPathParams,
@@ -133,11 +133,12 @@ async fn admit(
             .find(|(key, _)| *key == name)
             .map(|(_, part)| part)
     };
-    let asker = request.extensions().get::<Asker>().cloned();
-    let (Some(session), Some(agent), Some(asker)) = (part("session"), part("agent"), asker) else {
+    let requester = request.extensions().get::<Authenticated>().cloned();
+    let (Some(session), Some(agent), Some(requester)) = (part("session"), part("agent"), requester)
+    else {
         return denied(&app, &Denied::Token.into());
     };
-    match asker.enter(session, Some(agent)) {
+    match requester.enter(session, Some(agent)) {
         Ok(caller) => match app.sessions.elsewhere(session).await {
             // The other hub counts the request, too.
             Ok(Some(_)) => follow(&app, &caller, request, next).await,
@@ -151,10 +152,10 @@ async fn admit(
     }
 }
 
-/// Counts a request for a service, and takes it in as a whole.
+/// Counts a request for a service, and reads its whole body.
 async fn taken(
     app: &App,
-    caller: &Caller,
+    caller: &Authorized,
     mounted: &str,
     request: Request,
 ) -> Result<Request, Refused> {
@@ -163,14 +164,14 @@ async fn taken(
         Body::empty()
     } else {
         app.check_able()?;
-        let pieces = Pieces::value(
+        let frames = BodyFrames::value(
             body,
             app.config.limits.request,
             &app.config.limits,
-            caller.room(),
+            caller.body_quota(),
         );
-        let body = pieces.whole(Vec::new()).await?;
-        // Whatever the service makes of it, a request counts as a frame.
+        let body = frames.whole(Vec::new()).await?;
+        // A request counts as a frame, whatever the service does with it.
         caller.takes(1, body.len())?;
         Body::from(body)
     };
@@ -193,7 +194,7 @@ fn is_safe(method: &Method) -> bool {
     )
 }
 
-/// Returns the part of an address behind the session and the agent.
+/// Returns the part of a path after the session and the agent.
 fn rest(uri: &Uri, mounted: &str) -> Result<Uri, Refused> {
     let path = uri.path().strip_prefix(mounted).unwrap_or_default();
     let rest = path.splitn(4, '/').nth(3).unwrap_or_default();
@@ -202,7 +203,7 @@ fn rest(uri: &Uri, mounted: &str) -> Result<Uri, Refused> {
     rest.parse().map_err(|_| Refused::invalid("an address"))
 }
 
-/// Tells all that is open when tokens or keys change. An access that cannot say is asked each second.
+/// Notifies all open requests when tokens or keys change. If the access has no revision, they check each second.
 pub(crate) async fn watch(app: Shared, revision: Sender<u64>) {
     if app.access.is_open() {
         return;
@@ -220,5 +221,5 @@ pub(crate) async fn watch(app: Shared, revision: Sender<u64>) {
     }
 }
 
-/// How often the hub looks whether tokens or keys have changed.
+/// How often the hub checks whether tokens or keys have changed.
 const LOOKS: Duration = Duration::from_millis(250);

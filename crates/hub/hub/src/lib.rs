@@ -46,37 +46,37 @@
 //! | `GET /`, `GET /ui` | a page for people |
 //! | `GET /openapi.json`, `/healthz`, `/readyz`, `/metrics` | |
 
+mod abort;
 mod access;
 mod answer;
 mod app;
+mod auth;
+mod body;
 mod certificates;
 mod config;
-mod cut;
 mod entry;
 mod erase;
 mod files;
 mod forward;
-mod gate;
+mod frame_log;
 mod harness;
+mod hubs;
 mod jwt;
 mod layers;
 mod listen;
 mod metrics;
-mod patient;
-mod peers;
-mod pieces;
 mod post;
 mod puts;
 mod rates;
 mod reads;
-mod reread;
+mod reload;
 mod routes;
 mod sessions;
 mod socket;
 mod spans;
 mod tokens;
-mod told;
 mod ui;
+mod write_timeout;
 
 pub use access::{Access, AnyOf, Denied, Identified, Identity, Open};
 pub use config::{Config, Limits, Numbering, Replica, Tls};
@@ -84,7 +84,7 @@ pub use erase::describe_erasure;
 pub use files::make_room;
 pub use jwt::Jwt;
 pub use listen::{Agents, ListenError, Server};
-pub use reread::AccessFileError;
+pub use reload::AccessFileError;
 pub use sessions::Sessions;
 pub use tokens::Tokens;
 

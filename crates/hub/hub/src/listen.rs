@@ -1,4 +1,4 @@
-//! A hub that listens: its socket, its connections, its end.
+//! The server of a hub: its socket, its connections, its shutdown.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -25,21 +25,21 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
+use crate::abort::Abort;
 use crate::access::Access;
 use crate::answer::Refused;
 use crate::app::{App, Room, Shared, over};
 use crate::certificates;
 use crate::config::Config;
-use crate::cut::Cut;
+use crate::hubs::Forward;
 use crate::layers;
 use crate::metrics::{Metrics, Up};
-use crate::patient::Patient;
-use crate::peers::Forward;
-use crate::rates::{Open, Rate};
+use crate::rates::{Quota, Rate};
 use crate::routes;
 use crate::sessions::Sessions;
+use crate::write_timeout::WriteTimeout;
 
-/// The time between two questions to the store whether it is able.
+/// How often the hub checks that the store can keep data.
 const PROBES: Duration = Duration::from_secs(2);
 
 /// A hub that listens.
@@ -61,7 +61,7 @@ pub struct Agents {
 }
 
 impl accp_client::Agents for Agents {
-    /// Opens a session, and lets an agent in. An agent that was opened before under this name ends.
+    /// Opens a session with an agent in it. An agent that was opened before under this name ends.
     async fn agent(&self, who: &Principal) -> Result<Agent, accp_client::Error> {
         let sessions = &self.app.sessions;
         let hub = sessions
@@ -69,12 +69,12 @@ impl accp_client::Agents for Agents {
             .await;
         let hub = hub.map_err(|refused| denied(who.session(), refused))?;
         let agent = hub.agent(who.agent())?;
-        // An agent that is not let in says why.
+        // The error of an agent that may not join says why.
         agent.joined().await?;
         Ok(agent)
     }
 
-    /// A session that has not begun has the registry of the hub. It does not begin by this.
+    /// A session that has not begun has the registry of the hub. This does not begin it.
     async fn registry(&self, who: &Principal) -> Result<Arc<Registry>, accp_client::Error> {
         let registry = self.app.sessions.registry(who.session()).await;
         registry.map_err(|refused| denied(who.session(), refused))
@@ -94,7 +94,7 @@ impl accp_client::Agents for Agents {
 
 fn denied(session: &str, refused: Refused) -> accp_client::Error {
     if refused.status.is_server_error() || refused.again.is_some() {
-        // Not the caller is at fault, or not for long.
+        // The caller is not at fault, or may try again.
         return accp_client::Error::Ended(format!("{session}: expected {}", refused.expected));
     }
     accp_client::Error::Denied(session.to_owned(), refused.expected)
@@ -165,8 +165,8 @@ impl Server {
         let app = Arc::new(App {
             frames: Rate::new(f64::from(config.limits.frames_per_second), 1.0),
             bytes: Rate::new(f64::from(config.limits.bytes_per_second), 1.0),
-            requests: Arc::new(Open::new(config.limits.requests)),
-            bodies: Arc::new(Open::new(config.limits.bodies)),
+            requests: Arc::new(Quota::new(config.limits.requests)),
+            bodies: Arc::new(Quota::new(config.limits.bodies)),
             revision: watched,
             unable: able,
             forward,
@@ -174,7 +174,7 @@ impl Server {
             sessions,
             access: Box::new(access),
             metrics: Metrics::default(),
-            told: OnceLock::new(),
+            on_request: OnceLock::new(),
             ends,
         });
         Ok(Self {
@@ -198,7 +198,7 @@ impl Server {
 
     /// Lets a service answer requests to `path/{session}/{agent}` and below, of callers who may speak as that
     /// agent in that session. The service gets the [`Principal`](accp_client::Principal) in the extensions of
-    /// the request, and of the path what stands behind it.
+    /// the request, and the rest of the path.
     pub fn mount<S>(mut self, path: &str, service: S) -> Self
     where
         S: tower_service::Service<Request, Error = Infallible> + Clone + Send + Sync + 'static,
@@ -209,16 +209,16 @@ impl Server {
         self
     }
 
-    /// Calls `told` with the headers of each request and its span, before the span begins. So a program can
-    /// say under which span of the caller it stands. Only the first `told` of a server counts.
+    /// Calls `hook` with the headers of each request and its span, before the span begins. So a program can
+    /// set the parent of the span. Only the first `hook` of a server counts.
     ///
     /// A request has a span of the target `accp::spans` and the level `INFO`, and a frame over a WebSocket
     /// one of the level `DEBUG`. Their fields are named as OpenTelemetry does, and hold no payload.
     pub fn on_request(
         self,
-        told: impl Fn(&HeaderMap, &tracing::Span) + Send + Sync + 'static,
+        hook: impl Fn(&HeaderMap, &tracing::Span) + Send + Sync + 'static,
     ) -> Self {
-        let _ = self.app.told.set(Box::new(told));
+        let _ = self.app.on_request.set(Box::new(hook));
         self
     }
 
@@ -233,7 +233,7 @@ impl Server {
     }
 
     /// Serves until `shutdown` is ready. Then the hub takes no more connections, tells its sockets to
-    /// come again, and waits for requests to end, [`Config::drain`] seconds at most. What was
+    /// connect again, and waits for requests to end, [`Config::drain`] seconds at most. What was
     /// acknowledged is in the store by then.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) {
         let Self {
@@ -261,7 +261,7 @@ impl Server {
         tokio::spawn(layers::watch(Arc::clone(&app), revision));
         tokio::spawn(probe(Arc::clone(&app), unable));
         let mut shutdown = std::pin::pin!(shutdown);
-        // Connections that come all the time must not put this off.
+        // New connections must not delay this.
         let mut rests = interval(idle / 4 + Duration::from_secs(1));
         rests.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -277,7 +277,7 @@ impl Server {
             let (stream, room) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // There are too many open files, say.
+                    // There may be too many open files.
                     tracing::warn!(%error, "a connection was not accepted");
                     sleep(Duration::from_millis(50)).await;
                     continue;
@@ -285,7 +285,7 @@ impl Server {
             };
             let _ = stream.set_nodelay(true);
             let patience = Duration::from_secs(app.config.limits.write_seconds.max(1));
-            let stream = Patient::new(stream, patience);
+            let stream = WriteTimeout::new(stream, patience);
             let (http, routes, app) = (http.clone(), routes.clone(), Arc::clone(&app));
             let tls = tls.clone();
             tokio::spawn(async move {
@@ -304,7 +304,7 @@ impl Server {
         drop(listener);
         let _ = end.send(true);
         let drain = Duration::from_secs(app.config.drain);
-        // Each connection and each socket holds some room.
+        // Each connection and each socket holds a permit.
         let all = u32::try_from(app.config.limits.connections).unwrap_or(u32::MAX);
         if timeout(drain, connections.acquire_many(all)).await.is_err() {
             tracing::warn!(?drain, "requests were cut off");
@@ -329,7 +329,7 @@ async fn renew(app: Shared) {
     }
 }
 
-/// Asks the store on and on whether it is able to keep something.
+/// Checks again and again that the store can keep data.
 async fn probe(app: Shared, unable: watch::Sender<Option<String>>) {
     let mut ends = app.ends.clone();
     loop {
@@ -359,7 +359,7 @@ fn url(address: SocketAddr, is_tls: bool) -> String {
     format!("{scheme}://{address}")
 }
 
-/// Other hubs have to reach this one under its name.
+/// Checks that other hubs can reach this hub under its name.
 fn check_advertised(name: &str) -> Result<(), ListenError> {
     let refused = |why: &str| Err(ListenError::Advertised(name.to_owned(), why.to_owned()));
     let Ok(uri) = name.parse::<Uri>() else {
@@ -388,10 +388,10 @@ async fn serve<S>(http: &http1::Builder, app: &App, routes: Router, stream: S, r
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let cut = Cut::default();
+    let abort = Abort::default();
     let service = service_fn(|mut request: Request<Incoming>| {
         request.extensions_mut().insert(Arc::clone(&room));
-        request.extensions_mut().insert(Cut::clone(&cut));
+        request.extensions_mut().insert(Abort::clone(&abort));
         routes.clone().call(request)
     });
     let connection = http.serve_connection(TokioIo::new(stream), service);
@@ -399,8 +399,8 @@ where
     let mut ends = app.ends.clone();
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        // What the peer does not take would keep the connection open.
-        () = cut.notified() => return,
+        // Data that the peer does not read would keep the connection open.
+        () = abort.notified() => return,
         () = over(&mut ends) => {
             connection.as_mut().graceful_shutdown();
             connection.await

@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 /// Counts since the start of the hub.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
-    /// Frames that came by POST, by what became of them.
+    /// Frames that came by POST, by their outcome.
     pub(crate) accepted: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) silent: AtomicU64,
     pub(crate) later: AtomicU64,
-    /// Requests that were refused before a session saw them.
+    /// Requests that were refused before they reached a session.
     pub(crate) denied: AtomicU64,
-    /// Answers that stopped before their end, because they could not be read or the right was over.
+    /// Answers that were broken off, because the log could not be read or the right was over.
     pub(crate) cut: AtomicU64,
-    /// Requests and sockets that were handed on to another hub.
+    /// Requests and sockets that were forwarded to another hub.
     pub(crate) forwarded: AtomicU64,
     /// Frames over sockets.
     pub(crate) received: AtomicU64,

@@ -16,24 +16,24 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::answer::{self, ACCP, Refused};
 use crate::app::{App, Shared};
-use crate::gate::{Asker, Caller, Named};
+use crate::auth::{Authenticated, Authorized, Named};
+use crate::body::BodyFrames;
 use crate::metrics::add;
-use crate::pieces::Pieces;
-use crate::{cut, forward, spans, told};
+use crate::{abort, forward, frame_log, spans};
 
 pub(crate) async fn post(
     State(app): State<Shared>,
     Query(named): Query<Named>,
-    asker: Asker,
+    requester: Authenticated,
     uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    match take(&app, named, asker, &uri, &headers, body).await {
+    match take(&app, named, requester, &uri, &headers, body).await {
         Ok(response) => response,
         Err(refused) => {
             add(&app.metrics.denied);
-            spans::ends("denied");
+            spans::record_outcome("denied");
             refused.response(&app.config.agent)
         }
     }
@@ -42,41 +42,41 @@ pub(crate) async fn post(
 async fn take(
     app: &Shared,
     named: Named,
-    asker: Asker,
+    requester: Authenticated,
     uri: &Uri,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Response, Refused> {
     check_type(headers)?;
     let limit = app.config.limits.frame;
-    let mut pieces = Pieces::new(body, &app.config.limits, asker.room());
-    let first = pieces.next().await?.unwrap_or_default();
+    let mut frames = BodyFrames::new(body, &app.config.limits, requester.body_quota());
+    let first = frames.next().await?.unwrap_or_default();
     // Only a stream has more than one frame.
     if first.len() <= limit && is_stream(&first) {
         if app.forward.is_some()
-            && let Ok((caller, _)) = asker.send(&named, first.trim_ascii_end())
+            && let Ok((caller, _)) = requester.send(&named, first.trim_ascii_end())
             && let Some(there) = app.sessions.elsewhere(caller.session()).await?
         {
-            let body = pieces.restore(first);
-            return hand_on(app, &caller, &there, uri, headers, body).await;
+            let body = frames.restore(first);
+            return forward_post(app, &caller, &there, uri, headers, body).await;
         }
-        spans::ends("stream");
-        return Ok(stream(app, named, asker, pieces, first).await);
+        spans::record_outcome("stream");
+        return Ok(stream(app, named, requester, frames, first).await);
     }
-    let whole = pieces.whole(first).await?;
+    let whole = frames.whole(first).await?;
     let frame = whole.trim_ascii_end();
-    let (caller, chain) = enter(app, &asker, &named, frame)?;
+    let (caller, chain) = enter(app, &requester, &named, frame)?;
     let hub = match caller.open(false).await {
         Err(Refused {
             there: Some(there), ..
         }) => {
             let body = Body::from(whole);
-            return hand_on(app, &caller, &there, uri, headers, body).await;
+            return forward_post(app, &caller, &there, uri, headers, body).await;
         }
         opened => opened?,
     };
     let wait = prefer_wait(headers).map(|wait| wait.min(app.config.limits.wait));
-    // The answer may be in the log before this request goes on, so the place is noted before.
+    // The answer may be in the log before this request continues, so the position is read first.
     let after = match wait {
         Some(_) => Some(position(&hub).await? + 1),
         None => None,
@@ -85,7 +85,7 @@ async fn take(
     let response = match (posted, wait, after) {
         (Posted::Accepted { mid, answer }, Some(wait), Some(after)) => {
             let registry = hub.registry().await;
-            let question = Asked {
+            let pending = PendingAnswer {
                 registry: registry.map_err(|error| Refused::store(&error))?,
                 order: PiecesInOrder::new(),
                 ready: VecDeque::new(),
@@ -95,35 +95,35 @@ async fn take(
                 until: Instant::now() + Duration::from_secs(wait),
             };
             let log = hub.frames(after);
-            let mut response = question.answer(app, log, answer).await?;
+            let mut response = pending.answer(app, log, answer).await?;
             if let Ok(applied) = HeaderValue::from_str(&format!("wait={wait}")) {
                 response.headers_mut().insert("preference-applied", applied);
             }
             response
         }
-        (posted, ..) => said(posted)?,
+        (posted, ..) => response_to(posted)?,
     };
     Ok(response)
 }
 
-/// Lets the asker in as the sender of a frame.
+/// Authorises the requester as the sender of a frame.
 fn enter(
     app: &App,
-    asker: &Asker,
+    requester: &Authenticated,
     named: &Named,
     frame: &[u8],
-) -> Result<(Caller, Option<Mid>), Refused> {
-    let entered = asker.send(named, frame);
+) -> Result<(Authorized, Option<Mid>), Refused> {
+    let entered = requester.send(named, frame);
     if entered.is_err() {
-        told::tells("", &app.config.agent, "receives", frame);
+        frame_log::log("", &app.config.agent, "receives", frame);
     }
     entered
 }
 
-/// Hands a POST on to the hub that runs its session.
-async fn hand_on(
+/// Forwards a POST to the hub that runs its session.
+async fn forward_post(
     app: &App,
-    caller: &Caller,
+    caller: &Authorized,
     there: &str,
     uri: &Uri,
     headers: &HeaderMap,
@@ -133,7 +133,7 @@ async fn hand_on(
     forward::send(app, caller.session(), there, request, body).await
 }
 
-/// A frame must say that it is one (draft section 12).
+/// Checks that the request declares the media type of frames (draft section 12).
 fn check_type(headers: &HeaderMap) -> Result<(), Refused> {
     let kind = headers
         .get(header::CONTENT_TYPE)
@@ -173,10 +173,10 @@ async fn position(hub: &Hub) -> Result<u64, Refused> {
     position.map_err(|error| Refused::store(&error))
 }
 
-async fn send(app: &App, hub: &Hub, caller: &Caller, frame: &[u8]) -> Result<Posted, Refused> {
+async fn send(app: &App, hub: &Hub, caller: &Authorized, frame: &[u8]) -> Result<Posted, Refused> {
     caller.takes(1, frame.len())?;
-    let tells = |way, text: &[u8]| told::tells(caller.session(), &app.config.agent, way, text);
-    tells("receives", frame);
+    let log = |way, text: &[u8]| frame_log::log(caller.session(), &app.config.agent, way, text);
+    log("receives", frame);
     let posted = hub.post(caller.speaker()?, frame.to_vec()).await;
     let posted = posted.map_err(|error| Refused::client(&error))?;
     let (count, outcome) = match &posted {
@@ -188,15 +188,15 @@ async fn send(app: &App, hub: &Hub, caller: &Caller, frame: &[u8]) -> Result<Pos
     if let Posted::Accepted { answer, .. } | Posted::Link(answer) | Posted::Refused(answer) =
         &posted
     {
-        tells("sends", answer.as_bytes());
+        log("sends", answer.as_bytes());
     }
     add(count);
-    spans::ends(outcome);
+    spans::record_outcome(outcome);
     Ok(posted)
 }
 
-/// Returns what is said about a frame, with its status (draft sections 3.7 and 11.1). All cases in which nobody
-/// is told look the same.
+/// Returns the answer to a frame, with its status (draft sections 3.7 and 11.1). All cases without an answer look
+/// the same.
 fn answer_to(posted: Posted) -> Result<(StatusCode, String), Refused> {
     Ok(match posted {
         Posted::Accepted { answer, .. } | Posted::Link(answer) => (StatusCode::OK, answer),
@@ -206,8 +206,8 @@ fn answer_to(posted: Posted) -> Result<(StatusCode, String), Refused> {
     })
 }
 
-/// Returns the answer to a frame.
-fn said(posted: Posted) -> Result<Response, Refused> {
+/// Returns the response to a frame.
+fn response_to(posted: Posted) -> Result<Response, Refused> {
     let (status, text) = answer_to(posted)?;
     Ok(match status {
         StatusCode::ACCEPTED => status.into_response(),
@@ -215,21 +215,21 @@ fn said(posted: Posted) -> Result<Response, Refused> {
     })
 }
 
-/// A frame whose answer somebody waits for.
-struct Asked {
-    caller: Caller,
+/// A frame whose answer the client waits for.
+struct PendingAnswer {
+    caller: Authorized,
     mid: Mid,
     chain: Mid,
     until: Instant,
     registry: Arc<Registry>,
     /// Pieces of the answer that wait for those before them.
     order: PiecesInOrder<Arc<str>>,
-    /// What goes out next, each with whether it is the answer.
+    /// The frames to send next, each with whether it is the answer.
     ready: VecDeque<(Arc<str>, bool)>,
 }
 
-impl Asked {
-    /// Waits for the first frame that answers. An answer in pieces goes out as it comes.
+impl PendingAnswer {
+    /// Waits for the first frame that answers. An answer in pieces is sent piece by piece.
     async fn answer(
         mut self,
         app: &Shared,
@@ -241,12 +241,12 @@ impl Asked {
             Ok(Ok((text, false))) => {
                 let session = self.caller.session().to_owned();
                 let first = Ok((self, log, text, false));
-                let pieces = stream::unfold(Some(first), next_piece);
-                Ok(cut::response(
+                let frames = stream::unfold(Some(first), next_piece);
+                Ok(abort::response(
                     app,
                     ACCP,
                     ("pieces of an answer", &session),
-                    pieces,
+                    frames,
                 ))
             }
             Err(_) => Ok(answer::frame(StatusCode::OK, acknowledged)),
@@ -255,8 +255,8 @@ impl Asked {
     }
 
     /// Returns the next frame in the chain that answers, and whether it is the last. Pieces of a stream
-    /// come before it, in the order of their indexes. A session that ends, because something of it was erased,
-    /// goes on from its store.
+    /// come before it, in the order of their indexes. A session that ends because data was
+    /// erased goes on from its store.
     async fn next(&mut self, log: &mut Frames) -> Result<(Arc<str>, bool), Refused> {
         loop {
             if let Some(ready) = self.ready.pop_front() {
@@ -264,7 +264,7 @@ impl Asked {
             }
             let next = log.next().await.map_err(|error| Refused::store(&error))?;
             let Some(entry) = next else {
-                *log = self.caller.look().await?.frames(log.position());
+                *log = self.caller.open_existing().await?.frames(log.position());
                 continue;
             };
             let inbound = Inbound::new(
@@ -277,7 +277,7 @@ impl Asked {
                 let rest = self.order.rest().into_iter().map(|piece| (piece, false));
                 self.ready.extend(rest.chain([(entry.text, true)]));
             } else if entry.mid != self.mid && inbound.is_piece(&self.chain) {
-                // A piece that came before goes out once.
+                // A piece that comes again is not sent again.
                 let ready = self.order.take(&self.registry, &inbound, entry.text);
                 let ready = ready.unwrap_or_default().into_iter();
                 self.ready.extend(ready.map(|piece| (piece, false)));
@@ -286,43 +286,43 @@ impl Asked {
     }
 }
 
-/// A piece of an answer that goes out next, and whether it is the last.
-type Piece = (Asked, Frames, Arc<str>, bool);
+/// The next piece of an answer to send, and whether it is the last.
+type Piece = (PendingAnswer, Frames, Arc<str>, bool);
 
-/// Returns the piece, and the one behind it or why it does not come.
+/// Returns the piece, and the piece after it or the reason why there is none.
 async fn next_piece(
     piece: Option<Result<Piece, Refused>>,
 ) -> Option<(Result<Bytes, Refused>, Option<Result<Piece, Refused>>)> {
-    let (mut asked, mut log, text, is_last) = match piece? {
+    let (mut pending, mut log, text, is_last) = match piece? {
         Ok(piece) => piece,
         Err(refused) => return Some((Err(refused), None)),
     };
     if is_last {
         return Some((Ok(line(&text)), None));
     }
-    let after = match timeout_at(asked.until, asked.next(&mut log)).await {
-        Ok(Ok((after, is_last))) => Ok((asked, log, after, is_last)),
-        // What comes behind the piece is not the answer, so the caller must not take it for whole.
+    let after = match timeout_at(pending.until, pending.next(&mut log)).await {
+        Ok(Ok((after, is_last))) => Ok((pending, log, after, is_last)),
+        // The answer is incomplete, and the caller must not take it for complete.
         Ok(Err(refused)) => Err(refused),
         Err(_) => Err(Refused::late()),
     };
     Some((Ok(line(&text)), Some(after)))
 }
 
-/// Takes a stream of ST frames, and answers each with a frame. The status says what became of the first one,
-/// and the body alone what becomes of the others.
+/// Takes a stream of ST frames, and answers each with a frame. The status is that of the first frame,
+/// and the body has the answers to all.
 async fn stream(
     app: &Shared,
     named: Named,
-    asker: Asker,
-    pieces: Pieces,
+    requester: Authenticated,
+    frames: BodyFrames,
     first: Vec<u8>,
 ) -> Response {
-    let mut stream = Incoming {
+    let mut stream = FrameStream {
         app: Arc::clone(app),
         named,
-        asker,
-        pieces,
+        requester,
+        frames,
     };
     let taken = stream.take(&first).await;
     let (head, _) = match &taken {
@@ -330,47 +330,47 @@ async fn stream(
         Err(refused) => refused.response(&app.config.agent),
     }
     .into_parts();
-    let first = stream.told(taken);
+    let first = stream.reply_line(taken);
     let answers = stream::unfold(stream, |mut stream| async move {
         let answer = stream.next().await?;
         Some((Ok(answer), stream))
     });
     let answers = stream::iter([Ok(first)]).chain(answers);
-    let mut response = cut::response(app, ACCP, ("answers to a stream", ""), answers);
+    let mut response = abort::response(app, ACCP, ("answers to a stream", ""), answers);
     *response.status_mut() = head.status;
     response.headers_mut().extend(head.headers);
     response
 }
 
-/// A stream of frames that comes in.
-struct Incoming {
+/// A stream of frames from a client.
+struct FrameStream {
     app: Shared,
     named: Named,
-    asker: Asker,
-    pieces: Pieces,
+    requester: Authenticated,
+    frames: BodyFrames,
 }
 
-impl Incoming {
-    /// Takes the next frame, and returns what is said about it.
+impl FrameStream {
+    /// Takes the next frame, and returns its answer.
     async fn next(&mut self) -> Option<Bytes> {
-        let taken = match self.pieces.next().await {
+        let taken = match self.frames.next().await {
             Ok(None) => return None,
             Ok(Some(frame)) if frame.is_empty() => return None,
             Ok(Some(frame)) => self.take(&frame).await,
             Err(refused) => {
-                self.pieces.end();
+                self.frames.end();
                 Err(refused)
             }
         };
-        Some(self.told(taken))
+        Some(self.reply_line(taken))
     }
 
-    /// Takes a frame, and returns its status and what is said about it.
+    /// Takes a frame, and returns its status and its answer.
     async fn take(&mut self, frame: &[u8]) -> Result<(StatusCode, String), Refused> {
-        let entered = enter(&self.app, &self.asker, &self.named, frame);
+        let entered = enter(&self.app, &self.requester, &self.named, frame);
         if entered.is_err() {
-            // What is no frame has no sender at whose rate it counts.
-            self.asker.waits(frame.len()).await;
+            // Input that is not a frame has no sender, so it counts for the requester.
+            self.requester.waits(frame.len()).await;
         }
         let (caller, _) = entered?;
         let hub = caller.open(false).await?;
@@ -378,14 +378,14 @@ impl Incoming {
         answer_to(posted)
     }
 
-    /// Returns what is said about a frame. The stream goes on behind one that could not be read, and behind one
-    /// that may come again; it ends where the sender has no right to go on.
-    fn told(&mut self, taken: Result<(StatusCode, String), Refused>) -> Bytes {
+    /// Returns the line that answers a frame. The stream goes on after a frame that cannot be read, and after one that
+    /// may be sent again. It ends when the sender has no right to go on.
+    fn reply_line(&mut self, taken: Result<(StatusCode, String), Refused>) -> Bytes {
         let text = match taken {
             Ok((_, text)) => text,
             Err(refused) => {
                 if refused.status != StatusCode::BAD_REQUEST && refused.again.is_none() {
-                    self.pieces.end();
+                    self.frames.end();
                 }
                 refused.frame(&self.app.config.agent)
             }
@@ -398,7 +398,7 @@ impl Incoming {
     }
 }
 
-/// Returns a frame as a chunk. The end of the line is for clients that read lines.
+/// Returns a frame as a chunk. It ends with a line feed, for clients that read lines.
 pub(crate) fn line(text: &str) -> Bytes {
     let mut line = String::with_capacity(text.len() + 1);
     line.push_str(text);

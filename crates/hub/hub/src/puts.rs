@@ -11,11 +11,11 @@ use serde::Deserialize;
 
 use crate::answer::Refused;
 use crate::app::{App, Shared};
-use crate::gate::Caller;
+use crate::auth::Authorized;
+use crate::body::BodyFrames;
 use crate::metrics::add;
-use crate::pieces::Pieces;
 
-/// The query of a PUT, as far as the gate has not read it: there is nothing more.
+/// The query of a PUT besides the agent: nothing more.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct By {
@@ -27,7 +27,7 @@ pub(crate) async fn put(
     State(app): State<Shared>,
     Path((_, key)): Path<(String, String)>,
     Query(_): Query<By>,
-    caller: Caller,
+    caller: Authorized,
     body: Body,
 ) -> Response {
     match take(&app, &key, &caller, body).await {
@@ -39,29 +39,34 @@ pub(crate) async fn put(
     }
 }
 
-async fn take(app: &App, key: &str, caller: &Caller, body: Body) -> Result<StatusCode, Refused> {
+async fn take(
+    app: &App,
+    key: &str,
+    caller: &Authorized,
+    body: Body,
+) -> Result<StatusCode, Refused> {
     let agent = caller.speaker()?;
     app.check_able()?;
-    let hub = caller.look().await?;
+    let hub = caller.open_existing().await?;
     let key = key.strip_prefix("cold.").unwrap_or(key);
     let unknown = || {
         let code = accp_frame::ErrorCode::REF_NOT_FOUND;
         let expected = "a key that this agent has announced by `sync:put`";
         Refused::not_found(code, expected)
     };
-    // Nobody sends more than was announced: the host has bounded that.
+    // The body may not be longer than announced, and the host has limited that length.
     let announced = app.sessions.announced(caller.session(), key).await?;
     let announced = announced.ok_or_else(unknown)?;
     let limit = usize::try_from(announced.length).unwrap_or(usize::MAX);
     caller.takes(1, limit)?;
-    let bytes = Pieces::value(body, limit, &app.config.limits, caller.room());
+    let bytes = BodyFrames::value(body, limit, &app.config.limits, caller.body_quota());
     let bytes = bytes.whole(Vec::new()).await?;
     if (Hash::of(&bytes), bytes.len()) != (announced.digest, limit) {
         return Err(Refused::conflict(
             "the bytes that `sync:put` has announced under this key, by SHA-256 and length",
         ));
     }
-    // A reader of the value would fail otherwise, and its sender would not hear of it.
+    // Otherwise a reader of the value would fail, and its sender would not know.
     read_value(&bytes)?;
     let supplied = hub.supply(agent, key, bytes).await;
     match supplied.map_err(|error| Refused::client(&error))? {

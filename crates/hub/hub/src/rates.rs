@@ -1,13 +1,13 @@
-//! How much of something a caller may use in a second.
+//! Rates and quotas of callers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Callers whose rate is known at a time. Those that have been quiet are forgotten.
+/// How many callers have a bucket at a time. Callers that have been quiet lose theirs.
 const CALLERS: usize = 100_000;
 
-/// A bucket for each caller: `most` at once, and then as much a second as the rate.
+/// A token bucket for each caller: `most` at once, and then the rate.
 #[derive(Debug)]
 pub(crate) struct Rate {
     a_second: f64,
@@ -22,7 +22,7 @@ struct Bucket {
 }
 
 impl Rate {
-    /// Allows so much a second on the average, and `seconds` of that at once.
+    /// Allows `a_second` on average, and the amount of `seconds` seconds at once.
     pub(crate) fn new(a_second: f64, seconds: f64) -> Self {
         let a_second = a_second.max(f64::MIN_POSITIVE);
         Self {
@@ -32,12 +32,12 @@ impl Rate {
         }
     }
 
-    /// Takes an amount, or nothing if that is too much for now. Returns whether it was taken.
+    /// Takes an amount, or nothing if that is over the rate. Returns whether it was taken.
     pub(crate) fn allows(&self, caller: &str, amount: f64) -> bool {
         self.take(caller, amount, false).is_zero()
     }
 
-    /// Takes an amount, and waits as long as it is too much.
+    /// Takes an amount, and waits while it is over the rate.
     pub(crate) async fn wait(&self, caller: &str, amount: f64) {
         let wait = self.take(caller, amount, true);
         if !wait.is_zero() {
@@ -45,10 +45,10 @@ impl Rate {
         }
     }
 
-    /// Returns how long the amount has to wait. What waits counts.
+    /// Returns how long the amount has to wait. An amount that waits counts.
     fn take(&self, caller: &str, amount: f64, waits: bool) -> Duration {
         let now = Instant::now();
-        // More than fits in a bucket has to be possible, too.
+        // An amount that is larger than a bucket must be possible, too.
         let amount = amount.min(self.most);
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= CALLERS && !buckets.contains_key(caller) {
@@ -83,23 +83,23 @@ impl Bucket {
     }
 }
 
-/// Counts what callers have open, be it requests or bytes.
+/// A quota for each caller, of open requests or of bytes.
 #[derive(Debug)]
-pub(crate) struct Open {
+pub(crate) struct Quota {
     most: usize,
     counts: Mutex<HashMap<Arc<str>, usize>>,
 }
 
-/// So much that a caller has open, until this is dropped.
+/// An amount that a caller uses, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Opened {
-    open: Arc<Open>,
+pub(crate) struct Reservation {
+    quota: Arc<Quota>,
     caller: Arc<str>,
     amount: usize,
 }
 
-impl Open {
-    /// Lets each caller have so many open at a time.
+impl Quota {
+    /// Lets each caller use `most` at a time.
     pub(crate) fn new(most: usize) -> Self {
         Self {
             most,
@@ -107,18 +107,18 @@ impl Open {
         }
     }
 
-    /// Returns the room of a caller, in which there is nothing so far.
-    pub(crate) fn room(self: &Arc<Self>, caller: &Arc<str>) -> Opened {
-        Opened {
-            open: Arc::clone(self),
+    /// Returns an empty reservation for a caller.
+    pub(crate) fn reservation(self: &Arc<Self>, caller: &Arc<str>) -> Reservation {
+        Reservation {
+            quota: Arc::clone(self),
             caller: Arc::clone(caller),
             amount: 0,
         }
     }
 
-    /// Takes room for one more, if the caller may have it.
-    pub(crate) fn take(self: &Arc<Self>, caller: &Arc<str>) -> Option<Opened> {
-        let mut room = self.room(caller);
+    /// Reserves one, if the quota of the caller allows it.
+    pub(crate) fn take(self: &Arc<Self>, caller: &Arc<str>) -> Option<Reservation> {
+        let mut room = self.reservation(caller);
         room.hold(1).then_some(room)
     }
 
@@ -127,13 +127,13 @@ impl Open {
     }
 }
 
-impl Opened {
-    /// Takes room for so much in all. Returns false if the caller may not have it; then the room is as before.
+impl Reservation {
+    /// Reserves this amount in all. Returns false if the quota does not allow it, and leaves the reservation as it was.
     pub(crate) fn hold(&mut self, amount: usize) -> bool {
-        let mut counts = self.open.counts();
+        let mut counts = self.quota.counts();
         let count = counts.get(&self.caller).copied().unwrap_or_default();
         let others = count - self.amount;
-        if amount > self.amount && others.saturating_add(amount) > self.open.most {
+        if amount > self.amount && others.saturating_add(amount) > self.quota.most {
             return false;
         }
         self.amount = amount;
@@ -146,7 +146,7 @@ impl Opened {
     }
 }
 
-impl Drop for Opened {
+impl Drop for Reservation {
     fn drop(&mut self) {
         self.hold(0);
     }
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_is_open_is_counted_for_each_caller() {
-        let open = Arc::new(Open::new(2));
+        let open = Arc::new(Quota::new(2));
         let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
         let (first, second) = (open.take(&a), open.take(&a));
         assert!(first.is_some() && second.is_some());
@@ -178,7 +178,7 @@ mod tests {
         drop(first);
         assert!(open.take(&a).is_some());
         drop(second);
-        let mut room = open.room(&a);
+        let mut room = open.reservation(&a);
         assert!(room.hold(2) && !room.hold(3) && open.take(&a).is_none());
         assert!(room.hold(1) && open.take(&a).is_some());
         drop(room);

@@ -12,22 +12,22 @@ use serde::Deserialize;
 use serde_json::{Value as Json_, json};
 use tokio::sync::watch;
 
+use crate::abort;
 use crate::answer::Refused;
 use crate::app::{App, Shared, over};
-use crate::cut;
+use crate::auth::{Authenticated, Authorized};
 use crate::entry::{Form, digest};
-use crate::gate::{Asker, Caller};
 
-/// Returns the response, or the refusal as one.
+/// Returns the response, or the refusal as a response.
 fn answer(app: &App, made: Result<Response, Refused>) -> Response {
     made.unwrap_or_else(|refused| refused.response(&app.config.agent))
 }
 
-pub(crate) async fn sessions(State(app): State<Shared>, asker: Asker) -> Response {
+pub(crate) async fn sessions(State(app): State<Shared>, requester: Authenticated) -> Response {
     let made = app.sessions.list().await.map(|all| {
         let mine = all
             .iter()
-            .filter(|side| asker.may_enter(side.side.session()));
+            .filter(|side| requester.may_enter(side.side.session()));
         let mine = mine.map(|side| {
             json!({
                 "session": side.side.session(),
@@ -60,10 +60,10 @@ pub(crate) async fn frames(
     State(app): State<Shared>,
     Query(log): Query<Log>,
     headers: HeaderMap,
-    caller: Caller,
+    caller: Authorized,
 ) -> Response {
     let looked = async {
-        let hub = caller.look().await?;
+        let hub = caller.open_existing().await?;
         let client = |error| Refused::client(&error);
         let last = hub.look(Session::position).await.map_err(client)?;
         let form = Form::of(&headers, &hub).await.map_err(client)?;
@@ -85,10 +85,10 @@ pub(crate) async fn frames(
         let line = reading.next().await.transpose()?;
         Some((line, reading))
     });
-    cut::response(&app, kind, ("the log", caller.session()), lines)
+    abort::response(&app, kind, ("the log", caller.session()), lines)
 }
 
-/// The log of a session on its way to a reader.
+/// The log of a session, as one reader gets it.
 struct Reading {
     hub: Hub,
     read: Frames,
@@ -96,13 +96,13 @@ struct Reading {
     ends: watch::Receiver<bool>,
     /// The position at which the reader stops; `None` if it follows the log.
     last: Option<u64>,
-    /// The entries that the reader still wants.
+    /// How many entries the reader still wants.
     left: usize,
 }
 
 impl Reading {
-    /// Returns the next entry; `None` after the last. A log that cannot be read has no end: that is an error,
-    /// with its place.
+    /// Returns the next entry; `None` after the last. A log that cannot be read does not end: that is an
+    /// error with its position.
     async fn next(&mut self) -> Result<Option<Bytes>, Refused> {
         let is_beyond = |position: u64| self.last.is_some_and(|last| position > last);
         if self.left == 0 || is_beyond(self.read.position()) {
@@ -111,7 +111,7 @@ impl Reading {
         let at = self.read.position();
         let next = async {
             match self.last {
-                // What stands at the end may be for no reader, and nobody waits for more.
+                // The last entries may hold no frames, and the reader does not wait for more.
                 Some(_) => self.read.next_ready().await,
                 None => self.read.next().await,
             }
@@ -142,9 +142,9 @@ impl Reading {
     }
 }
 
-pub(crate) async fn context(State(app): State<Shared>, caller: Caller) -> Response {
+pub(crate) async fn context(State(app): State<Shared>, caller: Authorized) -> Response {
     let read = async {
-        let hub = caller.look().await?;
+        let hub = caller.open_existing().await?;
         let text = hub.look(Session::context).await;
         let text = text.map_err(|error| Refused::client(&error))?;
         Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
@@ -152,9 +152,9 @@ pub(crate) async fn context(State(app): State<Shared>, caller: Caller) -> Respon
     answer(&app, read.await)
 }
 
-pub(crate) async fn state(State(app): State<Shared>, caller: Caller) -> Response {
+pub(crate) async fn state(State(app): State<Shared>, caller: Authorized) -> Response {
     let read = async {
-        let hub = caller.look().await?;
+        let hub = caller.open_existing().await?;
         let text = hub.look(describe).await;
         let text = text.map_err(|error| Refused::client(&error))?;
         Ok(Json(text).into_response())
@@ -191,9 +191,9 @@ fn describe(session: &Session) -> Json_ {
     })
 }
 
-pub(crate) async fn registry(State(app): State<Shared>, caller: Caller) -> Response {
+pub(crate) async fn registry(State(app): State<Shared>, caller: Authorized) -> Response {
     let read = async {
-        let hub = caller.look().await?;
+        let hub = caller.open_existing().await?;
         let registry = hub.registry().await;
         let registry = registry.map_err(|error| Refused::client(&error))?;
         Ok(Json(registry.to_json()).into_response())
@@ -204,10 +204,10 @@ pub(crate) async fn registry(State(app): State<Shared>, caller: Caller) -> Respo
 pub(crate) async fn value(
     State(app): State<Shared>,
     Path((_, key)): Path<(String, String)>,
-    caller: Caller,
+    caller: Authorized,
 ) -> Response {
     let read = async {
-        let hub = caller.look().await?;
+        let hub = caller.open_existing().await?;
         // A key as `sync:put` announces it, or a reference as frames have it.
         let reference = if key.contains('.') {
             key
@@ -224,7 +224,7 @@ pub(crate) async fn value(
 }
 
 impl Refused {
-    /// A session could not do what it was asked.
+    /// A session failed.
     pub(crate) fn client(error: &Error) -> Self {
         match error {
             Error::Reference(_, why) => Self::not_found(why.code(), why.to_string()),

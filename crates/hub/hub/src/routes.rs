@@ -1,4 +1,4 @@
-//! The routes of a hub. The gate stands before all that have to do with sessions.
+//! The routes of a hub. All routes of sessions are behind authentication.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use axum::routing::{get, post};
 
 use crate::answer::Refused;
 use crate::app::Shared;
-use crate::gate::Asker;
+use crate::auth::Authenticated;
 use crate::{erase, harness, layers, post as posts, puts, reads, socket, spans, ui};
 
 /// The description of the routes.
@@ -63,7 +63,7 @@ async fn describe() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], OPENAPI)
 }
 
-async fn count(State(app): State<Shared>, _: Asker) -> impl IntoResponse {
+async fn count(State(app): State<Shared>, _: Authenticated) -> impl IntoResponse {
     let text = app.metrics.text(app.sessions.len());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
 }

@@ -1,7 +1,7 @@
 //! The sessions of a hub: each comes into memory with its first use, and leaves it when nobody uses it.
 
-mod kept;
 mod leases;
+mod store;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -21,12 +21,12 @@ use tokio::sync::OnceCell;
 use crate::answer::Refused;
 use crate::config::{Config, Numbering};
 use crate::rates::Rate;
-use kept::Kept;
 use leases::Leases;
+use store::SharedStore;
 
 /// The sessions of a hub, on a store that they share.
 pub struct Sessions {
-    store: Kept,
+    store: SharedStore,
     /// Set if other hubs share the store, too.
     leases: Option<Leases>,
     options: Options,
@@ -34,16 +34,16 @@ pub struct Sessions {
     numbering: Numbering,
     creates: bool,
     most: usize,
-    /// New sessions of each caller.
+    /// How many sessions each caller may begin.
     begins: Rate,
     open: Mutex<HashMap<String, Slot>>,
 }
 
-/// A session in memory, or on its way there.
+/// A session in memory, or one that is being opened.
 struct Slot {
     hub: Arc<OnceCell<Hub>>,
     used: Instant,
-    /// When the lease of the session was asked for that the hub has.
+    /// When the hub asked for its lease of the session.
     leased: Instant,
 }
 
@@ -55,7 +55,7 @@ impl Sessions {
     /// The error of `open`.
     ///
     /// # Panics
-    /// When [`Config::agent`] is no name of an agent.
+    /// When [`Config::agent`] is not the name of an agent.
     pub fn new(
         config: &Config,
         open: impl Fn() -> Result<Committer, StoreError> + Send + Sync + 'static,
@@ -64,7 +64,7 @@ impl Sessions {
         let agent = AgentId::new(config.agent.clone()).expect("Config::agent is a name");
         let options = Options::new(String::new(), agent, Arc::new(Registry::standard()));
         Ok(Self {
-            store: Kept::new(open)?,
+            store: SharedStore::new(open)?,
             leases: None,
             options,
             rules: Rules {
@@ -80,7 +80,7 @@ impl Sessions {
     }
 
     /// Makes the sessions of a SQLite file, which is made if there is none. No other hub on this machine can have
-    /// the file meanwhile ([`HubFile`]): it would be told [`Config::listen`] of this one.
+    /// the file meanwhile ([`HubFile`]): it gets [`Config::listen`] of this one in its error.
     ///
     /// # Errors
     /// [`Busy`](accp_store::StoreErrorKind::Busy) when another hub has the file, and the errors of opening it.
@@ -108,13 +108,13 @@ impl Sessions {
         self
     }
 
-    /// Says that other hubs share the store, and reach this one under this name.
+    /// Shares the store with other hubs, which reach this hub under this name.
     pub(crate) fn shared(&mut self, name: String, lease: Duration) {
         self.leases = Some(Leases::new(name, lease));
     }
 
-    /// Returns a session, which is opened or begun if it has to be. `is_plain` says that who begins it
-    /// knows the draft alone, and `by` who that is: nobody begins a session by looking. Refuses with
+    /// Returns a session, which is opened or begun if it has to be. `is_plain` says that the
+    /// peer that begins it knows the draft alone, and `by` names the peer: reading begins no session. Refuses with
     /// [`Refused::there`] a session that another hub runs.
     pub(crate) async fn get(
         &self,
@@ -123,7 +123,7 @@ impl Sessions {
         by: Option<&str>,
     ) -> Result<Hub, Refused> {
         if self.is_open(session) == Some(false) {
-            // The process was halted for so long that another hub may have the session by now.
+            // The process was stopped for so long that another hub may run the session now.
             self.renew().await?;
         }
         let cell = self.slot(session)?;
@@ -168,7 +168,7 @@ impl Sessions {
             Err(Refused {
                 there: Some(there), ..
             }) => Ok(Some(there)),
-            // What is wrong otherwise, the answer to the request says.
+            // The answer to the request reports other errors.
             _ => Ok(None),
         }
     }
@@ -187,7 +187,7 @@ impl Sessions {
         Ok(sides.into_iter().filter(|side| side.host).collect())
     }
 
-    /// Asks the store whether it is able to keep something.
+    /// Checks that the store can keep data.
     pub(crate) async fn probe(&self) -> Result<(), StoreError> {
         self.store.ask(|store| store.probe()).await
     }
@@ -197,7 +197,7 @@ impl Sessions {
         self.lock().len()
     }
 
-    /// Takes sessions out of memory that nobody has used for this time.
+    /// Removes sessions from memory that nobody has used for this time.
     pub(crate) async fn rest(&self, idle: Duration) {
         let released = {
             let (mut open, mut gone) = (self.lock(), Vec::new());
@@ -210,7 +210,7 @@ impl Sessions {
                 }
                 stays
             });
-            // Whoever opens such a session again takes its lease after this.
+            // A later opening of such a session takes its lease after this.
             let leases = self.leases.as_ref();
             leases.map(|leases| leases.release(&self.store, gone))
         };
@@ -253,7 +253,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Lets other hubs run all sessions, as this one ends.
+    /// Gives up the leases of all sessions, because this hub ends.
     pub(crate) async fn release(&self) {
         if let Some(leases) = &self.leases {
             let open: Vec<_> = self.lock().drain().collect();
@@ -285,7 +285,7 @@ impl Sessions {
         Ok(hub)
     }
 
-    /// Forgets a session that could not be opened.
+    /// Removes a session that could not be opened.
     fn drop_unused(&self, session: &str, cell: &Arc<OnceCell<Hub>>) {
         let mut open = self.lock();
         let is_same = |slot: &Slot| Arc::ptr_eq(&slot.hub, cell) && slot.hub.get().is_none();
@@ -323,7 +323,7 @@ impl Sessions {
         let committer = self.store.committer();
         let opened = Hub::open_on(&committer, options.clone(), rules.clone()).await;
         let opened = match opened {
-            // The store may have failed for good: it is opened anew.
+            // The store may have failed for good, so it is opened anew.
             Err(Error::Ended(why)) => {
                 tracing::warn!(session, why, "a session cannot be opened");
                 let committer = self.store.after(&committer).await;
@@ -351,7 +351,7 @@ impl Sessions {
             Err(EraseError::Store(error)) => Err(error),
             made => Ok(made),
         };
-        // Nobody is disturbed by what cannot be done.
+        // A plan that is refused disturbs no session.
         let plan = self
             .store
             .ask(make.clone())
@@ -370,7 +370,7 @@ impl Sessions {
         let erased = erased.await;
         let slot = self.lock().remove(session);
         if let Some(slot) = slot {
-            // Somebody may be opening the session as it was before.
+            // Another request may be opening the session with the old data.
             let opened = slot.hub.get_or_try_init(|| async { Err(()) }).await;
             if let Ok(hub) = opened {
                 hub.end("data of the session was erased: connect again");

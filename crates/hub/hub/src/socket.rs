@@ -21,28 +21,28 @@ use tracing::Instrument as _;
 use crate::access::Denied;
 use crate::answer::Refused;
 use crate::app::{self, App, Room, Shared};
+use crate::auth::{Authenticated, Authorized, Named};
 use crate::forward::{self, There};
-use crate::gate::{Asker, Caller, Named};
 use crate::metrics::{Up, add};
-use crate::{spans, told};
+use crate::{frame_log, spans};
 
-/// The time in which a peer has to take a frame.
+/// How long a peer may take to read a frame.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Bytes that a socket reads and writes at a time. Most sockets are idle.
+/// The buffer sizes of a socket. They are small, because most sockets are idle.
 const BUFFER: usize = 4 * 1024;
-/// Messages that a peer may send while its session is opened. What comes after them waits in the network.
+/// How many messages a peer may send while its session is opened. Later messages wait in the network.
 const EARLY: usize = 4;
 
 pub(crate) async fn open(
     State(app): State<Shared>,
     Query(named): Query<Named>,
-    asker: Asker,
+    requester: Authenticated,
     Extension(room): Extension<Room>,
     uri: Uri,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if let Err(refused) = asker.may_open(&named) {
+    if let Err(refused) = requester.may_open(&named) {
         add(&app.metrics.denied);
         return refused.response(&app.config.agent);
     }
@@ -59,13 +59,12 @@ pub(crate) async fn open(
             socket,
             early: VecDeque::new(),
         };
-        let mut over = pin!(asker.clone().over());
-        // A socket carries for as long as it is open, and does the rest for a moment: that has its memory
-        // apart.
-        let greeted = Box::pin(peer.greet(&named, &asker));
+        let mut over = pin!(requester.clone().over());
+        // Only the exchange of frames lasts as long as the socket. The rest is short and has memory of its own.
+        let greeted = Box::pin(peer.greet(&named, &requester));
         let end = match until(over.as_mut(), greeted).await {
             Ok((link, caller, first)) => {
-                drop((uri, headers, named, asker));
+                drop((uri, headers, named, requester));
                 peer.carry(&caller, over.as_mut(), link, first).await
             }
             Err(End::Elsewhere(caller, there, first)) => {
@@ -80,7 +79,7 @@ pub(crate) async fn open(
     })
 }
 
-/// Does something for as long as the right of the peer holds.
+/// Runs a future as long as the peer has the right.
 async fn until<T>(
     over: Pin<&mut impl Future<Output = Denied>>,
     work: impl Future<Output = Result<T, End>>,
@@ -96,31 +95,31 @@ async fn until<T>(
 enum End {
     /// The peer has closed it, or is gone.
     Gone,
-    /// The peer is silent, or takes nothing.
+    /// The peer is silent, or reads nothing.
     Silent,
     /// The peer is refused, with an error frame and this reason.
     Refused(Refused),
     /// The hub at this address runs this session; the first frame is for that hub.
-    Elsewhere(Caller, String, String),
+    Elsewhere(Authorized, String, String),
     /// Another link of the agent has opened.
     Replaced,
     /// Another hub has closed the socket in this way.
     There(CloseFrame),
-    /// A message that is no text.
+    /// A message that is not text.
     NotText,
-    /// The session has ended, or the hub ends; the peer may come again.
+    /// The session has ended, or the hub ends. The peer may connect again.
     Restart,
 }
 
 /// What a socket has to do next.
 enum Turn {
-    /// A frame of the session goes out, if the link has not ended.
+    /// A frame of the session to send, if the link has not ended.
     Down(Option<String>),
     Up(Option<Result<Message, axum::Error>>),
     Beat,
 }
 
-/// What has come while a socket is handed on.
+/// A message on a socket that is forwarded.
 enum Came {
     Peer(Option<Result<Message, axum::Error>>),
     /// From the other hub, if it was not silent for too long.
@@ -129,7 +128,7 @@ enum Came {
     Nothing,
 }
 
-/// Returns whether a peer takes something in time.
+/// Returns whether a peer reads something in time.
 async fn takes<E>(sending: impl Future<Output = Result<(), E>>) -> bool {
     matches!(timeout(PATIENCE, sending).await, Ok(Ok(())))
 }
@@ -143,7 +142,11 @@ struct Peer<'a> {
 
 impl Peer<'_> {
     /// Waits for the first frame, which has to be `sync:registry`, and opens the session.
-    async fn greet(&mut self, named: &Named, asker: &Asker) -> Result<(Link, Caller, String), End> {
+    async fn greet(
+        &mut self,
+        named: &Named,
+        requester: &Authenticated,
+    ) -> Result<(Link, Authorized, String), End> {
         let patience = Duration::from_secs(self.app.config.limits.header_seconds);
         let first = timeout(patience, self.socket.recv()).await;
         let first = match first.map_err(|_| End::Silent)? {
@@ -151,9 +154,9 @@ impl Peer<'_> {
             Some(Ok(Message::Binary(_))) => return Err(End::NotText),
             _ => return Err(End::Gone),
         };
-        let greeted = asker.greet(named, &first);
+        let greeted = requester.greet(named, &first);
         if greeted.is_err() {
-            told::tells("", &self.app.config.agent, "receives", first.as_bytes());
+            frame_log::log("", &self.app.config.agent, "receives", first.as_bytes());
         }
         let (caller, is_plain) = greeted.map_err(End::Refused)?;
         caller.takes(1, first.len()).map_err(End::Refused)?;
@@ -174,9 +177,9 @@ impl Peer<'_> {
         }
     }
 
-    /// Does something for the peer that may take long, and gives signs of life meanwhile. What is begun is
-    /// finished even if the peer goes away; then this is an error, because a link that opens for a socket
-    /// that is gone would take the place of the next one.
+    /// Runs a future that may take long, and pings the peer meanwhile. The future is finished even if the peer
+    /// disconnects. Then this is an error, because a link that opens for a closed socket would replace the link of the
+    /// next socket.
     async fn during<T>(&mut self, work: impl Future<Output = T>) -> Result<T, End> {
         let heartbeat = Duration::from_secs(self.app.config.heartbeat.max(1));
         let mut beats = interval_at(Instant::now() + heartbeat, heartbeat);
@@ -184,7 +187,7 @@ impl Peer<'_> {
         let (mut end, mut asked) = (None, 0_usize);
         loop {
             tokio::select! {
-                // What the peer has said is known before the work is done.
+                // Messages of the peer are read before the work is done.
                 biased;
                 message = self.socket.recv(), if end.is_none() && self.early.len() < EARLY => {
                     match message {
@@ -215,10 +218,10 @@ impl Peer<'_> {
         }
     }
 
-    /// Opens a socket of the hub that runs the session, and carries messages to it and back.
+    /// Opens a socket to the hub that runs the session, and relays messages both ways.
     async fn pass_on(
         &mut self,
-        caller: &Caller,
+        caller: &Authorized,
         (there, uri, headers): (&str, &Uri, &HeaderMap),
         first: String,
     ) -> End {
@@ -230,9 +233,9 @@ impl Peer<'_> {
         }
     }
 
-    /// Carries messages to another hub and back. That hub asks for signs of life, checks the token and
-    /// counts frames; pings of the protocol below do not reach it.
-    async fn hand_on(&mut self, caller: &Caller, mut there: There, first: String) -> End {
+    /// Relays messages to another hub and back. That hub sends the pings of the session, checks the token and counts
+    /// frames. Pings of WebSocket do not reach it.
+    async fn hand_on(&mut self, caller: &Authorized, mut there: There, first: String) -> End {
         let silence = 3 * Duration::from_secs(self.app.config.heartbeat.max(1));
         let mut ends = self.app.ends.clone();
         let mut ends = pin!(app::over(&mut ends));
@@ -240,7 +243,7 @@ impl Peer<'_> {
         if !takes(there.send(tungstenite::Message::text(first))).await {
             return End::Restart;
         }
-        // Whether messages wait until nothing more is there, to go out in one piece.
+        // Whether messages wait to be sent together.
         let (mut down, mut up) = (false, false);
         loop {
             let from = async {
@@ -300,10 +303,10 @@ impl Peer<'_> {
         }
     }
 
-    /// Carries frames both ways until one side ends.
+    /// Relays frames both ways until the socket or the link ends.
     async fn carry(
         &mut self,
-        caller: &Caller,
+        caller: &Authorized,
         mut over: Pin<&mut impl Future<Output = Denied>>,
         mut link: Link,
         first: String,
@@ -311,7 +314,7 @@ impl Peer<'_> {
         let heartbeat = Duration::from_secs(self.app.config.heartbeat.max(1));
         let mut heard = Instant::now();
         let mut ends = self.app.ends.clone();
-        // One timer and one watch for all turns.
+        // One timer and one watch serve all iterations.
         let mut ends = pin!(app::over(&mut ends));
         let mut beat = pin!(sleep_until(heard + heartbeat));
         if !link.send(first).await {
@@ -327,7 +330,7 @@ impl Peer<'_> {
                 }
             };
             let turn = tokio::select! {
-                // The right is asked for again before each frame.
+                // The right is checked again before each frame.
                 biased;
                 denied = over.as_mut() => return End::Refused(denied.into()),
                 () = ends.as_mut() => return End::Restart,
@@ -351,7 +354,7 @@ impl Peer<'_> {
                     if now.duration_since(heard) >= 2 * heartbeat {
                         return End::Silent;
                     }
-                    // Each ping leaves the peer a whole heartbeat for its answer.
+                    // The peer has a whole heartbeat to answer each ping.
                     let next = if now.duration_since(heard) >= heartbeat {
                         link.ping();
                         now + heartbeat
@@ -368,7 +371,7 @@ impl Peer<'_> {
         }
     }
 
-    /// Sends a frame, and those that are there already, if the peer takes them.
+    /// Sends a frame and all others that are ready, if the peer reads them.
     async fn send(&mut self, frame: String, link: &mut Link) -> Result<(), End> {
         let mut next = Some(frame);
         while let Some(frame) = next {
@@ -426,7 +429,7 @@ impl Peer<'_> {
         }));
         let closing = async {
             if self.socket.send(close).await.is_ok() {
-                // The peer answers, and has read everything by then.
+                // The peer answers after it has read everything.
                 while let Some(Ok(_)) = self.socket.next().await {}
             }
         };
@@ -434,10 +437,10 @@ impl Peer<'_> {
     }
 }
 
-/// Hands what has come from the peer to the session, when its rate allows that.
+/// Passes a message of the peer to the session, when the rate allows that.
 async fn take(
     app: &App,
-    caller: &Caller,
+    caller: &Authorized,
     link: &Link,
     message: Option<Result<Message, axum::Error>>,
 ) -> Result<(), End> {

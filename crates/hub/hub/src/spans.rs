@@ -1,6 +1,6 @@
 //! Spans of `tracing`: one for each request, and one for each frame that comes over a socket.
 //!
-//! They say who did what to which session, and how it ended. They hold no payload, and no name that a
+//! A span says which agent did what in which session, and how it ended. It holds no payload, and no name that the
 //! caller may not use.
 
 use axum::extract::{MatchedPath, Request, State};
@@ -30,8 +30,8 @@ pub(crate) async fn request(State(app): State<Shared>, request: Request, next: N
         accp.agent = Empty,
         accp.outcome = Empty,
     );
-    if let Some(told) = app.told.get().filter(|_| !span.is_disabled()) {
-        told(request.headers(), &span);
+    if let Some(hook) = app.on_request.get().filter(|_| !span.is_disabled()) {
+        hook(request.headers(), &span);
     }
     let response = next.run(request).instrument(span.clone()).await;
     span.record("http.response.status_code", response.status().as_u16());
@@ -52,8 +52,8 @@ pub(crate) fn frame(session: &str, agent: &str) -> Span {
     )
 }
 
-/// Says to which session a request goes, and from which agent it comes.
-pub(crate) fn goes_to(session: &str, agent: Option<&str>) {
+/// Records the session and the agent of a request.
+pub(crate) fn record_target(session: &str, agent: Option<&str>) {
     let span = Span::current();
     span.record("accp.session", session);
     if let Some(agent) = agent {
@@ -61,12 +61,12 @@ pub(crate) fn goes_to(session: &str, agent: Option<&str>) {
     }
 }
 
-/// Says what became of a request.
-pub(crate) fn ends(outcome: &str) {
+/// Records the outcome of a request.
+pub(crate) fn record_outcome(outcome: &str) {
     Span::current().record("accp.outcome", outcome);
 }
 
-/// A caller may make up methods.
+/// Returns the name of a method. A caller may invent methods.
 fn method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::access::{Access, Denied, Identified, Identity};
-use crate::reread::{AccessFileError, Reread};
+use crate::reload::{AccessFileError, Reloaded};
 
 /// Tokens in a TOML file, each with its agent and the sessions that it opens. The file holds the SHA-256
 /// of each token and not the token:
@@ -44,7 +44,7 @@ use crate::reread::{AccessFileError, Reread};
 /// ```
 #[derive(Debug)]
 pub struct Tokens {
-    known: Reread<Known>,
+    known: Reloaded<Known>,
 }
 
 /// Identities by the SHA-256 of their tokens.
@@ -75,7 +75,7 @@ impl Tokens {
     /// # Errors
     /// When the file cannot be read, or is not such a file, with the line.
     pub fn read(file: impl Into<PathBuf>) -> Result<Self, AccessFileError> {
-        let known = Reread::text(file, parse)?;
+        let known = Reloaded::text(file, parse)?;
         Ok(Self { known })
     }
 

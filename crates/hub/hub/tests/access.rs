@@ -2,7 +2,7 @@
 
 use std::future::IntoFuture as _;
 
-use crate::common::{Running, frame};
+use crate::common::{TestHub, frame};
 use accp_client::Agent;
 use accp_hub::{Config, Tokens};
 use accp_runtime::AgentId;
@@ -29,7 +29,7 @@ async fn participants_read_a_session_and_nobody_else_does() {
         token("s1", "dev", "lunch") + &token("s2", "eve", "other"),
     )
     .expect("a file");
-    let hub = Running::with_tokens(Config::default(), Tokens::read(&file).expect("tokens")).await;
+    let hub = TestHub::with_tokens(Config::default(), Tokens::read(&file).expect("tokens")).await;
     let connect = |agent: &'static str, session: &'static str, token: &'static str| {
         Agent::connect(hub.ws(), session, agent)
             .token(token)
@@ -88,7 +88,7 @@ async fn participants_read_a_session_and_nobody_else_does() {
 
 #[tokio::test]
 async fn pages_of_other_origins_are_refused() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let get = async |origin: &str| {
         let request = hub
             .http
@@ -108,7 +108,7 @@ async fn pages_of_other_origins_are_refused() {
 /// A browser sends no `Origin` when a page reads its own origin, and a name may lead to loopback.
 #[tokio::test]
 async fn names_that_lead_to_loopback_are_refused_without_tokens() {
-    let get = async |hub: &Running, host: &str| {
+    let get = async |hub: &TestHub, host: &str| {
         let request = hub.http.get(hub.url("/accp/v1/sessions"));
         let answer = request.header("host", host).send().await;
         answer.expect("an answer").status()
@@ -117,7 +117,7 @@ async fn names_that_lead_to_loopback_are_refused_without_tokens() {
         origins: vec!["https://hub.example".to_owned()],
         ..Config::default()
     };
-    let hub = Running::start(config.clone()).await;
+    let hub = TestHub::start(config.clone()).await;
     for host in [
         "evil.example",
         "evil.example:7337",
@@ -134,7 +134,7 @@ async fn names_that_lead_to_loopback_are_refused_without_tokens() {
         anybody_from_anywhere: true,
         ..config
     };
-    let hub = Running::start(anywhere).await;
+    let hub = TestHub::start(anywhere).await;
     assert_eq!(get(&hub, "hub.internal").await, StatusCode::OK);
     hub.stop().await;
 }

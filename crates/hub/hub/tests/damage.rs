@@ -1,6 +1,6 @@
 //! A log with a damaged row. No reader may take what comes before it for the whole log.
 
-use crate::common::{Running, frame};
+use crate::common::{TestHub, frame};
 use accp_client::Agent;
 use accp_hub::Config;
 use accp_runtime::AgentId;
@@ -12,7 +12,7 @@ use reqwest::StatusCode;
 const FRAMES: usize = 1_300;
 
 /// Reads a log. Returns what has come, and whether it has come to its end.
-async fn read(hub: &Running, query: &str, accept: &str) -> (String, bool) {
+async fn read(hub: &TestHub, query: &str, accept: &str) -> (String, bool) {
     let url = hub.url(&format!("/accp/v1/sessions/lunch/frames?{query}"));
     let answer = hub.http.get(url).header("accept", accept).send().await;
     let answer = answer.expect("an answer");
@@ -31,7 +31,7 @@ async fn read(hub: &Running, query: &str, accept: &str) -> (String, bool) {
 async fn a_damaged_log_never_reads_as_a_whole_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("hub.accp");
-    let hub = Running::on_file(&file, Config::default()).await;
+    let hub = TestHub::on_file(&file, Config::default()).await;
     let planner = Agent::connect(hub.ws(), "lunch", "planner")
         .await
         .expect("a hub");
@@ -65,7 +65,7 @@ async fn a_damaged_log_never_reads_as_a_whole_one() {
     bytes[at] = b'3';
     std::fs::write(&file, bytes).expect("a file");
 
-    let hub = Running::on_file(&file, Config::default()).await;
+    let hub = TestHub::on_file(&file, Config::default()).await;
     for (accept, told) in [
         ("*/*", "fail:error{code:E9999"),
         ("application/x-ndjson", "\"error\""),

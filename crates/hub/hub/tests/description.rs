@@ -1,11 +1,11 @@
 //! The description of the routes.
 
-use crate::common::Running;
+use crate::common::TestHub;
 use accp_hub::Config;
 
 #[tokio::test]
 async fn the_description_names_the_routes_that_answer() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let text = hub
         .http
         .get(hub.url("/openapi.json"))

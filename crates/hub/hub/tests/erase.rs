@@ -3,7 +3,7 @@
 use std::future::IntoFuture as _;
 use std::path::Path;
 
-use crate::common::Running;
+use crate::common::TestHub;
 use accp_client::Agent;
 use accp_hub::{Config, Tokens};
 use accp_runtime::Message;
@@ -18,14 +18,14 @@ fn plan(agent: &'static str, goal: String) -> Outbound<'static> {
     Outbound::owned_message(plan.with("goal", goal))
 }
 
-async fn erase(hub: &Running, token: &str, body: &Value) -> (StatusCode, String) {
+async fn erase(hub: &TestHub, token: &str, body: &Value) -> (StatusCode, String) {
     let request = hub.http.post(hub.url("/accp/v1/sessions/lunch/erase"));
     let request = request.bearer_auth(token).body(body.to_string());
     let answer = request.send().await.expect("an answer");
     (answer.status(), answer.text().await.expect("text"))
 }
 
-async fn read(hub: &Running, what: &str) -> String {
+async fn read(hub: &TestHub, what: &str) -> String {
     let request = hub
         .http
         .get(hub.url(&format!("/accp/v1/sessions/lunch/{what}")));
@@ -34,7 +34,7 @@ async fn read(hub: &Running, what: &str) -> String {
 }
 
 /// Follows the log until a frame has these words.
-async fn hears(hub: &Running, words: &str) -> bool {
+async fn hears(hub: &TestHub, words: &str) -> bool {
     let request = hub
         .http
         .get(hub.url("/accp/v1/sessions/lunch/frames?follow=true"));
@@ -58,7 +58,7 @@ fn is_on_disk(folder: &Path) -> bool {
     })
 }
 
-async fn start(folder: &Path) -> Running {
+async fn start(folder: &Path) -> TestHub {
     let file = folder.join("tokens.toml");
     let token = |secret: &str, more: &str| {
         let digest = Tokens::digest(secret);
@@ -72,7 +72,7 @@ async fn start(folder: &Path) -> Running {
     std::fs::write(&file, tokens.concat()).expect("a file");
     let tokens = Tokens::read(&file).expect("tokens");
     std::fs::create_dir(folder.join("store")).expect("a folder");
-    Running::with_tokens_on(&folder.join("store/hub.accp"), tokens).await
+    TestHub::with_tokens_on(&folder.join("store/hub.accp"), tokens).await
 }
 
 #[tokio::test]
@@ -194,7 +194,7 @@ async fn only_administrators_erase_and_errors_say_what_helps() {
     assert!(read(&hub, "frames").await.contains(SECRET));
     hub.stop().await;
     // Nobody is an administrator of a hub without tokens.
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let (status, said) = erase(&hub, "boss", &all).await;
     assert_eq!(status, StatusCode::FORBIDDEN, "{said}");
     hub.stop().await;

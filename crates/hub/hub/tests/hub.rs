@@ -2,7 +2,7 @@
 
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
-use crate::common::{Running, frame};
+use crate::common::{TestHub, frame};
 use accp_client::Agent;
 use accp_hub::Config;
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
@@ -10,7 +10,7 @@ use reqwest::StatusCode;
 
 #[tokio::test]
 async fn http_01_accepts_one_frame_a_request() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let first = frame("@dev>req:plan{goal:lunch}", "abc101000001", 1, "sid:lunch");
     let (status, body) = hub.post(&first).await;
     assert_eq!(status, StatusCode::OK, "{body}");
@@ -67,7 +67,7 @@ async fn http_01_accepts_one_frame_a_request() {
 
 #[tokio::test]
 async fn http_01_refuses_what_is_no_frame_with_an_error_frame() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     for (body, status, part) in [
         ("", StatusCode::BAD_REQUEST, "E1001"),
         (
@@ -103,7 +103,7 @@ async fn http_01_refuses_what_is_no_frame_with_an_error_frame() {
 
 #[tokio::test]
 async fn a_post_that_prefers_to_wait_gets_the_answer() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let dev = Agent::connect(hub.ws(), "lunch", "dev")
         .await
         .expect("a hub");
@@ -133,7 +133,7 @@ async fn a_post_that_prefers_to_wait_gets_the_answer() {
 
 #[tokio::test]
 async fn http_02_accepts_one_frame_a_chunk_both_ways() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let dev = Agent::connect(hub.ws(), "lunch", "dev")
         .await
         .expect("a hub");
@@ -199,7 +199,7 @@ async fn sessions_leave_memory_and_come_back() {
         idle: 1,
         ..Config::default()
     };
-    let hub = Running::start(config).await;
+    let hub = TestHub::start(config).await;
     for number in 0..20 {
         let text = frame(
             "@dev>req:plan{}",
@@ -233,10 +233,10 @@ async fn http_01_accepts_a_frame_once_whoever_is_restarted() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("hub.accp");
     let text = frame("@dev>req:plan{goal:lunch}", "abc101000001", 1, "sid:lunch");
-    let first = Running::on_file(&file, Config::default()).await;
+    let first = TestHub::on_file(&file, Config::default()).await;
     assert_eq!(first.post(&text).await.0, StatusCode::OK);
     first.stop().await;
-    let second = Running::on_file(&file, Config::default()).await;
+    let second = TestHub::on_file(&file, Config::default()).await;
     let (status, body) = second.post(&text).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{body}");
     assert!(body.contains("E3002"), "{body}");
@@ -247,7 +247,7 @@ async fn http_01_accepts_a_frame_once_whoever_is_restarted() {
 
 #[tokio::test]
 async fn http_02_refuses_two_frames_that_are_no_stream() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let first = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
     let second = frame("@dev>req:plan{}", "abc101000002", 2, "sid:lunch");
     let (status, body) = hub.post(&format!("{first}\n{second}")).await;
@@ -276,7 +276,7 @@ async fn http_02_refuses_two_frames_that_are_no_stream() {
 
 #[tokio::test]
 async fn http_03_accepts_the_media_type_with_parameters() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     for (number, kind) in ["application/accp", "Application/ACCP; charset=utf-8"]
         .iter()
         .enumerate()
@@ -296,7 +296,7 @@ async fn http_03_accepts_the_media_type_with_parameters() {
 
 #[tokio::test]
 async fn http_03_refuses_another_media_type() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let text = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
     for kind in [
         None,

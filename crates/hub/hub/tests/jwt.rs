@@ -4,7 +4,7 @@ mod signer;
 use std::fs;
 use std::path::Path;
 
-use crate::common::{Running, frame};
+use crate::common::{TestHub, frame};
 use accp_hub::{Access, AnyOf, Config, Denied, Jwt, Tokens};
 use futures_util::StreamExt as _;
 use reqwest::StatusCode;
@@ -343,7 +343,7 @@ async fn a_key_that_is_taken_out_ends_its_tokens_and_sockets() {
         heartbeat: 1,
         ..Config::default()
     };
-    let hub = Running::with_access(config, access).await;
+    let hub = TestHub::with_access(config, access).await;
     let post = async |token: &str, agent: &str, mid: &str, session: &str| {
         let frame = frame(
             &format!("@{agent}>req:plan{{}}"),
@@ -416,7 +416,7 @@ async fn a_token_that_expires_ends_what_is_open() {
     let ours = Es::new("ours");
     let keys = written(folder.path(), &json!({"keys": [ours.public()]}));
     let jwt = Jwt::read(keys).expect("keys");
-    let hub = Running::with_access(
+    let hub = TestHub::with_access(
         Config::default(),
         jwt.with_issuer(ISSUER).with_audience("accp"),
     )

@@ -1,6 +1,6 @@
 //! The page for people, and what it reads of a log.
 
-use crate::common::{Running, frame};
+use crate::common::{TestHub, frame};
 use accp_hub::{Config, Tokens};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -20,7 +20,7 @@ async fn the_page_is_one_file_that_runs_its_own_script_alone() {
     let file = folder.path().join("tokens.toml");
     std::fs::write(&file, "").expect("a file without tokens");
     let tokens = Tokens::read(file).expect("tokens");
-    let hub = Running::with_tokens(Config::default(), tokens).await;
+    let hub = TestHub::with_tokens(Config::default(), tokens).await;
     let answer = hub
         .http
         .get(hub.url("/ui"))
@@ -73,7 +73,7 @@ async fn the_page_is_one_file_that_runs_its_own_script_alone() {
 
 #[tokio::test]
 async fn a_log_is_read_as_lines_in_plain_words() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let head = "@planner>req:schedule{asgn:dev|task:soup|schema:TA}";
     let sent = frame(head, "abc101000001", 1, "sid:lunch");
     assert_eq!(hub.post(&sent).await.0, StatusCode::OK);
@@ -141,12 +141,12 @@ async fn a_log_is_read_as_lines_in_plain_words() {
 async fn the_list_says_which_sessions_are_open() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("hub.accp");
-    let list = async |hub: &Running| {
+    let list = async |hub: &TestHub| {
         let answer = hub.http.get(hub.url("/accp/v1/sessions")).send().await;
         let text = answer.expect("an answer").text().await.expect("text");
         text.parse::<Value>().expect("JSON")
     };
-    let hub = Running::on_file(&file, Config::default()).await;
+    let hub = TestHub::on_file(&file, Config::default()).await;
     hub.post(&frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch"))
         .await;
     let sessions = list(&hub).await;
@@ -155,7 +155,7 @@ async fn the_list_says_which_sessions_are_open() {
         (&json!("lunch"), &json!(true))
     );
     hub.stop().await;
-    let hub = Running::on_file(&file, Config::default()).await;
+    let hub = TestHub::on_file(&file, Config::default()).await;
     assert_eq!(list(&hub).await[0]["open"], false);
     hub.stop().await;
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::common::database::Database;
-use crate::common::{Running, frame};
+use crate::common::{TestHub, frame};
 use accp_client::{Agent, Frames};
 use accp_hub::{Config, Replica};
 use accp_runtime::AgentId;
@@ -14,7 +14,7 @@ use reqwest::StatusCode;
 /// No hub renews a lease by itself while a test runs.
 const LEASE: Duration = Duration::from_secs(600);
 
-async fn hub(database: &Database) -> Running {
+async fn hub(database: &Database) -> TestHub {
     let config = Config {
         replica: Some(Replica {
             lease: LEASE.as_secs(),
@@ -24,10 +24,10 @@ async fn hub(database: &Database) -> Running {
         ..Config::default()
     };
     let database = database.clone();
-    Running::on(config, move || Ok(database.connect())).await
+    TestHub::on(config, move || Ok(database.connect())).await
 }
 
-async fn agent(hub: &Running, name: &str) -> Agent {
+async fn agent(hub: &TestHub, name: &str) -> Agent {
     Agent::connect(hub.ws(), "lunch", name)
         .await
         .expect("a hub")

@@ -7,12 +7,12 @@ use accp_runtime::session::Outbound;
 use accp_runtime::{AgentId, Message, Value};
 use tokio::sync::mpsc;
 
-use crate::common::Running;
+use crate::common::TestHub;
 
 /// A reply is kept here before the hub judges it, and the hub may refuse it.
 #[tokio::test]
 async fn a_reply_that_the_hub_refuses_is_an_error() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let connect = async |name: &str| {
         Agent::connect(hub.ws(), "lunch", name)
             .await

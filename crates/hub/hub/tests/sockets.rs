@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::common::database::Database;
-use crate::common::{Running, frame};
+use crate::common::{TestHub, frame};
 use accp_client::Agent;
 use accp_hub::Config;
 use accp_runtime::AgentId;
@@ -22,7 +22,7 @@ async fn ws_02_refuses_a_silent_peer() {
         heartbeat: 1,
         ..Config::default()
     };
-    let hub = Running::start(config).await;
+    let hub = TestHub::start(config).await;
     let mut silent = hub.socket("?session=lunch").await;
     silent
         .say("@dev>sync:registry{v:1|hash:abc123|pos:0|ext:[]}[mid:1,seq:0]")
@@ -43,7 +43,7 @@ async fn ws_02_accepts_a_peer_that_answers_pings() {
         heartbeat: 4,
         ..Config::default()
     };
-    let hub = Running::start(config).await;
+    let hub = TestHub::start(config).await;
     let mut peer = hub.socket("?session=lunch").await;
     peer.say("@dev>sync:registry{v:1|hash:abc123|pos:0|ext:[]}[mid:1,seq:0]")
         .await;
@@ -73,7 +73,7 @@ async fn ws_02_accepts_a_peer_that_answers_pings() {
 
 #[tokio::test]
 async fn a_second_connection_of_an_agent_ends_the_first() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let first = Agent::connect(hub.ws(), "lunch", "cook")
         .await
         .expect("a hub");
@@ -94,7 +94,7 @@ async fn a_second_connection_of_an_agent_ends_the_first() {
 
 #[tokio::test]
 async fn an_agent_comes_back_whose_place_was_taken_once() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let agent = Agent::connect(hub.ws(), "lunch", "cook")
         .await
         .expect("a hub");
@@ -133,7 +133,7 @@ async fn a_peer_that_is_gone_before_its_session_is_open_does_not_join() {
         heartbeat: 1,
         ..Config::default()
     };
-    let hub = Running::on(config, move || Ok(store.connect_apart())).await;
+    let hub = TestHub::on(config, move || Ok(store.connect_apart())).await;
     database.is_slow(true);
     let hello = |agent: &str| format!("@{agent}>sync:registry{{v:1|hash:abc123}}[mid:1,seq:0]");
     let (mut gone, mut cook) = (
@@ -169,7 +169,7 @@ async fn a_peer_that_is_gone_before_its_session_is_open_does_not_join() {
 
 #[tokio::test]
 async fn ws_01_refuses_a_first_frame_that_is_no_hello() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     for (query, first, close) in [
         (
             "",
@@ -212,7 +212,7 @@ async fn ws_01_refuses_a_first_frame_that_is_no_hello() {
 async fn ws_01_accepts_frames_after_the_hello_whoever_is_restarted() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("hub.accp");
-    let first = Running::on_file(&file, Config::default()).await;
+    let first = TestHub::on_file(&file, Config::default()).await;
     let planner = Agent::connect(first.ws(), "lunch", "planner")
         .await
         .expect("a hub");
@@ -235,7 +235,7 @@ async fn ws_01_accepts_frames_after_the_hello_whoever_is_restarted() {
         listen: address,
         ..Config::default()
     };
-    let second = Running::on_file(&file, config).await;
+    let second = TestHub::on_file(&file, config).await;
     let done = asked.await.expect("it ends").expect("an answer");
     assert_eq!(done.task, "task_2");
     second.stop().await;
@@ -243,7 +243,7 @@ async fn ws_01_accepts_frames_after_the_hello_whoever_is_restarted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_join_at_one_instant_and_all_are_heard() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let mut asked = Vec::new();
     for number in 0..20 {
         let url = hub.ws();
@@ -271,7 +271,7 @@ async fn agents_join_at_one_instant_and_all_are_heard() {
 
 #[tokio::test]
 async fn an_agent_that_has_lost_everything_gets_what_it_has_not_answered() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     let planner = Agent::connect(hub.ws(), "lunch", "planner")
         .await
         .expect("a hub");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Running, frame};
+use crate::common::{TestHub, frame};
 use accp_hub::{Access, Config, Denied, Identified, Identity};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -98,7 +98,7 @@ async fn a_span_says_who_did_what_and_no_payload() {
     let ears = Ears::default();
     let subscriber = tracing_subscriber::registry().with(ears.clone());
     tracing::subscriber::set_global_default(subscriber).expect("the only test");
-    let hub = Running::with_access(Config::default(), Dev).await;
+    let hub = TestHub::with_access(Config::default(), Dev).await;
     let send = async |body: String, token: &str, query: &str| {
         let request = hub.http.post(hub.url(&format!("/accp/v1/frames{query}")));
         let request = request.bearer_auth(format!("{SECRET}-{token}"));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::Running;
+use crate::common::TestHub;
 use accp_client::{Agent, tls_settings};
 use accp_hub::{Config, ListenError, Open, Server, Sessions, Tls};
 use accp_store::{Committer, MemoryStore};
@@ -28,7 +28,7 @@ fn made(folder: &Path) -> (String, String) {
 }
 
 /// Returns the status of `/healthz` for a client that trusts this certificate, on a connection of its own.
-async fn ask(hub: &Running, folder: &Path, trusted: &str) -> Result<u16, String> {
+async fn ask(hub: &TestHub, folder: &Path, trusted: &str) -> Result<u16, String> {
     let file = folder.join("trusted.pem");
     fs::write(&file, trusted).expect("a file");
     let tls = rustls::ClientConfig::clone(&*tls_settings(Some(&file))?);
@@ -61,7 +61,7 @@ async fn a_renewed_certificate_needs_no_restart() {
         tls: Some(tls.clone()),
         ..Config::default()
     };
-    let hub = Running::start(config).await;
+    let hub = TestHub::start(config).await;
     assert_eq!(ask(&hub, folder.path(), &first.0).await, Ok(200));
     assert!(ask(&hub, folder.path(), &second.0).await.is_err());
     let plain = reqwest_plain(&hub).await;
@@ -79,7 +79,7 @@ async fn a_renewed_certificate_needs_no_restart() {
     hub.stop().await;
 }
 
-async fn reqwest_plain(hub: &Running) -> Result<u16, reqwest::Error> {
+async fn reqwest_plain(hub: &TestHub) -> Result<u16, reqwest::Error> {
     let answer = hub.http.get(hub.url("/healthz")).send().await?;
     Ok(answer.status().as_u16())
 }
@@ -98,7 +98,7 @@ async fn agents_connect_over_tls() {
         tls: Some(tls.clone()),
         ..Config::default()
     };
-    let hub = Running::start(config).await;
+    let hub = TestHub::start(config).await;
     let url = format!("wss://{}", hub.address);
     let dev = Agent::connect(&url, "lunch", "dev").authority(&tls.certificate);
     dev.await.expect("it is let in");

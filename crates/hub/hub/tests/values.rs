@@ -1,20 +1,20 @@
 //! Values come by PUT.
 
-use crate::common::{Running, frame};
+use crate::common::{TestHub, frame};
 use accp_hub::Config;
 use reqwest::StatusCode;
 use sha2::{Digest as _, Sha256};
 
 const VALUE: &str = "\"a_text_that_is_longer_than_a_frame_should_have_it_in_one_of_its_fields";
 
-async fn put(hub: &Running, key: &str, query: &str, value: &str) -> (StatusCode, String) {
+async fn put(hub: &TestHub, key: &str, query: &str, value: &str) -> (StatusCode, String) {
     let url = hub.url(&format!("/accp/v1/sessions/lunch/values/{key}{query}"));
     let request = hub.http.put(url).body(value.to_owned());
     let answer = request.send().await.expect("an answer");
     (answer.status(), answer.text().await.expect("text"))
 }
 
-async fn announce(hub: &Running, seq: u64, key: &str, value: &str) {
+async fn announce(hub: &TestHub, seq: u64, key: &str, value: &str) {
     let digest = hex::encode(Sha256::digest(value));
     let head = format!("@me>sync:put{{keys:[[{key},\"{digest},{}]]}}", value.len());
     let mid = format!("c{seq:011}");
@@ -24,7 +24,7 @@ async fn announce(hub: &Running, seq: u64, key: &str, value: &str) {
 
 #[tokio::test]
 async fn a_value_that_was_announced_comes_by_put_and_is_read() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     announce(&hub, 1, "k101_1", VALUE).await;
     let (status, said) = put(&hub, "k101_1", "?agent=me", VALUE).await;
     assert_eq!((status, &*said), (StatusCode::CREATED, ""));
@@ -45,7 +45,7 @@ async fn a_value_that_was_announced_comes_by_put_and_is_read() {
 
 #[tokio::test]
 async fn other_bytes_and_other_peoples_keys_are_refused() {
-    let hub = Running::start(Config::default()).await;
+    let hub = TestHub::start(Config::default()).await;
     announce(&hub, 1, "k101_1", VALUE).await;
     announce(&hub, 2, "k101_2", "[not a value").await;
     let other = VALUE.replace("longer", "larger");

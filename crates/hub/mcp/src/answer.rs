@@ -8,13 +8,13 @@ use rmcp::model::{
 };
 use serde_json::{Value as Json, json};
 
-use crate::ACCP;
 use crate::fault::Fault;
+use crate::render::ACCP;
 
-/// The agent that speaks the frames of tool results. It is no member of the session.
-const SPEAKER: &str = "accp";
+/// The sender of the frames of tool results. It is not a member of the session.
+const SENDER: &str = "accp";
 
-/// What a tool returns: the same in words and as JSON.
+/// The result of a tool, in words and as JSON.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) text: String,
@@ -54,7 +54,7 @@ pub(crate) fn result(
     }
 }
 
-/// Returns a frame as content. It says the same as the text, for programs.
+/// Returns a frame as content. It repeats the text for programs.
 fn embedded(chain: &str, frame: String) -> ContentBlock {
     let contents = ResourceContents::text(frame, format!("accp://tool/{chain}"));
     let resource = EmbeddedResource::new(contents.with_mime_type(ACCP));
@@ -73,8 +73,8 @@ fn done(tool: &str, chain: &str, json: &Json) -> String {
         };
         write(frame, chain)
     };
-    // A result that is nested too deeply is the text of its JSON. One that is too long for a frame
-    // stands in the structured content alone.
+    // A result that is nested too deeply becomes the text of its JSON. A result that is too long for a frame
+    // is in the structured content only.
     let texts = [
         with(Some(Value::from_data(json))),
         with(Some(Value::from(json.to_string()))),
@@ -101,7 +101,7 @@ fn write(frame: impl EncodeFrame, chain: &str) -> Option<String> {
         ..EncodeOptions::default()
     };
     let mut text = String::new();
-    let agent = AgentId::new(SPEAKER).ok()?;
+    let agent = AgentId::new(SENDER).ok()?;
     let typed = Typed::new(agent, frame, accp_client::outside().answering(chain));
     typed.encode_into(&mut text, options).ok()?;
     Some(text)

@@ -20,7 +20,7 @@ use rmcp::transport::streamable_http_client::{
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
 
-use crate::Error;
+use crate::error::Error;
 use call::Tools;
 
 /// The most redirects of one request.
@@ -42,7 +42,7 @@ const REDIRECTS: usize = 10;
 /// let bridge = Bridge::command(hub.agent("clock")?, &mut command).await?;
 /// assert!(bridge.tools().contains(&"get_current_time".into()));
 /// let planner = hub.agent("planner")?;
-/// let told: ToolDone = planner.ask(ToolReq::new("get_current_time")).await?;
+/// let done: ToolDone = planner.ask(ToolReq::new("get_current_time")).await?;
 /// # Ok(())
 /// # }
 /// ```
@@ -151,7 +151,6 @@ impl Bridge {
     }
 }
 
-/// Returns what the bridge says of itself.
 /// Returns a client that follows a redirect only if the request stays what it is and goes to the same
 /// server. It keeps no connections open: the next answer on one may wait 40 ms for an acknowledgement of
 /// TCP.
@@ -175,6 +174,7 @@ fn http_client() -> Result<Client, String> {
     client.build().map_err(|error| error.to_string())
 }
 
+/// Returns how the bridge introduces itself.
 fn client_config() -> ClientConfig {
     let version = env!("CARGO_PKG_VERSION");
     let name = Implementation::new("accp-mcp-bridge", version);

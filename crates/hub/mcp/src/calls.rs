@@ -1,20 +1,21 @@
-//! The tools, as they are called.
+//! Calls of the tools.
 
-mod look;
-mod talk;
+mod query;
+mod receive;
+mod send;
 
 use rmcp::model::JsonObject;
 
 use crate::answer::Answer;
+use crate::connection::Connection;
 use crate::fault::Fault;
 use crate::request::Request;
-use crate::seat::Seat;
 use crate::tools;
 
-/// Calls a tool, as long as who asks has the right. A tool opens the agent only once it has read its
+/// Calls a tool, as long as the caller has the right. A tool opens the agent only after it has read its
 /// arguments. Returns `None` if there is no tool of this name.
 pub(crate) async fn call(
-    seat: &Seat,
+    connection: &Connection,
     name: &str,
     args: &JsonObject,
     request: Request<'_>,
@@ -24,18 +25,18 @@ pub(crate) async fn call(
     }
     let called = async {
         Some(match name {
-            tools::SEND => talk::send(seat, args).await,
-            tools::RECEIVE => talk::receive(seat, args).await,
-            tools::REPLY => talk::reply(seat, args).await,
-            tools::DONE => talk::done(seat, args).await,
-            tools::QUERY => look::query(seat, args).await,
-            tools::EXPAND => look::expand(seat, args).await,
+            tools::SEND => send::send(connection, args).await,
+            tools::RECEIVE => receive::receive(connection, args).await,
+            tools::REPLY => receive::reply(connection, args).await,
+            tools::DONE => receive::done(connection, args).await,
+            tools::QUERY => query::query(connection, args).await,
+            tools::EXPAND => query::expand(connection, args).await,
             _ => return None,
         })
     };
     if name == tools::ASK {
-        // A question that is left has its own end.
-        return Some(talk::ask(seat, args, request).await);
+        // A question ends by itself when the right is over.
+        return Some(send::ask(connection, args, request).await);
     }
     tokio::select! {
         biased;
@@ -44,7 +45,7 @@ pub(crate) async fn call(
     }
 }
 
-/// Checks that all arguments are among those of the tool, so that a slip is not passed over.
+/// Checks that the tool has all arguments of the call, so that a misspelt argument is an error.
 fn check(name: &str, args: &JsonObject) -> Option<Result<(), Fault>> {
     let tool = tools::all().into_iter().find(|tool| tool.name == name)?;
     let properties = tool.input_schema.get("properties")?.as_object()?;

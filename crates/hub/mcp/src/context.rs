@@ -15,7 +15,8 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value as Json;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::{Error, initialize};
+use crate::error::Error;
+use crate::initialize;
 
 /// What the server says to the model of itself.
 const INSTRUCTIONS: &str = "This conversation is longer than its window, so results and old turns move to files. What you miss is there: \
@@ -120,7 +121,7 @@ impl ServerHandler for Server {
                 error.to_string(),
                 None,
             )),
-            // The model reads this, and can do better.
+            // The model reads the error and can correct its call.
             Err(error) => {
                 let text = ContentBlock::text(error.to_string());
                 Ok(CallToolResult::error(vec![text]).into())

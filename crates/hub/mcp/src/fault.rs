@@ -1,4 +1,4 @@
-//! What a model is told when a call does not work: what is wrong, and what to do about it.
+//! Errors of tool calls for the model: what is wrong, and what to do about it.
 
 use accp_client::Error;
 use accp_frame::{DecodeError, EncodeError, ErrorCode};
@@ -31,7 +31,7 @@ impl Fault {
         Self::new(ErrorCode::TOOL_SCHEMA_MISMATCH, message, cure)
     }
 
-    /// The right of who asks is over.
+    /// The right of the caller is over.
     pub(crate) fn over(why: String) -> Self {
         Self::new(ErrorCode::POLICY_DENIED, why, "tell the user")
     }
@@ -41,7 +41,7 @@ impl Fault {
         let cure =
             "mend the frame at that byte, or give `intent`, `operation` and `params` instead";
         let code = error.code();
-        Self::new(code, without(&error.to_string(), code), cure)
+        Self::new(code, without_code(&error.to_string(), code), cure)
     }
 
     /// A frame cannot be written.
@@ -84,12 +84,12 @@ impl From<Error> for Fault {
             Error::Cancelled => ErrorCode::POLICY_DENIED,
             _ => error.code().unwrap_or(ErrorCode::INTERNAL_ERROR),
         };
-        Self::new(code, without(&error.to_string(), code), cure)
+        Self::new(code, without_code(&error.to_string(), code), cure)
     }
 }
 
-/// Returns a text without the code in it, which stands before it.
-fn without(text: &str, code: ErrorCode) -> String {
+/// Removes the code from a text, because the result shows the code before the text.
+fn without_code(text: &str, code: ErrorCode) -> String {
     let code = code.to_string();
     let text = text.replacen(&format!("{code}: "), "", 1);
     let prefix = format!("{code} ");

@@ -20,7 +20,7 @@ use http_body_util::{BodyExt as _, Full};
 use rmcp::model::JsonRpcError;
 use rmcp::transport::streamable_http_server::{SessionId, StreamableHttpServerConfig};
 
-use crate::desks::{Desks, Endpoint};
+use crate::endpoints::{Endpoints, McpService};
 use crate::initialize::{self, Kind};
 
 /// The header that names a session of MCP.
@@ -81,7 +81,7 @@ impl Settings {
 /// reads the principal from the path, for servers where everybody may be anybody. An agent is opened when
 /// a client begins to use it: a request that is refused opens none.
 pub struct Service<A> {
-    desks: Arc<Desks<A>>,
+    endpoints: Arc<Endpoints<A>>,
     /// The most bytes of a request.
     most: usize,
 }
@@ -89,7 +89,7 @@ pub struct Service<A> {
 impl<A> Clone for Service<A> {
     fn clone(&self) -> Self {
         Self {
-            desks: Arc::clone(&self.desks),
+            endpoints: Arc::clone(&self.endpoints),
             most: self.most,
         }
     }
@@ -108,7 +108,7 @@ impl<A: Agents> Service<A> {
                 .enforce_origin_validation(),
         };
         Self {
-            desks: Arc::new(Desks::new(agents, config, settings.idle)),
+            endpoints: Arc::new(Endpoints::new(agents, config, settings.idle)),
             most: settings.request_bytes,
         }
     }
@@ -116,7 +116,7 @@ impl<A: Agents> Service<A> {
     /// Answers a POST. Without a session of MCP, it may begin one.
     async fn post<B>(
         &self,
-        endpoint: &Endpoint,
+        service: &McpService,
         request: Request<B>,
         is_new: bool,
     ) -> Response<BoxBody<bytes::Bytes, Infallible>>
@@ -135,20 +135,20 @@ impl<A: Agents> Service<A> {
         if is_new {
             match initialize::kind(&body) {
                 Kind::Wrong(error) => return wrong(&error),
-                // The version counts from the answer on. What a client asks for stands in the body.
+                // The header counts only after the answer. The body has the version that the client asks for.
                 Kind::Begins => drop(head.headers.remove(VERSION)),
                 Kind::Other => {}
             }
         }
         let exact = match std::str::from_utf8(&body).map(exact_numbers) {
             Ok(Cow::Owned(exact)) => Some(Bytes::from(exact)),
-            // The parser says what is wrong with it.
+            // The parser reports what is wrong.
             _ => None,
         };
         let body = exact.unwrap_or(body);
-        // The length may be another one.
+        // The length may have changed.
         head.headers.remove(CONTENT_LENGTH);
-        endpoint
+        service
             .handle(Request::from_parts(head, Full::new(body)))
             .await
     }
@@ -165,26 +165,27 @@ impl<A: Agents> Service<A> {
         if !matches!(request.uri().path(), "" | "/") {
             return refused("a path that ends with the session and the agent: /mcp/lunch/dev");
         }
-        let place = self.desks.place(&who);
+        let endpoint = self.endpoints.acquire(&who);
         let named = session(request.headers());
         let deletes = request.method() == Method::DELETE;
         let response = match &named {
-            // rmcp says that it has ended any session.
-            Some(named) if deletes && !place.has(named).await => refused("a session of MCP"),
+            // rmcp answers for any session that it has ended it.
+            Some(named) if deletes && !endpoint.has(named).await => refused("a session of MCP"),
             named if request.method() == Method::POST => {
-                self.post(place.endpoint(), request, named.is_none()).await
+                self.post(endpoint.service(), request, named.is_none())
+                    .await
             }
-            _ => place.endpoint().handle(request).await,
+            _ => endpoint.service().handle(request).await,
         };
-        // A session that has begun has its name in the answer.
+        // The answer names a session that has begun.
         let used = session(response.headers()).or(named);
-        self.desks.leave(&who, place, used).await;
+        self.endpoints.release(&who, endpoint, used).await;
         let over = Box::pin(async move { drop(who.over().await) });
         response.map(|body| WhileRight::new(body, over).boxed())
     }
 }
 
-/// Answers a request to begin that lacks something.
+/// Answers an `initialize` request that lacks something.
 fn wrong(error: &JsonRpcError) -> Response<BoxBody<bytes::Bytes, Infallible>> {
     let text = serde_json::to_string(error).unwrap_or_default();
     let mut response = Response::new(Full::from(text).boxed());
@@ -194,8 +195,8 @@ fn wrong(error: &JsonRpcError) -> Response<BoxBody<bytes::Bytes, Infallible>> {
     response
 }
 
-/// The body of an answer. It stands still once the right of who asked is over: what ends then by itself would
-/// read as whole. The gate that has let the request in breaks it off, and says why.
+/// The body of an answer. It stops once the right of the caller is over, because a body that ends by itself would
+/// look complete. The gate that admitted the request then breaks the body off and says why.
 struct WhileRight {
     body: BoxBody<bytes::Bytes, Infallible>,
     over: Mutex<Option<Over>>,
@@ -238,7 +239,7 @@ impl Body for WhileRight {
     }
 }
 
-/// Returns the session of MCP that headers name.
+/// Returns the MCP session that headers name.
 fn session(headers: &HeaderMap) -> Option<SessionId> {
     let name = headers.get(SESSION)?.to_str().ok()?;
     Some(name.into())

@@ -1,5 +1,5 @@
-//! The request by which a client begins. rmcp takes one that it cannot read for a request of another kind, and says
-//! nothing of what is wrong with it.
+//! The `initialize` request. rmcp takes one that it cannot read for another request, and does not say what is wrong
+//! with it.
 
 use std::io::Cursor;
 
@@ -15,17 +15,17 @@ use tokio::io::{
 
 const METHOD: &str = "initialize";
 
-/// What a body is.
+/// What the body of a request is.
 pub(crate) enum Kind {
-    /// A request to begin, as it should be.
+    /// A valid `initialize` request.
     Begins,
-    /// A request to begin that lacks something, with the answer to it.
+    /// An invalid `initialize` request, with the answer to it.
     Wrong(JsonRpcError),
-    /// Something else. Others judge it.
+    /// Something else, which rmcp reads.
     Other,
 }
 
-/// Says what the body of a POST is.
+/// Returns what the body of a POST is.
 pub(crate) fn kind(body: &[u8]) -> Kind {
     let Ok(Json::Object(mut request)) = serde_json::from_slice(body) else {
         return Kind::Other;
@@ -59,7 +59,7 @@ fn check(params: Option<&Json>) -> Result<(), ErrorData> {
         Some(params) if params.is_object() => params,
         Some(_) => return wrong("`params` of initialize is not an object".to_owned()),
     };
-    // serde would take a list for an object.
+    // serde would accept a list for an object.
     for field in ["capabilities", "clientInfo"] {
         if params.get(field).is_some_and(|value| !value.is_object()) {
             return wrong(format!("`{field}` of initialize is not an object"));
@@ -76,7 +76,7 @@ fn check(params: Option<&Json>) -> Result<(), ErrorData> {
         let dot = if path.is_empty() { "" } else { "." };
         return wrong(format!("`{path}{dot}{field}` of initialize is missing"));
     }
-    // The names of types in Rust mean nothing to a client.
+    // A client does not know the names of Rust types.
     let why = match why.find("expected struct ") {
         Some(at) => format!("{}expected an object", &why[..at]),
         None => why
@@ -87,7 +87,7 @@ fn check(params: Option<&Json>) -> Result<(), ErrorData> {
     wrong(format!("`{path}` of initialize: {why}"))
 }
 
-/// Reads a body to its end. `None` if it has more bytes than this, or breaks off.
+/// Reads a body to its end. `None` if it has more than `most` bytes, or breaks off.
 pub(crate) async fn read<B>(body: B, most: usize) -> Option<Bytes>
 where
     B: Body + Send,
@@ -108,8 +108,8 @@ where
     Some(whole.freeze())
 }
 
-/// Reads the request by which a client begins from a pipe. One that lacks something is answered, and the client may begin
-/// again. Returns the pipe as it was before that request.
+/// Reads the `initialize` request from a pipe. An invalid one is answered, and the client may send another. Returns
+/// the pipe as it was before the valid request.
 ///
 /// # Errors
 /// When the pipe breaks.

@@ -9,21 +9,21 @@ use accp_frame::{EncodeOptions, Map, Message, Registry, Value};
 use accp_session::{MemberId, Session};
 use serde_json::Value as Json;
 
-use crate::desk::Desk;
+use crate::inbox::Inbox;
 
 /// Digits of the registry's hash, as sessions say it.
 const DIGITS: usize = 6;
 
 /// Writes the instructions for a model.
-pub(crate) async fn write(desk: &Desk) -> Result<String, accp_client::Error> {
-    let me = desk.agent.name().to_owned();
-    desk.agent.look(move |session| of(session, &me)).await
+pub(crate) async fn write(inbox: &Inbox) -> Result<String, accp_client::Error> {
+    let me = inbox.agent.name().to_owned();
+    inbox.agent.look(move |session| of(session, &me)).await
 }
 
 fn of(session: &Session, me: &str) -> String {
     let registry = &session.options().registry;
     let mut text = String::new();
-    // The frame stands on a line of its own, so that a program finds it.
+    // The frame has a line of its own, so that a program finds it.
     let _ = writeln!(text, "{}", sync_registry(session, me));
     let _ = writeln!(
         text,
@@ -46,12 +46,12 @@ fn of(session: &Session, me: &str) -> String {
          optional, a=b has the default b, a:type is of that type, all else is text.",
         session.id(),
     );
-    text.push_str(&lessons(registry));
+    text.push_str(&schema_notes(registry));
     text
 }
 
-/// Returns what a writer has to know of each schema that frames hold.
-fn lessons(registry: &Arc<Registry>) -> String {
+/// Returns notes on each schema that has frames.
+fn schema_notes(registry: &Arc<Registry>) -> String {
     let view = View::new(Arc::clone(registry));
     let framed = registry
         .schemas()
@@ -86,7 +86,7 @@ fn sync_registry(session: &Session, me: &str) -> String {
         };
         message.encode_with(registry, options).ok()
     };
-    // Schemas that do not fit into a frame stand in the resource accp://registry.
+    // If the schemas do not fit into a frame, the resource accp://registry has them.
     let own = own_schemas(registry);
     let whole = (!own.is_empty()).then(|| frame(Some(own))).flatten();
     whole.or_else(|| frame(None)).unwrap_or_default()

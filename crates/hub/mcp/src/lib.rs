@@ -22,25 +22,25 @@
 //! ```
 
 mod answer;
+mod arguments;
 mod bridge;
 mod calls;
+mod connection;
 mod context;
-mod desk;
-mod desks;
-mod draft;
+mod endpoints;
 mod error;
 mod fault;
 mod http;
+mod inbox;
 mod initialize;
 mod instructions;
+mod render;
 mod request;
 mod resources;
-mod seat;
 mod server;
-mod show;
 mod stdio;
+mod subscriptions;
 mod tools;
-mod watch;
 
 pub use accp_client::{Agents, Principal, TrustPath};
 pub use bridge::Bridge;
@@ -48,9 +48,6 @@ pub use context::{serve_context_on, serve_context_stdio};
 pub use error::Error;
 pub use http::{Service, Settings};
 pub use stdio::{serve_on, serve_stdio};
-
-/// The media type of frames (draft section 12).
-const ACCP: &str = "application/accp";
 
 /// The examples of the README, compiled and run.
 #[cfg(doctest)]

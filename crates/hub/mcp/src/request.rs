@@ -1,4 +1,4 @@
-//! For how long a request is served: until its client gives it up, or the right of who asks is over.
+//! How long a request is served: until its client gives it up, or the right of the caller is over.
 
 use std::future::Future;
 
@@ -19,23 +19,23 @@ impl<'r> Request<'r> {
         Self { context }
     }
 
-    /// Returns who asks. Over a pipe it is nobody whose right could end.
+    /// Returns the caller. A request over a pipe has none, and no right that could end.
     pub(crate) fn who(self) -> Option<&'r Principal> {
         self.context.extensions.get::<Parts>()?.extensions.get()
     }
 
-    /// Returns once the right of who asks is over, with the reason.
+    /// Waits until the right of the caller is over, and returns the reason.
     pub(crate) async fn over(self) -> String {
         tokio::select! {
             biased;
             why = over(self.who()) => return why,
             () = self.given_up() => {}
         }
-        // The gate may have heard it first, and have ended the request.
+        // The gate may have noticed this first and ended the request.
         over(self.who()).await
     }
 
-    /// Returns once nobody waits for the answer any more.
+    /// Waits until the client has given the request up.
     pub(crate) async fn given_up(self) {
         self.context.ct.cancelled().await;
     }
@@ -54,7 +54,7 @@ impl<'r> Request<'r> {
     }
 }
 
-/// Returns once the right of a principal is over, with the reason.
+/// Waits until the right of a principal is over, and returns the reason.
 pub(crate) async fn over(who: Option<&Principal>) -> String {
     match who {
         Some(who) => who.over().await,
@@ -62,7 +62,7 @@ pub(crate) async fn over(who: Option<&Principal>) -> String {
     }
 }
 
-/// The client does not wait for the result any more.
+/// The error of a call that its client has given up.
 pub(crate) fn given_up() -> ErrorData {
     ErrorData::internal_error("the call was cancelled", None)
 }

@@ -7,9 +7,9 @@ use accp_context::Digest;
 use accp_session::{Reference, Session};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 
-use crate::ACCP;
-use crate::desk::Desk;
-use crate::seat::Seat;
+use crate::connection::Connection;
+use crate::inbox::Inbox;
+use crate::render::ACCP;
 
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain";
@@ -37,7 +37,7 @@ fn base(session: &str) -> String {
     format!("accp://session/{}", address_part(session))
 }
 
-/// Where a resource is. There may be none.
+/// The address of a resource, which need not exist.
 pub(crate) enum Address {
     Registry,
     Context,
@@ -72,13 +72,13 @@ impl Address {
         }
     }
 
-    /// Returns whether a client may watch the resource: it has one address, and changes.
+    /// Returns whether a client may subscribe to the resource.
     pub(crate) fn changes(self) -> bool {
         matches!(self, Self::Context | Self::Hot | Self::Warm)
     }
 }
 
-/// Returns the resources that have one address.
+/// Returns the resources with a fixed address.
 pub(crate) fn list(session: &str) -> Vec<Resource> {
     let base = base(session);
     let resource = |path: &str, name: &str, words: &str, kind: &str| {
@@ -111,7 +111,7 @@ pub(crate) fn list(session: &str) -> Vec<Resource> {
     ]
 }
 
-/// Returns the families of resources.
+/// Returns the templates of all other resources.
 pub(crate) fn templates(session: &str) -> Vec<ResourceTemplate> {
     let base = base(session);
     vec![
@@ -126,32 +126,32 @@ pub(crate) fn templates(session: &str) -> Vec<ResourceTemplate> {
 
 /// Reads a resource.
 pub(crate) async fn read(
-    seat: &Seat,
+    connection: &Connection,
     uri: &str,
     address: &Address,
 ) -> Result<ResourceContents, Missing> {
     if let Address::Registry = address {
-        let registry = seat.registry().await?.to_json().to_string();
+        let registry = connection.registry().await?.to_json().to_string();
         return Ok(ResourceContents::text(registry, uri).with_mime_type(JSON));
     }
-    let desk = seat.desk().await?;
+    let inbox = connection.inbox().await?;
     let (text, kind) = match address {
-        Address::Registry => (desk.agent.registry().await?.to_json().to_string(), JSON),
-        Address::Context => (desk.agent.context().await?, TEXT),
-        Address::Hot => (desk.agent.look(hot).await?, ACCP),
-        Address::Warm => (desk.agent.look(warm).await?, ACCP),
+        Address::Registry => (inbox.agent.registry().await?.to_json().to_string(), JSON),
+        Address::Context => (inbox.agent.context().await?, TEXT),
+        Address::Hot => (inbox.agent.look(hot).await?, ACCP),
+        Address::Warm => (inbox.agent.look(warm).await?, ACCP),
         Address::Frame(position) => {
             let unknown = || Missing::Unknown(format!("there is no resource {uri}"));
-            let frame = frame(&desk, *position).await?;
+            let frame = frame(&inbox, *position).await?;
             (frame.ok_or_else(unknown)?, ACCP)
         }
-        Address::Cold(key) => (desk.agent.expand(key).await?.to_json().to_string(), JSON),
+        Address::Cold(key) => (inbox.agent.expand(key).await?.to_json().to_string(), JSON),
     };
     Ok(ResourceContents::text(text, uri).with_mime_type(kind))
 }
 
 fn hot(session: &Session) -> String {
-    // The lines that the budget counts: a frame that is too long for it is a preview here, too.
+    // These are the lines that the budget counts: a frame that is too long for the budget is a preview.
     lines(session.state().hot().lines().map(Cow::into_owned))
 }
 
@@ -170,13 +170,13 @@ fn lines(all: impl Iterator<Item = String>) -> String {
 }
 
 /// Returns the frame at this position, if the log has it.
-async fn frame(desk: &Desk, position: u64) -> Result<Option<String>, accp_client::Error> {
-    let last = desk.agent.look(Session::position).await?;
+async fn frame(inbox: &Inbox, position: u64) -> Result<Option<String>, accp_client::Error> {
+    let last = inbox.agent.look(Session::position).await?;
     if position == 0 || position > last {
         return Ok(None);
     }
-    // What stands there may be for no reader, and so may all behind it.
-    let next = desk.agent.frames(position).next_ready().await?;
+    // The entry may hold no frame, and so may all entries after it.
+    let next = inbox.agent.frames(position).next_ready().await?;
     let entry = next.filter(|entry| entry.position == position);
     Ok(entry.map(|entry| entry.text.to_string()))
 }

@@ -14,41 +14,45 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
+use crate::connection::Connection;
 use crate::request::{Request, given_up};
 use crate::resources::Address;
-use crate::seat::Seat;
-use crate::watch::{Watches, listen};
+use crate::subscriptions::{Subscriptions, listen};
 use crate::{answer, calls, instructions, resources, tools};
 
-/// A server for one client. Several may share a seat.
+/// A server for one client. Several clients may share a connection.
 pub(crate) struct Server {
-    seat: Arc<Seat>,
-    watches: Watches,
+    connection: Arc<Connection>,
+    subscriptions: Subscriptions,
 }
 
 impl Server {
-    pub(crate) fn new(seat: Arc<Seat>) -> Self {
+    pub(crate) fn new(connection: Arc<Connection>) -> Self {
         Self {
-            seat,
-            watches: Watches::default(),
+            connection,
+            subscriptions: Subscriptions::default(),
         }
     }
 
     /// Returns what the server says of itself, with instructions for the model.
     async fn introduction(&self) -> Result<ServerConfig, ErrorData> {
-        let desk = self.seat.desk().await.map_err(|error| ended(&error))?;
-        let text = instructions::write(&desk).await;
+        let inbox = self
+            .connection
+            .inbox()
+            .await
+            .map_err(|error| ended(&error))?;
+        let text = instructions::write(&inbox).await;
         let text = text.map_err(|error| ended(&error))?;
         Ok(self.get_info().with_instructions(text))
     }
 
     fn address(&self, uri: &str) -> Result<Address, ErrorData> {
         let unknown = || ErrorData::resource_not_found(format!("there is no resource {uri}"), None);
-        Address::read(self.seat.session(), uri).ok_or_else(unknown)
+        Address::read(self.connection.session(), uri).ok_or_else(unknown)
     }
 }
 
-/// The agent cannot go on, so no request can be served.
+/// The agent has ended, so no request can be served.
 fn ended(error: &accp_client::Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
@@ -114,7 +118,7 @@ impl ServerHandler for Server {
         let asked = Request::of(&context);
         let answer = tokio::select! {
             biased;
-            answer = calls::call(&self.seat, &request.name, &args, asked) => answer,
+            answer = calls::call(&self.connection, &request.name, &args, asked) => answer,
             () = asked.given_up() => return Err(given_up()),
         };
         let Some(answer) = answer else {
@@ -134,7 +138,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let all = resources::list(self.seat.session());
+        let all = resources::list(self.connection.session());
         Ok(ListResourcesResult::with_all_items(all))
     }
 
@@ -143,7 +147,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let all = resources::templates(self.seat.session());
+        let all = resources::templates(self.connection.session());
         Ok(ListResourceTemplatesResult::with_all_items(all))
     }
 
@@ -154,7 +158,7 @@ impl ServerHandler for Server {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let address = self.address(&request.uri)?;
         let contents = Request::of(&context).serve(async {
-            let contents = resources::read(&self.seat, &request.uri, &address).await;
+            let contents = resources::read(&self.connection, &request.uri, &address).await;
             contents.map_err(missing)
         });
         Ok(ReadResourceResult::new(vec![contents.await?]).into())
@@ -172,9 +176,11 @@ impl ServerHandler for Server {
         let asked = Request::of(&context);
         let who = asked.who().map(Principal::beyond_its_request);
         let peer = context.peer.clone();
-        let watched = self.watches.add(&self.seat, request.uri, peer, who);
+        let subscribed = self
+            .subscriptions
+            .add(&self.connection, request.uri, peer, who);
         asked
-            .serve(async { watched.await.map_err(|error| ended(&error)) })
+            .serve(async { subscribed.await.map_err(|error| ended(&error)) })
             .await
     }
 
@@ -183,7 +189,7 @@ impl ServerHandler for Server {
         request: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.watches.remove(&request.uri);
+        self.subscriptions.remove(&request.uri);
         Ok(())
     }
 
@@ -193,7 +199,7 @@ impl ServerHandler for Server {
     ) -> Option<SubscriptionFilter> {
         let mut accepted = SubscriptionFilter::new();
         let watched = requested.resource_subscriptions.iter().flatten();
-        let session = self.seat.session();
+        let session = self.connection.session();
         let changes = |uri: &&String| Address::read(session, uri).is_some_and(Address::changes);
         let watched: BTreeSet<&String> = watched.filter(changes).collect();
         accepted.resource_subscriptions = Some(watched.into_iter().cloned().collect());
@@ -206,7 +212,7 @@ impl ServerHandler for Server {
             biased;
             why = asked.over() => Err(ErrorData::internal_error(why, None)),
             () = asked.given_up() => Ok(()),
-            heard = listen(&self.seat, &context) => heard.map_err(|error| ended(&error)),
+            heard = listen(&self.connection, &context) => heard.map_err(|error| ended(&error)),
         }
     }
 }

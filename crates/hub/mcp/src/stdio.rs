@@ -7,14 +7,15 @@ use accp_frame::exact_numbers;
 use rmcp::service::serve_server;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _};
 
-use crate::seat::Seat;
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::initialize;
 use crate::server::Server;
-use crate::{Error, initialize};
 
-/// Bytes between the pipe and the parser of its lines.
+/// The bytes of the buffer between the pipe and the parser of its lines.
 const ROOM: usize = 64 * 1024;
 
-/// Hands on the lines of a client, in which no number is rounded when it is parsed.
+/// Copies the lines of a client, with numbers written so that the parser does not round them.
 ///
 /// # Errors
 /// When the pipe breaks, or nobody reads the lines any more.
@@ -51,16 +52,16 @@ pub async fn serve_on(
     read: impl AsyncRead + Send + Unpin + 'static,
     mut write: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), Error> {
-    let seat = Arc::new(Seat::of(agent).await?);
+    let connection = Arc::new(Connection::of(agent).await?);
     let read = initialize::pipe(read, &mut write).await;
     let read = read.map_err(|error| Error::Mcp(error.to_string()))?;
     let (lines, exact) = tokio::io::duplex(ROOM);
     let carried = tokio::spawn(keep_digits(read, exact));
-    let running = Box::pin(serve_server(Server::new(seat), (lines, write))).await;
+    let running = Box::pin(serve_server(Server::new(connection), (lines, write))).await;
     let running = running.map_err(|error| Error::Mcp(error.to_string()))?;
     let ended = running.waiting().await;
     ended.map_err(|error| Error::Mcp(error.to_string()))?;
-    // A pipe that broke is no end. One that is still open has nothing to say.
+    // A pipe that broke is an error. A pipe that is still open has no result.
     if carried.is_finished()
         && let Ok(Err(error)) = carried.await
     {

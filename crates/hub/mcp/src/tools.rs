@@ -1,14 +1,14 @@
-//! The tools that a model sees. It decides by these words.
+//! The definitions of the tools. A model chooses tools by these words.
 
 use std::sync::Arc;
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value as Json, json};
 
-/// The most seconds that a tool waits.
-pub(crate) const PATIENCE: u64 = 300;
-/// The most frames that one call returns.
-pub(crate) const FRAMES: u64 = 50;
+/// How many seconds a tool waits at most.
+pub(crate) const MAX_WAIT: u64 = 300;
+/// How many frames one call returns at most.
+pub(crate) const MAX_FRAMES: u64 = 50;
 
 pub(crate) const SEND: &str = "accp_send";
 pub(crate) const ASK: &str = "accp_ask";
@@ -28,7 +28,7 @@ pub(crate) fn all() -> Vec<Tool> {
          Give the frame either as parts (`intent`, `operation`, `params` under full names: the easier \
          way) or as text (`frame`). Returns the id of the frame (`p12`) once it is in the log; if it does not come \
          there, an error says why.",
-        &parts(json!({})),
+        &frame_properties(json!({})),
         &[],
     );
     let ask = tool(
@@ -37,8 +37,8 @@ pub(crate) fn all() -> Vec<Tool> {
         "Sends one frame that wants an answer (req, qry, esc) and waits for the frame that answers it. \
          Name the agent you ask in the frame if its schema has a field for it (`assignee`). If nobody \
          answers in time the question stands: its answer comes with accp_receive, so do not ask again.",
-        &parts(json!({
-            "timeout": whole(1, PATIENCE, "Seconds to wait; 60 by default."),
+        &frame_properties(json!({
+            "timeout": integer(1, MAX_WAIT, "Seconds to wait; 60 by default."),
             "cancel": {
                 "type": "boolean",
                 "description": "True to cancel the question if nobody answers in time, so that nobody works on it any more. False by default.",
@@ -55,8 +55,8 @@ pub(crate) fn all() -> Vec<Tool> {
          Every agent hears every frame: close with accp_done what is meant for another. Pieces of a stream come in \
          their order. With `again` you see what you have open.",
         &json!({
-            "limit": whole(1, FRAMES, "How many frames at most; 10 by default."),
-            "timeout": whole(0, PATIENCE, "Seconds to wait if nothing is there; 0 by default."),
+            "limit": integer(1, MAX_FRAMES, "How many frames at most; 10 by default."),
+            "timeout": integer(0, MAX_WAIT, "Seconds to wait if nothing is there; 0 by default."),
             "again": {
                 "type": "boolean",
                 "description": "True to see once more the frames that you have open, before new ones.",
@@ -71,7 +71,7 @@ pub(crate) fn all() -> Vec<Tool> {
          neither. A frame has one reply. Use intent `done` with the operation of the request if it is \
          done. If you cannot do it: intent `fail`, operation `error`, params `code` (E4002), `msg` and \
          `retry`.",
-        &parts(json!({
+        &frame_properties(json!({
             "id": { "type": "string", "description": "The id of the frame that you answer, such as p12." },
         })),
         &["id"],
@@ -99,7 +99,7 @@ pub(crate) fn all() -> Vec<Tool> {
          `context` is the context itself; `members` are the agents. One of them a call.",
         &json!({
             "words": { "type": "string", "description": "Words to look for." },
-            "limit": whole(1, FRAMES, "How many matches at most; 10 by default."),
+            "limit": integer(1, MAX_FRAMES, "How many matches at most; 10 by default."),
             "about": {
                 "type": "string",
                 "enum": ["state", "budget", "context", "members"],
@@ -153,8 +153,8 @@ fn tool(
     Tool::new(name, words, Arc::new(schema)).with_title(title)
 }
 
-/// Returns the properties of a tool that takes a frame, and its own.
-fn parts(own: Json) -> Json {
+/// Returns the properties of a tool that takes a frame, with its own properties.
+fn frame_properties(own: Json) -> Json {
     let mut all = json!({
         "intent": {
             "type": "string",
@@ -180,6 +180,6 @@ fn parts(own: Json) -> Json {
     all
 }
 
-fn whole(least: u64, most: u64, words: &str) -> Json {
+fn integer(least: u64, most: u64, words: &str) -> Json {
     json!({ "type": "integer", "minimum": least, "maximum": most, "description": words })
 }

@@ -13,7 +13,10 @@ use std::thread::{self, JoinHandle};
 
 use accp_session::{Batch, Entry, Stored};
 
-use crate::{Kept, RowsError, SideId, Store, StoreError, StoreErrorKind, Transactional};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::rows::{RowsError, Transactional};
+use crate::side::SideId;
+use crate::store::{Kept, Store};
 use engine::{Engine, Plain, Rows, Submitted, WithRows};
 use here::Here;
 use keeper::{Ask, Job, Keeper, Opened};
@@ -52,7 +55,7 @@ pub use pending::Pending;
 /// assert!(stored.is_none());
 ///
 /// // In asynchronous code: `side.commit(batch).await?`.
-/// let batch = Batch { epoch: Some(1), ..Batch::default() };
+/// let batch = Batch::new(false).with(|batch| batch.epoch = Some(1));
 /// let kept = side.commit(Box::new(batch)).wait()?;
 /// // The batch is durable: its frames may leave.
 /// assert!(kept.sends.is_empty());
@@ -90,7 +93,7 @@ impl Committer {
     ///
     /// let committer = Committer::inline(MemoryStore::new());
     /// let (side, _) = committer.open(&SideId::new("launch", "dev")).wait()?;
-    /// let kept = side.commit(Box::new(Batch { epoch: Some(1), ..Batch::default() })).wait()?;
+    /// let kept = side.commit(Box::new(Batch::new(false).with(|batch| batch.epoch = Some(1)))).wait()?;
     /// assert_eq!(kept.epoch, Some(1));
     /// # Ok::<(), accp_store::StoreError>(())
     /// ```
@@ -164,7 +167,7 @@ impl<T: ?Sized + 'static> Committer<T> {
     /// let committer = Committer::new(MemoryStore::new())?;
     /// let (side, _) = committer.open(&SideId::new("launch", "dev")).wait()?;
     /// committer.interrupt("launch", |_| Ok(())).wait()?;
-    /// let batch = Batch { epoch: Some(1), ..Batch::default() };
+    /// let batch = Batch::new(false).with(|batch| batch.epoch = Some(1));
     /// let refused = side.commit(Box::new(batch)).wait().unwrap_err();
     /// assert_eq!(refused.kind(), StoreErrorKind::Conflict);
     /// # Ok::<(), accp_store::StoreError>(())

@@ -21,7 +21,9 @@ use std::time::Duration;
 
 use proptest::test_runner::TestCaseError;
 
-use crate::{Freed, Lease, Retention, SideId, Store, StoreErrorKind};
+use crate::error::StoreErrorKind;
+use crate::side::SideId;
+use crate::store::{Freed, Lease, Retention, Store};
 use check::{compare, fail, good, play_all, same};
 use model::Model;
 use script::{Script, Step};

@@ -1,11 +1,11 @@
 //! A driver, which runs a session with its store and its link.
 
 mod ask;
-mod awaiting;
-mod course;
+mod async_driver;
 mod error;
 mod link;
 mod look_up;
+mod machine;
 mod rows;
 mod summaries;
 mod values;
@@ -14,20 +14,23 @@ use std::collections::VecDeque;
 
 use accp_frame::{AgentId, Value};
 use accp_session::{
-    Batch, Event, Inbound, Input, MemberId, Mid, Options, Outbound, Output, Read, Reference,
-    Resolver, Rules, Session, Time, Transmit,
+    Batch, Event, Inbound, Input, MemberId, Mid, Options, Outbound, Reference, Rules, Session,
+    Time, Transmit,
 };
 
-use crate::{Match, SideId, Store, StoreError};
-use course::{Course, Reading, side_of};
+use crate::error::StoreError;
+use crate::search::Match;
+use crate::side::SideId;
+use crate::store::Store;
 use look_up::{Search, look_up};
-use values::Values;
+use machine::{Answer, Machine, Request, side_of};
+use values::{FrameValues, Lookup, ReferenceValue};
 
 pub use ask::{AskError, Question};
-pub use awaiting::AsyncDriver;
-pub use course::Outcome;
+pub use async_driver::AsyncDriver;
 pub use error::{DriverError, Handled};
 pub use link::Link;
+pub use machine::Outcome;
 
 /// Frames behind one that waits for its values, whose values are asked for meanwhile.
 const AHEAD: usize = 8;
@@ -106,7 +109,7 @@ const AHEAD: usize = 8;
 /// ```
 #[derive(Debug)]
 pub struct Driver<S, L> {
-    course: Course,
+    machine: Machine,
     store: S,
     link: L,
     /// Frames that [`serve`](Self::serve) has not handled yet.
@@ -152,7 +155,7 @@ impl<S: Store, L: Link> Driver<S, L> {
     ) -> Result<Self, DriverError> {
         let stored = store.open(&side_of(&options))?;
         Ok(Self {
-            course: Course::open(options, rules, stored.as_ref(), now)?,
+            machine: Machine::open(options, rules, stored.as_ref(), now)?,
             store,
             link,
             inbox: VecDeque::new(),
@@ -162,7 +165,7 @@ impl<S: Store, L: Link> Driver<S, L> {
 
     /// Returns the session, to look at.
     pub fn session(&self) -> &Session {
-        self.course.session()
+        self.machine.session()
     }
 
     /// Returns the session, to hand inputs to.
@@ -170,12 +173,12 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// # Errors
     /// [`DriverError::Failed`].
     pub fn session_mut(&mut self) -> Result<&mut Session, DriverError> {
-        self.course.session_mut()
+        self.machine.session_mut()
     }
 
     /// Returns the name under which the store keeps this side of the session.
     pub fn side(&self) -> &SideId {
-        self.course.side()
+        self.machine.side()
     }
 
     /// Returns the link.
@@ -194,7 +197,7 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// # Errors
     /// [`DriverError::Failed`].
     pub fn receive(&mut self, from: MemberId, frame: &[u8], now: Time) -> Result<(), DriverError> {
-        self.course.receive(from, frame, now)
+        self.machine.receive(from, frame, now)
     }
 
     /// Hands frames that have arrived to the session, as the link of their sender has collected
@@ -218,7 +221,7 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// # Errors
     /// [`DriverError::Input`], [`DriverError::Failed`].
     pub fn join(&mut self, agent: &AgentId<'_>, now: Time) -> Result<MemberId, DriverError> {
-        self.course.join(agent, now)
+        self.machine.join(agent, now)
     }
 
     /// Sends a frame, and returns its message id; see [`Session::send`]. The frame leaves with the
@@ -227,7 +230,7 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// # Errors
     /// [`DriverError::Input`], [`DriverError::Failed`].
     pub fn send(&mut self, outbound: &Outbound<'_>, now: Time) -> Result<Mid, DriverError> {
-        self.course.send(outbound, now)
+        self.machine.send(outbound, now)
     }
 
     /// Lets time pass, commits the batches of the session, sends the frames that may then leave,
@@ -263,7 +266,7 @@ impl<S: Store, L: Link> Driver<S, L> {
         self.take_in(now)?;
         while let Some(inbound) = self.first(now)? {
             let answers = handler(&inbound).map_err(DriverError::Handler)?;
-            self.course.handled(&inbound, answers, now)?;
+            self.machine.handled(&inbound, answers, now)?;
         }
         self.take_in(now)?;
         Ok(std::mem::take(&mut self.events))
@@ -273,8 +276,8 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// frames whose time is over, and those that are marked, also through `session_mut`.
     fn first(&mut self, now: Time) -> Result<Option<Inbound>, DriverError> {
         while let Some(inbound) = self.inbox.front() {
-            let waits = self.course.session().waits(inbound.position());
-            if waits && !self.course.session_mut()?.lapse(inbound, now) {
+            let waits = self.machine.session().waits(inbound.position());
+            if waits && !self.machine.session_mut()?.lapse(inbound, now) {
                 let whole = self.with_values(&inbound.clone())?;
                 if whole.is_none() {
                     self.fetch_ahead()?;
@@ -314,29 +317,19 @@ impl<S: Store, L: Link> Driver<S, L> {
 
     /// Reads the value that a reference names. Returns `None` while its bytes are on their way
     /// here; [`Event::Supplied`] tells that they have come. On a member,
-    /// [`carry_out`](Self::carry_out) asks the host for the bytes. [`Resolver`] has the rules.
+    /// [`carry_out`](Self::carry_out) asks the host for the bytes. [`Resolver`](accp_session::Resolver) has the rules.
     ///
     /// # Errors
     /// [`DriverError::Reference`], also for bytes that nobody supplies ([`Event::Unavailable`]): on a
     /// member once, and the call after that asks for them again; on a host until they come, because it asks
-    /// on by itself. [`DriverError::Store`],
-    /// after which the session is not put aside.
+    /// on by itself. [`DriverError::Store`], after which the session is not put aside.
     pub fn read(
         &mut self,
         reference: &Reference<'_>,
     ) -> Result<Option<Value<'static>>, DriverError> {
-        let mut resolver = Resolver::new(reference);
-        let mut found = None;
-        loop {
-            match self.course.read(&mut resolver, found)? {
-                Reading::Done(value) => return Ok(value),
-                Reading::Need(need) => {
-                    let is_host = self.session().is_host();
-                    let found_now = look_up(&mut self.store, self.course.side(), is_host, &need);
-                    found = Some(found_now?);
-                }
-            }
-        }
+        let mut lookup = ReferenceValue::of(reference);
+        self.run_lookup(&mut lookup)?;
+        Ok(lookup.value)
     }
 
     /// Looks for words in the frames that have left hot state, as far as their texts are kept, and in
@@ -347,7 +340,7 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// [`DriverError::Store`], after which the session is not put aside.
     pub fn search(&mut self, words: &str, limit: usize) -> Result<Vec<Match>, DriverError> {
         let search = Search::of(self.session(), limit);
-        Ok(search.look(&mut self.store, self.course.side(), words)?)
+        Ok(search.look(&mut self.store, self.machine.side(), words)?)
     }
 
     /// Reads the values of a frame that stand behind references, so that
@@ -358,11 +351,8 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// # Errors
     /// [`DriverError::Store`], after which the session is not put aside.
     pub fn with_values(&mut self, inbound: &Inbound) -> Result<Option<Inbound>, DriverError> {
-        let mut values = Values::of(inbound);
-        while let Some(reference) = values.next() {
-            let read = self.read(&reference);
-            values.take(read)?;
-        }
+        let mut values = FrameValues::of(inbound);
+        self.run_lookup(&mut values)?;
         Ok(values.put_into(inbound, &self.session().options().registry))
     }
 
@@ -371,30 +361,34 @@ impl<S: Store, L: Link> Driver<S, L> {
         now: Time,
         mut commit: impl FnMut(&mut S, &SideId, &Batch) -> Result<(), StoreError>,
     ) -> Result<Outcome, DriverError> {
-        let mut outcome = Outcome::default();
-        self.course.handle(Input::Timeout, now)?;
-        while let Some(output) = self.course.next() {
-            let side = self.course.side();
-            match output {
-                Output::Batch(batch) => {
-                    let kept = commit(&mut self.store, side, &batch).map(|()| batch);
-                    self.course.kept(kept, &mut self.link, &mut outcome)?;
+        self.machine.handle(Input::Timeout, now)?;
+        while let Some(request) = self.machine.next() {
+            let side = self.machine.side();
+            let answer = match request {
+                Request::Commit(batch) => {
+                    commit(&mut self.store, side, &batch).map(|()| Answer::Committed(batch))
                 }
-                Output::Read(Read::Entries { from, limit }) => {
-                    let entries = self.store.entries(side, from, limit);
-                    self.course.entries(from, entries, now)?;
-                }
-                Output::Read(Read::Entry { at }) => {
-                    let entry = self.store.entry(side, at);
-                    self.course.entry(at, entry, now)?;
-                }
-                Output::Read(Read::Cold { key }) => {
-                    let kept = self.store.cold(side, &key);
-                    self.course.cold(&key, kept, now)?;
-                }
-                _ => {}
+                Request::Read(read) => Answer::read(&mut self.store, side, read),
+            };
+            for frame in self.machine.answer(answer, now)? {
+                self.link.send(frame);
             }
         }
-        Ok(outcome)
+        Ok(self.machine.take_outcome())
+    }
+
+    /// Looks up what the work needs until it is done.
+    fn run_lookup(&mut self, lookup: &mut impl Lookup) -> Result<(), DriverError> {
+        let mut found = None;
+        while let Some(need) = lookup.next(&mut self.machine, found.take())? {
+            let is_host = self.session().is_host();
+            found = Some(look_up(
+                &mut self.store,
+                self.machine.side(),
+                is_host,
+                &need,
+            )?);
+        }
+        Ok(())
     }
 }

@@ -10,7 +10,10 @@ use accp_session::{
     State, Stored, Time,
 };
 
-use crate::{Erasure, Freed, Log, SideId, Store, StoreError};
+use crate::error::StoreError;
+use crate::log::Log;
+use crate::side::SideId;
+use crate::store::{Erasure, Freed, Store};
 
 /// Which data of a session to erase. All that is named goes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

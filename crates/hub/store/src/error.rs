@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::SideId;
+use crate::side::SideId;
 
 /// An error of a store: its kind, the store and the side at fault, and a text that says what helps.
 ///

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::OnceLock;
 
+use crate::error::{StoreError, StoreErrorKind};
+use crate::files;
 use crate::place::{Place, unreachable};
-use crate::{SqliteStore, StoreError, StoreErrorKind, files};
+use crate::sqlite::SqliteStore;
 
 /// A file of sessions that one hub has, and no other: two hubs on one file would each go on from a state
 /// that the other has left behind.

@@ -9,26 +9,18 @@
 //! `conformance` (feature `testing`) on theirs.
 //!
 //! ```
-//! use std::sync::Arc;
-//!
-//! use accp_runtime::session::{MemberId, Mid, Time};
-//! use accp_session::{Batch, Due, Entry, EntryKind};
+//! use accp_runtime::session::{Mid, Time};
+//! use accp_session::{Batch, Due, Entry};
 //! use accp_store::{MemoryStore, SideId, Store, StoreErrorKind};
 //!
-//! let mut batch = Batch { host: true, ..Batch::default() };
-//! batch.entries.push(Entry {
-//!     position: 1,
-//!     at: Time::from_secs(1_714_000_000),
-//!     kind: EntryKind::Frame,
-//!     sender: MemberId::HOST,
-//!     mid: Mid::parse("100000001001"),
-//!     sequence: 1,
-//!     tokens: 9,
-//!     cut: false,
-//!     due: Due::Yes,
-//!     text: Arc::from("@hub>req:plan{}[mid:100000001001,seq:1,ts:1714000000]"),
-//!     hash: None,
-//! });
+//! let mut batch = Batch::new(true);
+//! let text = "@hub>req:plan{}[mid:100000001001,seq:1,ts:1714000000]";
+//! let at = Time::from_secs(1_714_000_000);
+//! let entry = Entry::new(1, at, Mid::parse("100000001001"), text);
+//! batch.entries.push(entry.with(|entry| {
+//!     entry.sequence = 1;
+//!     entry.due = Due::Yes;
+//! }));
 //!
 //! let mut store = MemoryStore::new();
 //! let side = SideId::new("launch", "hub");
@@ -45,6 +37,7 @@
 //! [`Batch`]: accp_session::Batch
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod changes;
 mod committer;
 mod conflict;
 #[cfg(feature = "testing")]

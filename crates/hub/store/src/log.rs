@@ -2,7 +2,9 @@
 
 use accp_session::Entry;
 
-use crate::{SideId, Store, StoreError};
+use crate::error::StoreError;
+use crate::side::SideId;
+use crate::store::Store;
 
 /// The number of entries that are read at once.
 const PIECE: usize = 1_000;

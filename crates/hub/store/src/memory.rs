@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 
 use accp_session::{Batch, Entry, Stored};
 
-use crate::{Erasure, Freed, Kept, Retention, SideId, Store, StoreError, StoreErrorKind, Summary};
-use side::{Side, Undo};
+use crate::changes::{Changes, Conflict, SideRow};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::side::SideId;
+use crate::store::{Erasure, Freed, Kept, Retention, Store, Summary};
+use side::Side;
 
 /// Keeps sides until it is dropped: for tests, and for programs that need no state after a restart.
 ///
@@ -27,20 +30,21 @@ impl MemoryStore {
 
 impl Store for MemoryStore {
     fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
-        let mut done = Vec::new();
+        // The sides that change, so that all change or none.
+        let mut changed: BTreeMap<&SideId, Changes<'_>> = BTreeMap::new();
         for &(id, batch) in group.iter().filter(|(_, batch)| batch.is_durable()) {
-            let is_new = !self.sides.contains_key(id);
-            let side = self
-                .sides
-                .entry(id.clone())
-                .or_insert_with(|| Side::new(batch.host));
-            let mut undo = Vec::new();
-            let result = side.apply(batch, &mut undo);
-            done.push(Applied { id, is_new, undo });
-            if let Err(text) = result {
-                self.take_back(done);
-                return Err(StoreError::new(StoreErrorKind::Conflict, text).in_side(id));
-            }
+            let mut kept = self.sides.get(id);
+            let changes = changed.entry(id).or_insert_with(|| {
+                let row = kept.map(|side| side.row().clone());
+                Changes::new(row.unwrap_or_else(|| SideRow::new(id, batch.host)))
+            });
+            let applied = changes.apply(&mut kept, batch);
+            applied.map_err(|conflict| refused(id, conflict))?;
+        }
+        for (id, changes) in changed {
+            let side = self.sides.entry(id.clone());
+            let side = side.or_insert_with(|| Side::new(changes.row.clone()));
+            side.save(changes);
         }
         Ok(())
     }
@@ -76,19 +80,18 @@ impl Store for MemoryStore {
 
     fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
         let sides = self.sides.iter();
-        Ok(sides.map(|(id, side)| side.to_summary(id)).collect())
+        Ok(sides.map(|(_, side)| side.to_summary()).collect())
     }
 
     fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {
         let first = SideId::new(session, "");
         let from = self.sides.range(first..);
         let sides = from.take_while(|(id, _)| id.session() == session);
-        Ok(sides.map(|(id, side)| side.to_summary(id)).collect())
+        Ok(sides.map(|(_, side)| side.to_summary()).collect())
     }
 
     fn summary(&mut self, side: &SideId) -> Result<Option<Summary>, StoreError> {
-        let kept = self.sides.get(side);
-        Ok(kept.map(|kept| kept.to_summary(side)))
+        Ok(self.sides.get(side).map(Side::to_summary))
     }
 
     fn delete(&mut self, side: &SideId) -> Result<bool, StoreError> {
@@ -111,7 +114,7 @@ impl Store for MemoryStore {
             let side = changed.entry(id).or_insert_with(|| kept.clone());
             let one = side
                 .erase(erasure)
-                .map_err(|text| StoreError::new(StoreErrorKind::Conflict, text).in_side(id))?;
+                .map_err(|conflict| refused(id, conflict))?;
             freed.entries += one.entries;
             freed.bytes += one.bytes;
         }
@@ -126,22 +129,6 @@ impl Store for MemoryStore {
     }
 }
 
-/// A batch that was applied in whole or in part, with the changes that undo it.
-struct Applied<'a> {
-    id: &'a SideId,
-    is_new: bool,
-    undo: Vec<Undo>,
-}
-
-impl MemoryStore {
-    fn take_back(&mut self, done: Vec<Applied<'_>>) {
-        for Applied { id, is_new, undo } in done.into_iter().rev() {
-            if let Some(side) = self.sides.get_mut(id) {
-                undo.into_iter().rev().for_each(|undo| undo(side));
-            }
-            if is_new {
-                self.sides.remove(id);
-            }
-        }
-    }
+fn refused(side: &SideId, Conflict(text): Conflict) -> StoreError {
+    StoreError::new(StoreErrorKind::Conflict, text).in_side(side)
 }

@@ -5,7 +5,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::{StoreError, StoreErrorKind, files};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::files;
 
 /// The bytes that a disk must have room for: a commit of a frame has a few pages.
 const ROOM: usize = 64 << 10;

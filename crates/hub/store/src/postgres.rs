@@ -15,8 +15,8 @@ mod rows;
 mod schema;
 mod text;
 mod tls;
+mod touched;
 mod verify;
-mod work;
 mod write;
 
 use std::fmt;
@@ -24,11 +24,11 @@ use std::time::Duration;
 
 use accp_session::{Batch, Entry, Stored};
 
-use crate::table::Side;
-use crate::{
-    Erasure, Freed, Kept, Lease, Retention, SideId, Store, StoreError, StoreErrorKind, Summary,
-    Transactional, Write,
-};
+use crate::changes::SideRow;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::rows::{Transactional, Write};
+use crate::side::SideId;
+use crate::store::{Erasure, Freed, Kept, Lease, Retention, Store, Summary};
 use commit::{Failure, Writer};
 use connect::Address;
 use fault::Fault;
@@ -245,17 +245,17 @@ impl Store for PostgresStore {
 
     fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
         let sides = self.call(None, |link| read::sides(link, None))?;
-        Ok(sides.into_iter().map(Side::into_summary).collect())
+        Ok(sides.into_iter().map(SideRow::into_summary).collect())
     }
 
     fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {
         let sides = self.call(None, |link| read::sides(link, Some(session)))?;
-        Ok(sides.into_iter().map(Side::into_summary).collect())
+        Ok(sides.into_iter().map(SideRow::into_summary).collect())
     }
 
     fn summary(&mut self, side: &SideId) -> Result<Option<Summary>, StoreError> {
         let found = self.call(Some(side), |link| read::side(link, side))?;
-        Ok(found.map(Side::into_summary))
+        Ok(found.map(SideRow::into_summary))
     }
 
     fn delete(&mut self, side: &SideId) -> Result<bool, StoreError> {

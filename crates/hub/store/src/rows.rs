@@ -5,7 +5,9 @@ use std::fmt;
 
 use accp_session::Batch;
 
-use crate::{SideId, Store, StoreError};
+use crate::error::StoreError;
+use crate::side::SideId;
+use crate::store::Store;
 
 /// A store that lets an application write its own rows in a commit.
 ///
@@ -22,7 +24,7 @@ use crate::{SideId, Store, StoreError};
 /// use accp_store::{SideId, SqliteStore, StoreErrorKind, Transactional, Write};
 ///
 /// let mut store = SqliteStore::open_in_memory()?;
-/// let (side, batch) = (SideId::new("launch", "dev"), Batch { epoch: Some(1), ..Batch::default() });
+/// let (side, batch) = (SideId::new("launch", "dev"), Batch::new(false).with(|batch| batch.epoch = Some(1)));
 ///
 /// // Tables whose names begin with `app_` are the application's.
 /// store.commit_with(&mut [Write::new(&side, &batch).with(&mut |rows| {
@@ -32,7 +34,7 @@ use crate::{SideId, Store, StoreError};
 /// })])?;
 ///
 /// // When the rows cannot be written, the batch is refused with them.
-/// let next = Batch { epoch: Some(2), ..Batch::default() };
+/// let next = Batch::new(false).with(|batch| batch.epoch = Some(2));
 /// let refused = store.commit_with(&mut [Write::new(&side, &next).with(&mut |rows| {
 ///     rows.execute("INSERT INTO app_missing VALUES (1)", ())?;
 ///     Ok(())

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use accp_session::{Batch, Entry, Stored};
 
-use crate::{
-    Erasure, Freed, Kept, Lease, Match, Retention, SideId, Store, StoreError, StoreErrorKind,
-    Summary, Transactional, Write,
-};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::rows::{Transactional, Write};
+use crate::search::Match;
+use crate::side::SideId;
+use crate::store::{Erasure, Freed, Kept, Lease, Retention, Store, Summary};
 
 /// Implements [`Store`] for a pointer to a store.
 macro_rules! forward {
@@ -158,7 +159,8 @@ fn poisoned() -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MemoryStore, conformance};
+    use crate::conformance;
+    use crate::memory::MemoryStore;
 
     #[test]
     fn a_store_behind_a_pointer_keeps_the_contract() {

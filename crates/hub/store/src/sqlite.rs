@@ -22,11 +22,12 @@ use accp_session::{Batch, Entry, Stored};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::error::StoreError;
 use crate::place::{Lost, Place};
-use crate::{
-    Erasure, Freed, Kept, Match, Retention, SideId, Store, StoreError, Summary, Transactional,
-    Write, WriteRows,
-};
+use crate::rows::{Transactional, Write, WriteRows};
+use crate::search::Match;
+use crate::side::SideId;
+use crate::store::{Erasure, Freed, Kept, Retention, Store, Summary};
 use accp_context::search::Query;
 use connect::{begin, connect, prepare, settle, take_alone};
 use fault::Fault;
@@ -62,7 +63,7 @@ use side::Side;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("sessions.accp");
 /// let mut store = SqliteStore::open(&path)?;
-/// let batch = Batch { epoch: Some(1), ..Batch::default() };
+/// let batch = Batch::new(false).with(|batch| batch.epoch = Some(1));
 /// let (launch, review) = (SideId::new("launch", "dev"), SideId::new("review", "dev"));
 /// store.commit(&[(&launch, &batch), (&review, &batch)])?;
 /// drop(store);

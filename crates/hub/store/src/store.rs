@@ -6,8 +6,9 @@ use std::time::Duration;
 use accp_context::search::{Query, Ranking};
 use accp_session::{Batch, Cold, Entry, Snapshot, Stored, Time};
 
+use crate::error::StoreError;
 use crate::search::{Bytes, Document, Match, PIECE};
-use crate::{SideId, StoreError};
+use crate::side::SideId;
 
 /// Keeps sides of sessions.
 ///

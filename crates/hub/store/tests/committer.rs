@@ -45,10 +45,7 @@ fn open(committer: &Committer, agent: &str) -> OpenSide {
 }
 
 fn batch(position: u64) -> Box<Batch> {
-    Box::new(Batch {
-        entries: vec![entry(position)],
-        ..Batch::default()
-    })
+    Box::new(Batch::new(false).with(|batch| batch.entries = vec![entry(position)]))
 }
 
 /// Holds up the thread of the committer until the returned sender is dropped.
@@ -101,10 +98,9 @@ fn what_arrives_during_a_commit_makes_one_group() {
         })
         .collect();
     let huge = common::cold("k101_1", &vec![0; 5 << 20]);
-    let huge = sides[1].commit(Box::new(Batch {
-        cold: vec![huge],
-        ..Batch::default()
-    }));
+    let huge = sides[1].commit(Box::new(
+        Batch::new(false).with(|batch| batch.cold = vec![huge]),
+    ));
     let after = sides[2].commit(batch(201));
     drop(go);
     held_up.wait().unwrap();

@@ -292,14 +292,8 @@ fn what_was_kept_and_cannot_be_read_is_refused() {
         position: 7,
         text: "{".into(),
     });
-    let batch = Batch {
-        snapshot,
-        ..Batch::default()
-    };
-    let of_host = Batch {
-        host: true,
-        ..batch.clone()
-    };
+    let batch = Batch::new(false).with(|batch| batch.snapshot = snapshot);
+    let of_host = batch.clone().with(|batch| batch.host = true);
     let dev = SideId::new("s", "dev");
     store.commit(&[(&HUB, &of_host), (&dev, &batch)]).unwrap();
     let link = Vec::<Transmit>::new;

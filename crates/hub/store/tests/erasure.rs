@@ -9,20 +9,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::common::{cold, entry, launch};
-use accp_session::{Batch, Entry, EntryKind, Snapshot};
+use accp_session::{Batch, Entry, Snapshot};
 use accp_store::{Erasure, SideId, SqliteStore, Store, StoreErrorKind};
 
 const SECRET: &str = "Zitronenfalter";
 
 /// Returns an entry that says something of somebody.
 fn telling(position: u64, what: &str) -> Entry {
-    let plain = entry(position);
-    Entry {
-        kind: EntryKind::Frame,
-        due: accp_session::Due::No,
-        text: Arc::from(plain.text.replace("impl_", &format!("{what}_"))),
-        ..plain
-    }
+    entry(position).with(|entry| {
+        entry.due = accp_session::Due::No;
+        entry.text = Arc::from(entry.text.replace("impl_", &format!("{what}_")));
+    })
 }
 
 /// Returns the names of the files in a folder that have these bytes.
@@ -54,9 +51,9 @@ fn fill(store: &mut SqliteStore, side: &SideId) {
             telling(position, &what)
         });
         let text = format!("{{\"hot\":\"{SECRET} {round}\"}}");
-        let batch = Batch {
-            entries: entries.collect(),
-            cold: vec![
+        let batch = Batch::new(false).with(|batch| {
+            batch.entries = entries.collect();
+            batch.cold = vec![
                 cold(
                     &format!("k101_{round}"),
                     format!("{SECRET} {round}").as_bytes(),
@@ -65,13 +62,12 @@ fn fill(store: &mut SqliteStore, side: &SideId) {
                     &format!("k102_{round}"),
                     format!("somebody else {round}").as_bytes(),
                 ),
-            ],
-            snapshot: Some(Snapshot {
+            ];
+            batch.snapshot = Some(Snapshot {
                 position: round * 20 + 20,
                 text: text.repeat(200),
-            }),
-            ..Batch::default()
-        };
+            });
+        });
         store.commit(&[(side, &batch)]).unwrap();
     }
 }
@@ -126,13 +122,8 @@ fn no_file_of_the_store_has_what_was_erased() {
     assert_eq!(store.entries(&launch(), 1, 2).unwrap()[0].position, 2);
     let kept = store.cold(&launch(), "k101_3").unwrap().unwrap();
     assert_eq!((kept.expired, kept.value.bytes), (true, None));
-    let again = Batch {
-        entries: vec![Entry {
-            position: 241,
-            ..entry(1)
-        }],
-        ..Batch::default()
-    };
+    let again = Batch::new(false)
+        .with(|batch| batch.entries = vec![entry(1).with(|entry| entry.position = 241)]);
     let error = store.commit(&[(&launch(), &again)]).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Conflict, "a late duplicate");
 }
@@ -140,10 +131,8 @@ fn no_file_of_the_store_has_what_was_erased() {
 #[test]
 fn the_same_bytes_under_two_keys_stay_until_both_are_erased() {
     let mut store = SqliteStore::open_in_memory().unwrap();
-    let batch = Batch {
-        cold: vec![cold("k101_1", b"shared"), cold("k102_1", b"shared")],
-        ..Batch::default()
-    };
+    let batch = Batch::new(false)
+        .with(|batch| batch.cold = vec![cold("k101_1", b"shared"), cold("k102_1", b"shared")]);
     store.commit(&[(&launch(), &batch)]).unwrap();
     let mut erase = |key: &str| {
         let erasure = Erasure {

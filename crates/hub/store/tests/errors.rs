@@ -56,12 +56,7 @@ fn damage(sql: &str) -> String {
 
 #[test]
 fn conflicts() {
-    let entries = |entries| {
-        refusal(&Batch {
-            entries,
-            ..Batch::default()
-        })
-    };
+    let entries = |entries| refusal(&Batch::new(false).with(|batch| batch.entries = entries));
     assert_snapshot!(entries(vec![entry(20)]), @"Conflict: sessions.accp, side `launch@planner`: an entry at position 20, where the log stands at 20: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
     let mut twice = entry(21);
     twice.mid = entry(9).mid;
@@ -70,24 +65,19 @@ fn conflicts() {
     large.sequence = u64::MAX;
     assert_snapshot!(entries(vec![large]), @"Conflict: sessions.accp, side `launch@planner`: the number 18446744073709551615 is over 9223372036854775807, the largest that a store keeps");
     let handled = vec![9];
-    assert_snapshot!(refusal(&Batch { handled, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: position 9 is marked and is not due, because it was marked before: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
+    assert_snapshot!(refusal(&Batch::new(false).with(|batch| batch.handled = handled)), @"Conflict: sessions.accp, side `launch@planner`: position 9 is marked and is not due, because it was marked before: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
     let outbox = vec![OutboxChange::Put(outgoing(2, "102000001009"))];
-    assert_snapshot!(refusal(&Batch { outbox, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: place 2 of the outbox is for 102000001009 and taken by m2: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
+    assert_snapshot!(refusal(&Batch::new(false).with(|batch| batch.outbox = outbox)), @"Conflict: sessions.accp, side `launch@planner`: place 2 of the outbox is for 102000001009 and taken by m2: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
     let epoch = Some(4);
-    assert_snapshot!(refusal(&Batch { epoch, host: true, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: a batch of the host, where the side of a member is kept: open the session as what it is, or under another agent");
+    assert_snapshot!(refusal(&Batch::new(true).with(|batch| batch.epoch = epoch)), @"Conflict: sessions.accp, side `launch@planner`: a batch of the host, where the side of a member is kept: open the session as what it is, or under another agent");
     let epoch = Some(3);
-    assert_snapshot!(refusal(&Batch { epoch, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: epoch 3, where 3 was used: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
+    assert_snapshot!(refusal(&Batch::new(false).with(|batch| batch.epoch = epoch)), @"Conflict: sessions.accp, side `launch@planner`: epoch 3, where 3 was used: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
     let snapshot = Some(Snapshot {
         position: 13,
         text: String::new(),
     });
-    assert_snapshot!(refusal(&Batch { snapshot, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: a snapshot at position 13, where one at 14 is kept: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
-    let values = |cold| {
-        refusal(&Batch {
-            cold: vec![cold],
-            ..Batch::default()
-        })
-    };
+    assert_snapshot!(refusal(&Batch::new(false).with(|batch| batch.snapshot = snapshot)), @"Conflict: sessions.accp, side `launch@planner`: a snapshot at position 13, where one at 14 is kept: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
+    let values = |cold| refusal(&Batch::new(false).with(|batch| batch.cold = vec![cold]));
     assert_snapshot!(values(cold("k101_1", b"other")), @"Conflict: sessions.accp, side `launch@planner`: key `k101_1` is kept with digest b5c9b31e784fd895c11ed4cbf59edc6e21c4a1949712b04d78ac1ee2b3b1b061 and 6960 bytes, and put with digest d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa and 5 bytes: put other bytes under another key");
     let wrong = Cold {
         digest: Hash::of(b""),
@@ -187,10 +177,7 @@ fn damage_is_found_and_placed() {
 #[test]
 fn what_cannot_be_written() {
     let (folder, path) = file();
-    let batch = Batch {
-        entries: vec![entry(21)],
-        ..Batch::default()
-    };
+    let batch = Batch::new(false).with(|batch| batch.entries = vec![entry(21)]);
     let mut store = SqliteStore::open_read_only(&path).unwrap();
     let error = store.commit(&[(&launch(), &batch)]).unwrap_err();
     assert_snapshot!(words(&error, &path), @"Io: sessions.accp, side `launch@planner`: attempt to write a readonly database: check that the folder exists and is writable, and that the store was not opened read-only");
@@ -207,10 +194,7 @@ fn what_cannot_be_written() {
 #[test]
 fn a_file_that_another_process_writes_to() {
     let (_folder, path) = file();
-    let batch = Batch {
-        entries: vec![entry(21)],
-        ..Batch::default()
-    };
+    let batch = Batch::new(false).with(|batch| batch.entries = vec![entry(21)]);
     let mut store = SqliteStore::open(&path).unwrap();
     store.set_patience(Duration::ZERO).unwrap();
     let other = rusqlite::Connection::open(&path).unwrap();

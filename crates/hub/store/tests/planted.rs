@@ -62,11 +62,9 @@ impl Planted {
             return Ok(());
         };
         let inboxes = stored.inboxes.into_iter();
-        let batch = Batch {
-            host: stored.host,
-            inboxes: inboxes.map(|(member, _)| (member, String::new())).collect(),
-            ..Batch::default()
-        };
+        let batch = Batch::new(stored.host).with(|batch| {
+            batch.inboxes = inboxes.map(|(member, _)| (member, String::new())).collect()
+        });
         self.inner.commit(&[(side, &batch)])
     }
 }
@@ -216,10 +214,7 @@ impl Store for Planted {
             && let Some(stored) = self.inner.load(side)?
         {
             let handled = stored.due.iter().map(|entry| entry.position).collect();
-            let batch = Batch {
-                handled,
-                ..Batch::default()
-            };
+            let batch = Batch::new(false).with(|batch| batch.handled = handled);
             self.inner.commit(&[(side, &batch)])?;
         }
         if self.bug == Bug::RetainsNoInboxes {

@@ -113,13 +113,12 @@ fn ahead(path: &Path) -> PathBuf {
 }
 
 fn values(keys: &[&str]) -> Batch {
-    Batch {
-        cold: keys
+    Batch::new(false).with(|batch| {
+        batch.cold = keys
             .iter()
             .map(|key| common::cold(key, key.as_bytes()))
-            .collect(),
-        ..Batch::default()
-    }
+            .collect()
+    })
 }
 
 /// A write-ahead log that is not at its place any more loses nothing that was acknowledged, and takes nothing more.
@@ -237,9 +236,9 @@ fn a_probe_finds_a_disk_that_takes_commits_only_for_a_while() {
     };
     let path = disk.0.path().join("sessions.accp");
     let mut store = SqliteStore::open(&path).unwrap();
-    let batch = |key: &str| Batch {
-        cold: vec![common::cold(key, key.repeat(40_000).as_bytes())],
-        ..Batch::default()
+    let batch = |key: &str| {
+        Batch::new(false)
+            .with(|batch| batch.cold = vec![common::cold(key, key.repeat(40_000).as_bytes())])
     };
     store.commit(&[(&common::launch(), &batch("k1"))]).unwrap();
     store.probe().unwrap();

@@ -28,10 +28,7 @@ fn file() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sessions.accp");
     let mut store = SqliteStore::open(&path).unwrap();
-    let batch = Batch {
-        entries: (1..=100).map(entry).collect(),
-        ..Batch::default()
-    };
+    let batch = Batch::new(false).with(|batch| batch.entries = (1..=100).map(entry).collect());
     store.commit(&[(&launch(), &batch)]).unwrap();
     let sql = "CREATE TABLE app_done (position INTEGER PRIMARY KEY);
         CREATE INDEX app_by_position ON app_done (position)";
@@ -41,11 +38,10 @@ fn file() -> (TempDir, PathBuf) {
 
 /// Returns the mark of a frame, with its reply.
 fn handled(position: u64) -> Batch {
-    Batch {
-        handled: vec![position],
-        entries: vec![entry(100 + position)],
-        ..Batch::default()
-    }
+    Batch::new(false).with(|batch| {
+        batch.handled = vec![position];
+        batch.entries = vec![entry(100 + position)];
+    })
 }
 
 fn insert(position: u64) -> impl FnMut(&Connection) -> Result<(), accp_store::RowsError> {
@@ -96,10 +92,7 @@ fn the_mark_the_reply_and_the_rows_are_there_together_or_not_at_all() {
         insert(2)(rows)?;
         Err("the task is nobody's".into())
     };
-    let apart = Batch {
-        entries: vec![entry(1)],
-        ..Batch::default()
-    };
+    let apart = Batch::new(false).with(|batch| batch.entries = vec![entry(1)]);
     for rows in [
         &mut gives_up as &mut accp_store::WriteRows<'_, _>,
         &mut insert(1),
@@ -187,10 +180,9 @@ fn rows_join_the_groups_of_a_committer() {
         .unwrap();
     let batch = |position| Box::new(handled(position));
     let first = side.commit_with(batch(1), insert(1));
-    let apart = other.commit(Box::new(Batch {
-        entries: vec![entry(1)],
-        ..Batch::default()
-    }));
+    let apart = other.commit(Box::new(
+        Batch::new(false).with(|batch| batch.entries = vec![entry(1)]),
+    ));
     let panics = side.commit_with(batch(2), |_| panic!("as the test wants it"));
     let over_a_hole = side.commit_with(batch(3), insert(3));
     first.wait().unwrap();

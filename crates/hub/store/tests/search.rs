@@ -5,25 +5,22 @@
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_runtime::session::{MemberId, Mid, Time};
-use accp_session::{Batch, Cold, Due, Entry, EntryKind, Snapshot};
+use accp_runtime::session::{Mid, Time};
+use accp_session::{Batch, Cold, Entry, Snapshot};
 use accp_store::{MemoryStore, Retention, SideId, SqliteStore, Store};
 use proptest::prelude::*;
 
 fn entry(position: u64, text: &str) -> Entry {
-    Entry {
+    Entry::new(
         position,
-        at: Time::default(),
-        kind: EntryKind::Frame,
-        sender: MemberId::HOST,
-        mid: Mid::parse(&format!("{position:012x}")),
-        sequence: position,
-        tokens: 1,
-        cut: false,
-        due: Due::No,
-        text: Arc::from(text),
-        hash: None,
-    }
+        Time::default(),
+        Mid::parse(&format!("{position:012x}")),
+        text,
+    )
+    .with(|entry| {
+        entry.sequence = position;
+        entry.tokens = 1;
+    })
 }
 
 fn value(key: &str, text: &str) -> Cold {
@@ -75,7 +72,7 @@ proptest! {
         let mut last = 0;
         let mut put = [false; 3];
         for step in steps {
-            let mut batch = Batch { host: true, ..Batch::default() };
+            let mut batch = Batch::new(true);
             match step {
                 Step::Frame(text) => {
                     last += 1;
@@ -119,10 +116,7 @@ fn a_file_that_another_writes_to_is_searched_as_it_is() {
     let side = SideId::new("launch", "hub");
     let mut writer = SqliteStore::open(&path).unwrap();
     let mut commit = |position, text: &str, retain: bool| {
-        let mut batch = Batch {
-            host: true,
-            ..Batch::default()
-        };
+        let mut batch = Batch::new(true);
         batch.entries.push(entry(position, text));
         batch.snapshot = Some(Snapshot {
             position,

@@ -20,10 +20,8 @@ fn all_that_open_a_new_file_at_once_write_to_it() {
                 let mut store = SqliteStore::open(path).unwrap();
                 let side = SideId::new("launch", format!("agent {thread}"));
                 for position in 1..=20 {
-                    let batch = Batch {
-                        entries: vec![entry(position)],
-                        ..Batch::default()
-                    };
+                    let batch =
+                        Batch::new(false).with(|batch| batch.entries = vec![entry(position)]);
                     store.commit(&[(&side, &batch)]).unwrap();
                 }
             });
@@ -45,11 +43,10 @@ fn of_two_that_handle_one_frame_only_one_commits() {
     let path = folder.path().join("sessions.accp");
     let mut store = SqliteStore::open(&path).unwrap();
     common::fill(&mut store).unwrap();
-    let reply = Batch {
-        handled: vec![10],
-        entries: vec![entry(21)],
-        ..Batch::default()
-    };
+    let reply = Batch::new(false).with(|batch| {
+        batch.handled = vec![10];
+        batch.entries = vec![entry(21)];
+    });
     let results: Vec<_> = std::thread::scope(|scope| {
         let path = &path;
         let threads = [(); 4].map(|()| {
@@ -79,10 +76,7 @@ fn one_that_only_looks_sees_every_commit_of_one_that_writes() {
     let mut writer = SqliteStore::open(&path).unwrap();
     let mut reader = SqliteStore::open_read_only(&path).unwrap();
     for position in 1..=20 {
-        let batch = Batch {
-            entries: vec![entry(position)],
-            ..Batch::default()
-        };
+        let batch = Batch::new(false).with(|batch| batch.entries = vec![entry(position)]);
         writer.commit(&[(&launch(), &batch)]).unwrap();
         assert_eq!(reader.load(&launch()).unwrap().unwrap().last, position);
     }

@@ -1,7 +1,7 @@
 //! An evaluation of policies, and of prompts of other programs, over corpora.
 
 use accp_context::view::View;
-use accp_memory::policy::Plan;
+use accp_memory::policy::NamedPolicy;
 use accp_tokens::Bpe;
 use serde_json::Value as Json;
 
@@ -16,7 +16,7 @@ use crate::transcript::{Transcript, Transcripts};
 /// The policies and rivals to measure, with the view and the counter.
 #[derive(Debug)]
 pub struct Evaluation {
-    plans: Vec<Plan>,
+    plans: Vec<NamedPolicy>,
     rivals: Vec<Rival>,
     view: View,
     counter: Bpe,
@@ -32,7 +32,7 @@ const FEW: usize = 2;
 impl Evaluation {
     /// Makes an evaluation of these policies, the [base](crate::BASE) first. Policies that use a
     /// registry show messages with `view`.
-    pub fn new(plans: Vec<Plan>, view: View, counter: Bpe) -> Self {
+    pub fn new(plans: Vec<NamedPolicy>, view: View, counter: Bpe) -> Self {
         Self {
             plans,
             rivals: Vec::new(),

@@ -10,7 +10,7 @@ mod views;
 use accp_context::{CachePrices, view::PromptLimits};
 use accp_memory::{
     policies::{Last, Layout, Memory, Part, Whole},
-    policy::Plan,
+    policy::NamedPolicy,
 };
 
 use self::clear::ClearToolUses;
@@ -73,23 +73,23 @@ file:PATH                       prompts of another program, in the form of --dum
                                 turns or for none";
 
 /// Returns the policies that are measured when none is named.
-pub fn default_plans() -> Vec<Plan> {
+pub fn default_plans() -> Vec<NamedPolicy> {
     DEFAULT.iter().filter_map(|name| plan(name)).collect()
 }
 
 /// Returns the policy of this name, or `None` for an unknown name.
-pub fn plan(name: &str) -> Option<Plan> {
+pub fn plan(name: &str) -> Option<NamedPolicy> {
     let (word, options) = match name.split_once(':') {
         Some((word, options)) => (word, Some(options)),
         None => (name, None),
     };
     match (word, options) {
-        (BASE, None) => Some(Plan::new(
+        (BASE, None) => Some(NamedPolicy::new(
             name,
             "the whole history, each message a line of compact JSON",
             Whole::new,
         )),
-        ("toon", None) => Some(Plan::new(
+        ("toon", None) => Some(NamedPolicy::new(
             name,
             "the whole history, each message in TOON, with JSON in strings read as values",
             toon::Toon::new,
@@ -104,7 +104,7 @@ pub fn plan(name: &str) -> Option<Plan> {
             "whole at first sight, then the ends of long results; own system prompts only",
             Layout::Own,
         )),
-        (OURS, Some("declared")) => Some(Plan::new(
+        (OURS, Some("declared")) => Some(NamedPolicy::new(
             name,
             "`memory` with the definition of its tool before everything else",
             |opening| Memory::new(opening, Layout::Shared).declared(),
@@ -112,7 +112,7 @@ pub fn plan(name: &str) -> Option<Plan> {
         (OURS, Some(options)) => {
             let part = options.strip_prefix('-')?;
             let part = Part::ALL.into_iter().find(|known| known.name() == part)?;
-            Some(Plan::new(
+            Some(NamedPolicy::new(
                 name,
                 format!("`memory` without {}", part.name()),
                 move |opening| Memory::new(opening, Layout::Shared).without(part),
@@ -138,14 +138,14 @@ pub fn plan(name: &str) -> Option<Plan> {
             format!("text without JSON; {tokens} tokens of each tool result"),
             Cut::Results(tokens.parse().ok()?),
         )),
-        ("bag", None) => Some(Plan::new(
+        ("bag", None) => Some(NamedPolicy::new(
             name,
             "system prompts, all identifiers sorted, and the newest two messages",
             bag::Bag::new,
         )),
         ("last", Some(count)) => {
             let count = count.parse().ok().filter(|&count| count > 0)?;
-            Some(Plan::new(
+            Some(NamedPolicy::new(
                 name,
                 format!("system prompts and the last {count} messages"),
                 move |opening| Last::new(opening, count),
@@ -159,7 +159,7 @@ pub fn plan(name: &str) -> Option<Plan> {
                     (trigger.parse().ok()?, keep.parse().ok()?)
                 }
             };
-            Some(Plan::new(
+            Some(NamedPolicy::new(
                 name,
                 format!(
                     "the whole history; over {trigger} tokens, all tool results but the newest \
@@ -168,7 +168,7 @@ pub fn plan(name: &str) -> Option<Plan> {
                 move |opening| ClearToolUses::new(opening, trigger, keep),
             ))
         }
-        ("draft", None) => Some(Plan::new(
+        ("draft", None) => Some(NamedPolicy::new(
             name,
             "frames in a session: 500 tokens of frames, checkpoints of 200, in all 2,000",
             draft::Draft::new,
@@ -197,7 +197,7 @@ pub fn plan(name: &str) -> Option<Plan> {
                 Some(_) => "when it pays".to_owned(),
                 None => format!("beyond {hot} tokens"),
             };
-            Some(Plan::new(
+            Some(NamedPolicy::new(
                 name,
                 format!(
                     "views; {when} all messages but {keep} become facts, and a message over \
@@ -210,12 +210,12 @@ pub fn plan(name: &str) -> Option<Plan> {
     }
 }
 
-fn memory_plan(name: &str, doc: &str, layout: Layout) -> Plan {
-    Plan::new(name, doc, move |opening| Memory::new(opening, layout))
+fn memory_plan(name: &str, doc: &str, layout: Layout) -> NamedPolicy {
+    NamedPolicy::new(name, doc, move |opening| Memory::new(opening, layout))
 }
 
-fn plain_plan(name: &str, doc: String, cut: Cut) -> Plan {
-    Plan::new(name, doc, move |opening| plain::Plain::new(opening, cut))
+fn plain_plan(name: &str, doc: String, cut: Cut) -> NamedPolicy {
+    NamedPolicy::new(name, doc, move |opening| plain::Plain::new(opening, cut))
 }
 
 #[cfg(test)]

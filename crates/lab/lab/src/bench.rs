@@ -12,7 +12,7 @@ use accp_eval::{
     BASE, Evaluation, FORMS, FROM_FILE, Inside, Prices, Report, Rival, RivalError, Rivals,
     Transcript, Transcripts, default_plans, plan, rules,
 };
-use accp_memory::policy::{Plan, Segment};
+use accp_memory::policy::{NamedPolicy, Segment};
 use accp_recordings::read_whole_json;
 use accp_tokens::{Bpe, TokenCounter as _};
 use clap::builder::PossibleValuesParser;
@@ -220,7 +220,7 @@ fn unfit(error: &RivalError) -> Failure {
 
 impl Args {
     /// Returns the policies to measure, the base first.
-    fn plans(&self) -> Result<Vec<Plan>, Failure> {
+    fn plans(&self) -> Result<Vec<NamedPolicy>, Failure> {
         let named = self.policies.iter().map(String::as_str);
         let mut named = named.filter(|name| !name.starts_with(FROM_FILE)).peekable();
         if named.peek().is_none() {

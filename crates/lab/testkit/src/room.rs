@@ -6,7 +6,8 @@ use accp_frame::AgentId;
 use accp_session::{Answer, Input, MemberId, Options, Rules, Time, Transmit};
 use accp_store::{DriverError, Store};
 
-use crate::{Delivery, Faults, Shared, Side, Wire};
+use crate::side::{Shared, Side};
+use crate::wire::{Delivery, Faults, Wire};
 
 /// The most turns in which a room may come to rest.
 const TURNS: usize = 100_000;

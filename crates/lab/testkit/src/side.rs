@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use accp_session::{Event, Inbound, MemberId, Options, Rules, Session, Time, Transmit};
 use accp_store::{DriverError, Link, MemoryStore, Store};
 
-use crate::Runner;
+use crate::runner::Runner;
 
 /// A store shared by drivers and by tests that inspect it.
 pub type Shared = Arc<Mutex<MemoryStore>>;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use accp_session::{MemberId, Time};
 
-use crate::Rng;
+use crate::rng::Rng;
 
 /// The faults of a [`Wire`], as frames in a thousand, and its delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -22,7 +22,7 @@ use std::fmt;
 use time::OffsetDateTime;
 
 use crate::list::MessageList;
-use crate::said::{Said, said};
+use crate::parsed::{Parsed, parse};
 use fence::Lines;
 
 /// A message as the archive has it.
@@ -44,13 +44,15 @@ pub struct Archived {
 impl Archived {
     /// Returns the messages of a list as the archive has them. The first one has the number 0.
     pub fn of(list: &MessageList, time: Option<OffsetDateTime>) -> Vec<Self> {
-        let all = said(list.form(), None, list.messages());
-        all.iter().map(|said| Self::said(said, time)).collect()
+        let all = parse(list.form(), None, list.messages());
+        all.iter()
+            .map(|message| Self::of_parsed(message, time))
+            .collect()
     }
 
     /// Returns a message as the archive has it.
-    pub(crate) fn said(said: &Said, time: Option<OffsetDateTime>) -> Self {
-        page::archived(said, time)
+    pub(crate) fn of_parsed(message: &Parsed, time: Option<OffsetDateTime>) -> Self {
+        page::archived(message, time)
     }
 }
 
@@ -173,7 +175,7 @@ impl Sections<'_> {
         let fence = self.0.find(|(_, line)| !line.trim().is_empty());
         let (number, fence) = fence.ok_or(ArchiveError::Torn { line })?;
         if !fence::is_fence(fence) {
-            // The line may be the end of what a crash left, so that no message is lost behind it.
+            // A crash may have cut the file here. Then no message follows, and none is lost.
             return Err(if self.0.is_at_end() {
                 ArchiveError::Torn { line }
             } else {

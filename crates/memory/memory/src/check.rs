@@ -28,7 +28,7 @@ use crate::finding::{Code, Finding};
 use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::{Call, Message, Role};
-use crate::raw::{Place, compact};
+use crate::raw::{Pointer, compact};
 
 use self::pairs::{Pairs, Why};
 
@@ -90,7 +90,7 @@ pub(crate) fn broken(list: &MessageList) -> Vec<Finding> {
 }
 
 /// Returns the JSON of a value in a message as a text in JSON, compact, with its numbers as they were written.
-fn as_text(message: &Message, place: &Place) -> Option<String> {
+fn as_text(message: &Message, place: &Pointer) -> Option<String> {
     let raw = message.raw().get(place.range(message.raw())?)?;
     Some(Json::from(&*compact(raw)).to_string())
 }

@@ -7,7 +7,7 @@ mod done;
 mod judge;
 mod kind;
 mod missing;
-mod thing;
+mod noun_phrases;
 mod unrelated;
 mod untouched;
 

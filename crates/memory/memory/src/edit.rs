@@ -7,25 +7,25 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
-use crate::raw::{Place, replaced};
+use crate::raw::{Pointer, replaced};
 
 /// One change of a JSON text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Edit {
     /// Another value in this place.
-    Set(Place, String),
+    Set(Pointer, String),
     /// A new member of the object here.
-    Put(Place, &'static str, String),
+    Put(Pointer, &'static str, String),
     /// No member of this name in the object here.
-    Remove(Place, &'static str),
+    Remove(Pointer, &'static str),
     /// No item of this index in the array here.
-    Drop(Place, usize),
+    Drop(Pointer, usize),
     /// A new item before the one with this index in the array here.
-    Insert(Place, usize, String),
+    Insert(Pointer, usize, String),
 }
 
 impl Edit {
-    pub(crate) fn set(place: Place, value: &Json) -> Self {
+    pub(crate) fn set(place: Pointer, value: &Json) -> Self {
         Self::Set(place, value.to_string())
     }
 
@@ -124,12 +124,12 @@ mod tests {
     #[test]
     fn what_an_edit_does_not_name_stays_to_the_byte() {
         let text = r#"{ "a" : 1.50, "b": [ 1e2 , {"c":"\u0041", "d":2}, 3 ], "e":{} }"#;
-        let b = Place::of(["b".into()]);
+        let b = Pointer::of(["b".into()]);
         let edits = [
             Edit::Drop(b.clone(), 0),
             Edit::Insert(b.clone(), 2, "7".into()),
             Edit::Remove(b.inside(1), "d"),
-            Edit::Put(Place::of(["e".into()]), "f", "true".into()),
+            Edit::Put(Pointer::of(["e".into()]), "f", "true".into()),
             Edit::Put(b.inside(1), "g", "null".into()),
         ];
         assert_eq!(
@@ -139,7 +139,7 @@ mod tests {
         let nowhere = [
             Edit::Drop(b.clone(), 3),
             Edit::Remove(b, "d"),
-            Edit::Set(Place::of(["x".into()]), "1".into()),
+            Edit::Set(Pointer::of(["x".into()]), "1".into()),
         ];
         for edit in nowhere {
             assert_eq!(edited(text, &[edit]), text);

@@ -1,4 +1,4 @@
-//! What a caller's program says before and after each tier.
+//! What a caller's program decides before each tier, and learns after it.
 
 use crate::event::Event;
 
@@ -12,7 +12,7 @@ pub enum Verdict {
     Defer,
 }
 
-/// Hears of each tier, and may put it off.
+/// Is called for each tier, and may put it off.
 ///
 /// `()` lets every tier act.
 pub trait Hooks {

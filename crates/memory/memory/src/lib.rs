@@ -1,11 +1,11 @@
 //! What an agent remembers of a conversation, and what its model reads of it.
 //!
-//! - A [`Session`] keeps a list of messages inside the window of its model, forgets nothing, and breaks no list
+//! - A [`ListSession`] keeps a list of messages inside the window of its model, forgets nothing, and breaks no list
 //!   (CTX-001).
 //! - [`policies::Memory`] makes prompts that say things once: it is a [`policy`], as all are that the lab measures.
 //!
 //! ```
-//! use accp_memory::{MessageList, Options, Session, SessionId, Window};
+//! use accp_memory::{MessageList, Options, ListSession, SessionId, Window};
 //! # #[derive(Debug)]
 //! # struct Quarters;
 //! # impl accp_frame::TokenCounter for Quarters {
@@ -16,7 +16,7 @@
 //! # let said = |role, content| format!(r#"{{"role":"{role}","content":"{content}"}}"#);
 //! # let text = format!("[{},{},{}]", said("user", "Book a table."), said("assistant", &answer), said("user", "For two."));
 //! let list = MessageList::read(&text, None)?;
-//! let mut session = Session::new(SessionId::new("desk")?, list.form());
+//! let mut session = ListSession::new(SessionId::new("desk")?, list.form());
 //! let window = Window::of(2_000)?;
 //! let options = Options::new(&window, &Quarters, time::OffsetDateTime::now_utc());
 //! let plan = session.plan(&list, &options, &(), &mut ())?;
@@ -34,9 +34,13 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[macro_use]
+mod words;
+
 mod archive;
-mod brief;
 mod check;
+#[cfg(test)]
+mod counters;
 #[cfg(feature = "disk")]
 pub mod disk;
 mod drift;
@@ -52,19 +56,19 @@ mod memo;
 mod message;
 mod names;
 mod offload;
+mod parsed;
 mod plan;
 pub mod policies;
 pub mod policy;
 mod prose;
 mod raw;
 mod repair;
-mod said;
 mod session;
 mod status;
+mod summarizer;
 mod summary;
 mod truncate;
 mod unit;
-mod views;
 mod window;
 mod writes;
 
@@ -79,12 +83,12 @@ pub use hooks::{Hooks, Verdict};
 pub use list::MessageList;
 pub use message::Message;
 pub use names::{SessionId, SessionIdError};
-pub use plan::{Apart, NewFile, Options, Plan, PlanError, World};
+pub use plan::{FileLookup, ListPlan, NewFile, OnDemand, Options, PlanError};
+pub use policies::Views;
 pub use repair::{Repair, RepairKind, repair};
-pub use session::{Session, Stranger, Use};
+pub use session::{ListMismatch, ListSession, Usage};
 pub use status::Status;
-pub use summary::{Summarizer, SummaryError, Wanted};
-pub use views::Views;
+pub use summarizer::{Summarizer, SummaryError, SummaryRequest};
 pub use window::{Limits, State, Window, WindowError};
 pub use writes::{Writes, WritesError};
 

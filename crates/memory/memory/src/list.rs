@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::finding::{Code, Finding};
 use crate::form::Form;
 use crate::message::Message;
-use crate::raw::{Place, compact};
+use crate::raw::{Pointer, compact};
 
 /// What helps if there is no list.
 const CURE: &str = "give a JSON array of messages, or a request that has one";
@@ -76,7 +76,7 @@ impl MessageList {
         };
         let keys = form.keys();
         let (place, is_body) = match &json {
-            Json::Array(_) => (Place::default(), false),
+            Json::Array(_) => (Pointer::default(), false),
             Json::Object(map) => {
                 let key = keys
                     .iter()
@@ -86,7 +86,7 @@ impl MessageList {
                     let text = format!("expected a request with an array `{keys}`; {CURE}");
                     Finding::of_list(Code::NotAList, text)
                 })?;
-                (Place::of([(*key).into()]), true)
+                (Pointer::of([(*key).into()]), true)
             }
             other => {
                 let found = crate::message::kind(other);
@@ -104,7 +104,7 @@ impl MessageList {
         let messages = messages.map(|(index, raw)| Message::read(form, index, raw.get()));
         let messages = messages.collect::<Result<_, _>>()?;
         let beside = |key: &&'static str| {
-            let place = Place::of([(*key).into()]);
+            let place = Pointer::of([(*key).into()]);
             let value = json.get(*key).filter(|value| !value.is_null());
             let range = value.and_then(|_| place.range(text))?;
             Some(format!("{}\n", compact(&text[range])))
@@ -192,7 +192,7 @@ impl MessageList {
     }
 
     /// Returns the text of a value in the request, as it was written; `None` if the list stands alone.
-    pub(crate) fn raw_beside(&self, place: &Place) -> Option<&str> {
+    pub(crate) fn raw_beside(&self, place: &Pointer) -> Option<&str> {
         let text = &self.body.as_ref()?.text;
         text.get(place.range(text)?)
     }
@@ -275,7 +275,7 @@ fn mixed(json: &Json) -> Option<usize> {
         let part = Json::Array(list.iter().take(end).cloned().collect());
         matches!(Conversation::new(part), Err(NotConversation::Several(_)))
     };
-    // More messages have no fewer marks, so that the first place can be found by halves.
+    // A longer part of the list has all marks of a shorter one, so bisection finds the first message.
     let (mut clear, mut known) = (0, list.len());
     if !is_mixed(known) {
         return None;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::form::Form;
 use crate::names::SessionId;
-use crate::raw::Place;
+use crate::raw::Pointer;
 use bytes::{Bytes, size};
 
 pub(crate) use bytes::named;
@@ -45,9 +45,9 @@ const ADDRESS: usize = 120;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Found {
     /// The part of the content.
-    pub(crate) part: Place,
+    pub(crate) part: Pointer,
     /// The text with the bytes, the address or the id, which no model reads as text.
-    at: Place,
+    at: Pointer,
     pub(crate) medium: Medium,
     /// What it is: `image image/png, 1280 x 720 pixels, 300 KB`.
     what: String,
@@ -98,8 +98,8 @@ pub(crate) const fn prices(form: Form) -> MediaPrices {
 /// Finds what a message has beside texts, in its order.
 pub(crate) fn found(form: Form, message: &Map<String, Json>) -> Vec<Found> {
     let mut out = Vec::new();
-    let whole = Place::default();
-    // A sound that the model has spoken, and a picture that it has painted, are no parts of a content.
+    let whole = Pointer::default();
+    // Sounds and pictures of the model itself stand beside the content.
     if form == Form::OpenAi && message.get("role").is_some_and(|role| role == "assistant") {
         out.extend(own(
             message.get("audio"),
@@ -149,7 +149,7 @@ pub(crate) fn bare(raw: &str, message: &Json, found: &[Found]) -> Option<String>
     let mut out = String::new();
     for one in found {
         let text = one.at.value(message)?.to_string();
-        // A text that was spelt in another way stands where its place says.
+        // If the text is escaped in another way, it is replaced by its pointer.
         let Some((before, behind)) = rest.split_once(&text) else {
             let empty = |one: &Found| (one.at.clone(), "\"\"".to_owned());
             return crate::raw::replaced(raw, &found.iter().map(empty).collect::<Vec<_>>());
@@ -163,7 +163,7 @@ pub(crate) fn bare(raw: &str, message: &Json, found: &[Found]) -> Option<String>
 }
 
 /// Looks at a part, or at parts.
-fn look(json: &Json, at: &Place, can_leave: bool, out: &mut Vec<Found>) {
+fn look(json: &Json, at: &Pointer, can_leave: bool, out: &mut Vec<Found>) {
     match json {
         Json::Array(parts) => {
             for (index, part) in parts.iter().enumerate() {
@@ -228,7 +228,7 @@ impl Kind {
 }
 
 /// Reads a part that is a picture, a document or a sound.
-fn read(part: &Map<String, Json>, at: &Place, can_leave: bool) -> Option<Found> {
+fn read(part: &Map<String, Json>, at: &Pointer, can_leave: bool) -> Option<Found> {
     let kind = Kind::of(part.get("type")?.as_str()?)?;
     let (holder, inside) = holder(part, at);
     // A document may be a text, or have parts of its own.
@@ -243,13 +243,13 @@ fn read(part: &Map<String, Json>, at: &Place, can_leave: bool) -> Option<Found> 
         .into_iter()
         .find(|key| holder.get(*key).is_some_and(Json::is_string))?;
     let text = holder.get(key)?.as_str()?;
-    let said = |keys: &[&str]| {
+    let member = |keys: &[&str]| {
         let mut found = keys
             .iter()
             .filter_map(|key| holder.get(*key).or_else(|| part.get(*key))?.as_str());
         found.next().map(str::to_owned)
     };
-    let detail = said(&["detail"]).map_or(Detail::Auto, |name| Detail::named(&name));
+    let detail = member(&["detail"]).map_or(Detail::Auto, |name| Detail::named(&name));
     let bytes = if ID.contains(&key) {
         Bytes::File(text)
     } else {
@@ -258,15 +258,15 @@ fn read(part: &Map<String, Json>, at: &Place, can_leave: bool) -> Option<Found> 
     let found = Seen {
         kind,
         detail,
-        mime: bytes.mime().map(str::to_owned).or_else(|| said(&MIME)),
-        name: said(&NAME),
+        mime: bytes.mime().map(str::to_owned).or_else(|| member(&MIME)),
+        name: member(&NAME),
         bytes,
     };
     Some(found.at(at.clone(), inside.inside(key), can_leave))
 }
 
 /// Returns the object that says where the bytes of a part are, and its place.
-fn holder<'p>(part: &'p Map<String, Json>, at: &Place) -> (&'p Map<String, Json>, Place) {
+fn holder<'p>(part: &'p Map<String, Json>, at: &Pointer) -> (&'p Map<String, Json>, Pointer) {
     let mut inner = HOLDERS
         .iter()
         .filter_map(|key| Some((part.get(*key)?.as_object()?, at.inside(*key))));
@@ -274,7 +274,7 @@ fn holder<'p>(part: &'p Map<String, Json>, at: &Place) -> (&'p Map<String, Json>
 }
 
 /// Reads what a model has made itself.
-fn own(json: Option<&Json>, kind: &str, at: &Place, keys: &[&'static str]) -> Option<Found> {
+fn own(json: Option<&Json>, kind: &str, at: &Pointer, keys: &[&'static str]) -> Option<Found> {
     let (kind, json) = (Kind::of(kind)?, json?);
     let key = keys.iter().find(|key| json[**key].is_string())?;
     let text = json[*key].as_str()?;
@@ -302,7 +302,7 @@ struct Seen<'t> {
 }
 
 impl Seen<'_> {
-    fn at(self, part: Place, at: Place, can_leave: bool) -> Found {
+    fn at(self, part: Pointer, at: Pointer, can_leave: bool) -> Found {
         let kind = self.mime.as_deref().and_then(Kind::of_mime);
         let kind = kind.unwrap_or(self.kind);
         let medium = match kind {
@@ -330,9 +330,9 @@ impl Seen<'_> {
             Bytes::Url(url) => short(url),
             Bytes::File(id) => Cow::Owned(format!("file {}", short(id))),
         };
-        for said in amount.into_iter().chain([place.into_owned()]) {
+        for part in amount.into_iter().chain([place.into_owned()]) {
             what.push_str(", ");
-            what.push_str(&said);
+            what.push_str(&part);
         }
         Found {
             part,

@@ -1,4 +1,4 @@
-//! Counts each text once, because tiers look at the same results and messages in turn.
+//! A counter that counts each text once: the tiers count the same results and messages one after the other.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

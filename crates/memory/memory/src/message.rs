@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 use crate::finding::{Code, Finding};
 use crate::form::Form;
 use crate::media::{self, Found};
-use crate::raw::{Place, Step, compact, replaced};
+use crate::raw::{Pointer, PointerStep, compact, replaced};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) struct Call {
     /// The id; the name of the function for calls without ids. Empty where it is missing.
     pub(crate) id: String,
     pub(crate) tool: String,
-    pub(crate) arguments: Place,
+    pub(crate) arguments: Pointer,
 }
 
 /// The result of a call.
@@ -39,7 +39,7 @@ pub(crate) struct Call {
 pub(crate) struct Answer {
     /// The id of the call; empty where it is missing.
     pub(crate) id: String,
-    pub(crate) content: Place,
+    pub(crate) content: Pointer,
     /// Whether the program says that the call failed.
     pub(crate) failed: bool,
 }
@@ -153,7 +153,7 @@ impl Message {
     }
 
     /// Returns the message with other values in these places; `None` if a place is not there.
-    pub(crate) fn with(&self, form: Form, values: &[(Place, Json)]) -> Option<Self> {
+    pub(crate) fn with(&self, form: Form, values: &[(Pointer, Json)]) -> Option<Self> {
         let texts: Vec<_> = values
             .iter()
             .map(|(place, value)| (place.clone(), value.to_string()))
@@ -232,9 +232,9 @@ impl Message {
     /// Returns the words of the speaker, without results.
     pub(crate) fn words(&self, form: Form) -> String {
         let model = self.model(form);
-        let said = model.iter().map(Recorded::of);
-        let texts: Vec<_> = said
-            .filter(|said| !said.is_result())
+        let recorded = model.iter().map(Recorded::of);
+        let texts: Vec<_> = recorded
+            .filter(|one| !one.is_result())
             .flat_map(Recorded::texts)
             .collect();
         texts.join("\n")
@@ -306,7 +306,7 @@ fn chat(map: &Map<String, Json>) -> (Role, Vec<Call>, Vec<Answer>) {
             };
             answers.push(Answer {
                 id: text(map.get(key)),
-                content: Place::of(["content".into()]),
+                content: Pointer::of(["content".into()]),
                 failed: map.get("is_error") == Some(&Json::Bool(true)),
             });
             Role::Tool
@@ -315,7 +315,7 @@ fn chat(map: &Map<String, Json>) -> (Role, Vec<Call>, Vec<Answer>) {
     };
     let all = map.get("tool_calls").and_then(Json::as_array);
     for (index, call) in all.into_iter().flatten().enumerate() {
-        let at = Place::of(["tool_calls".into(), index.into()]);
+        let at = Pointer::of(["tool_calls".into(), index.into()]);
         let (inside, at, key) = match (call.get("function"), call.get("custom")) {
             (Some(function), _) => (function, at.inside("function"), "arguments"),
             (None, Some(custom)) => (custom, at.inside("custom"), "input"),
@@ -331,7 +331,7 @@ fn chat(map: &Map<String, Json>) -> (Role, Vec<Call>, Vec<Answer>) {
         calls.push(Call {
             id: text(call.get("name")),
             tool: text(call.get("name")),
-            arguments: Place::of(["function_call".into(), "arguments".into()]),
+            arguments: Pointer::of(["function_call".into(), "arguments".into()]),
         });
     }
     (role, calls, answers)
@@ -348,7 +348,7 @@ fn anthropic(map: &Map<String, Json>) -> (Role, Vec<Call>, Vec<Answer>) {
     let mut answers = Vec::new();
     let blocks = map.get("content").and_then(Json::as_array);
     for (index, block) in blocks.into_iter().flatten().enumerate() {
-        let at = Place::of(["content".into(), index.into()]);
+        let at = Pointer::of(["content".into(), index.into()]);
         match block["type"].as_str() {
             Some("tool_use") => calls.push(Call {
                 id: text(block.get("id")),
@@ -387,14 +387,14 @@ fn responses(map: &Map<String, Json>) -> (Role, Vec<Call>, Vec<Answer>) {
         calls.push(Call {
             id: id(map),
             tool: tool.unwrap_or(call.trim_end_matches("_call")).to_owned(),
-            arguments: Place::of([Step::from(member)]),
+            arguments: Pointer::of([PointerStep::from(member)]),
         });
     }
     let answered = kind.and_then(|kind| kind.strip_suffix(OUTPUT));
     if answered.is_some_and(|call| CALLS.iter().any(|(known, _)| *known == call)) {
         answers.push(Answer {
             id: id(map),
-            content: Place::of(["output".into()]),
+            content: Pointer::of(["output".into()]),
             failed: map.get("is_error") == Some(&Json::Bool(true)),
         });
     }

@@ -37,7 +37,7 @@ pub(crate) fn offload(
 ) -> Option<Offloaded> {
     let text = message.text_of(answer);
     let before = window.tokens(message, counter);
-    // Of a short result a part is shown, so that moving it out saves something.
+    // The preview of a short result is shorter, so that moving it out saves tokens.
     let tokens = counter.count(&text) as u64;
     let most = TOKENS.min(tokens / 4);
     let preview = head(&text, most, counter);
@@ -62,7 +62,7 @@ pub(crate) fn offload(
         })
     };
     let mut saved = before;
-    // The number of saved tokens is a part of what is counted, so it settles in a few rounds.
+    // The reference says how many tokens it saves, and that number has tokens, too. It settles in a few rounds.
     let mut best = None;
     for _ in 0..8 {
         let reference = reference(session, (path, lines), saved, &preview, &more);
@@ -131,8 +131,8 @@ mod tests {
         assert_eq!(moved.text, rows.join("\n"));
         let before = window.tokens(&message, &counter);
         let saved = before - window.tokens(&moved.message, &counter);
-        let said = moved.message.json()["content"].as_str().unwrap();
-        let lines: Vec<_> = said.lines().collect();
+        let text = moved.message.json()["content"].as_str().unwrap();
+        let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[0], "## Offloaded Content Reference");
         assert_eq!(
             lines[1],

@@ -19,8 +19,8 @@ use crate::hooks::Hooks;
 use crate::list::MessageList;
 use crate::memo::Memo;
 use crate::message::Message;
-use crate::session::{Covers, Kind, Session, Slot, Stranger, Taken, Use};
-use crate::summary::{Summarizer, SummaryError};
+use crate::session::{Covers, ListMismatch, ListSession, ListUpdate, Slot, SlotKind, Usage};
+use crate::summarizer::{Summarizer, SummaryError};
 use crate::window::{State, Window};
 use crate::writes::Writes;
 use planner::Planner;
@@ -36,8 +36,8 @@ pub struct NewFile {
     pub grows: bool,
 }
 
-/// What is known of the world around a list. `()` is a world without files.
-pub trait World {
+/// Looks up the files beside a list. `()` has no files.
+pub trait FileLookup {
     /// Returns whether there is a file at this path below the root.
     fn is_taken(&self, path: &str) -> bool;
 
@@ -45,7 +45,7 @@ pub trait World {
     fn written(&self, path: &str) -> Option<String>;
 }
 
-impl World for () {
+impl FileLookup for () {
     fn is_taken(&self, _: &str) -> bool {
         false
     }
@@ -57,7 +57,7 @@ impl World for () {
 
 /// What can be planned without a new list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Apart {
+pub enum OnDemand {
     /// A checkpoint of the list as it stands.
     Checkpoint,
     /// The shortest list to go on with.
@@ -75,7 +75,7 @@ pub struct Options<'o> {
     pub writes: &'o Writes,
     /// Sums up what leaves.
     pub summarizer: &'o dyn Summarizer,
-    /// Look for drift after a summary: [`LEXICAL`], or others. Nobody looks if there are none.
+    /// Look for drift after a summary: [`LEXICAL`], or others. Without one, no message is judged.
     pub judges: &'o [&'o dyn Judge],
     /// Whether tiers 1 and 2 act under their limit too.
     pub force: bool,
@@ -122,7 +122,7 @@ pub enum PlanError {
     Invalid(Vec<Finding>),
     /// The list does not belong to the session.
     #[error(transparent)]
-    Stranger(#[from] Stranger),
+    Mismatch(#[from] ListMismatch),
     /// The list does not fit, whatever leaves.
     #[error("{0}")]
     OverWindow(Finding),
@@ -133,7 +133,7 @@ pub enum PlanError {
 
 /// What happens to a list, and why.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct ListPlan {
     /// The form that the session has then.
     pub(crate) form: Form,
     /// The list as it will stand.
@@ -141,7 +141,7 @@ pub struct Plan {
     /// What was said since the last plan.
     pub(crate) new: Vec<Message>,
     /// What was made for the list, and what it stands for.
-    pub(crate) made: Vec<(Message, Covers, Kind)>,
+    pub(crate) made: Vec<(Message, Covers, SlotKind)>,
     /// The tiers that act, in order.
     pub events: Vec<Event>,
     /// The files to write before the list leaves.
@@ -155,7 +155,7 @@ pub struct Plan {
     /// How many checkpoints there are then.
     pub(crate) checkpoints: u64,
     /// How full the window is then.
-    pub(crate) window: Option<Use>,
+    pub(crate) window: Option<Usage>,
     /// Tokens of the list that was given.
     pub before: u64,
     /// Tokens of the list that leaves.
@@ -166,10 +166,10 @@ pub struct Plan {
     pub advice: Option<String>,
 }
 
-impl Plan {
+impl ListPlan {
     /// Returns the plan that leaves a session as it is.
     #[cfg(feature = "disk")]
-    pub(crate) fn unchanged(session: &Session) -> Self {
+    pub(crate) fn unchanged(session: &ListSession) -> Self {
         Self {
             form: session.form,
             slots: session.slots.clone(),
@@ -202,8 +202,8 @@ impl Plan {
     }
 }
 
-impl Session {
-    /// Plans what happens to a list among the files of a world. Nothing has changed then.
+impl ListSession {
+    /// Plans what happens to a list beside files. The session does not change.
     ///
     /// # Errors
     /// When the list breaks the rules of its form, does not belong to the session, or does not fit.
@@ -211,15 +211,15 @@ impl Session {
         &self,
         list: &MessageList,
         options: &Options<'_>,
-        world: &dyn World,
+        lookup: &dyn FileLookup,
         hooks: &mut dyn Hooks,
-    ) -> Result<Plan, PlanError> {
+    ) -> Result<ListPlan, PlanError> {
         let faults = broken(list);
         if !faults.is_empty() {
             return Err(PlanError::Invalid(faults));
         }
-        let taken = self.take(list)?;
-        let retold = (list.form() != self.form).then(|| Self {
+        let update = self.update(list)?;
+        let in_form = (list.form() != self.form).then(|| Self {
             form: list.form(),
             ..self.clone()
         });
@@ -232,14 +232,14 @@ impl Session {
             ..*options
         };
         let mut planner = Planner::new(
-            retold.as_ref().unwrap_or(self),
+            in_form.as_ref().unwrap_or(self),
             &options,
-            world,
+            lookup,
             list,
-            &taken,
+            &update,
         );
         planner.run(hooks)?;
-        Ok(planner.finish(taken.new))
+        Ok(planner.finish(update.new))
     }
 
     /// Plans a checkpoint of the list as it stands, or the shortest list to go on with: system messages, a summary,
@@ -247,22 +247,22 @@ impl Session {
     ///
     /// # Errors
     /// When what is marked as critical does not fit.
-    pub fn plan_apart(
+    pub fn plan_on_demand(
         &self,
         options: &Options<'_>,
-        world: &dyn World,
-        apart: Apart,
-    ) -> Result<Plan, PlanError> {
+        lookup: &dyn FileLookup,
+        what: OnDemand,
+    ) -> Result<ListPlan, PlanError> {
         let list = MessageList::of(self.form, self.slots.iter().map(|slot| slot.message.raw()));
         let list = list.map_err(|fault| PlanError::Invalid(vec![fault]))?;
-        let taken = Taken {
+        let update = ListUpdate {
             slots: self.slots.clone(),
             new: Vec::new(),
         };
-        let mut planner = Planner::new(self, options, world, &list, &taken);
-        match apart {
-            Apart::Checkpoint => planner.checkpoint(),
-            Apart::Fresh => planner.begin_anew()?,
+        let mut planner = Planner::new(self, options, lookup, &list, &update);
+        match what {
+            OnDemand::Checkpoint => planner.checkpoint(),
+            OnDemand::Fresh => planner.begin_anew()?,
         }
         Ok(planner.finish(Vec::new()))
     }
@@ -271,13 +271,13 @@ impl Session {
     /// them; a program that has a place of its own for files does both.
     ///
     /// ```
-    /// use accp_memory::{Form, MessageList, Options, Session, SessionId, Window};
+    /// use accp_memory::{Form, MessageList, Options, ListSession, SessionId, Window};
     ///
     /// # let counter = accp_tokens::Bpe::o200k_base();
     /// let window = Window::of(1_000)?;
     /// let options = Options::new(&window, &counter, time::OffsetDateTime::now_utc());
     /// let list = MessageList::read(r#"[{"role":"user","content":"Rye?"}]"#, None)?;
-    /// let mut session = Session::new(SessionId::new("s")?, Form::OpenAi);
+    /// let mut session = ListSession::new(SessionId::new("s")?, Form::OpenAi);
     /// let plan = session.plan(&list, &options, &(), &mut ())?;
     /// assert!(plan.files.is_empty());
     /// assert_eq!(plan.list(&list).to_string(), list.to_string());
@@ -285,7 +285,7 @@ impl Session {
     /// assert_eq!(session.originals().len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn apply(&mut self, plan: &Plan) {
+    pub fn apply(&mut self, plan: &ListPlan) {
         self.originals.extend(plan.new.iter().cloned());
         for (message, covers, _) in &plan.made {
             self.made.insert(message.digest(), covers.clone());
@@ -296,7 +296,7 @@ impl Session {
         self.summed_up = plan.summed_up.or(self.summed_up);
         self.archived = plan.archived;
         self.checkpoints = plan.checkpoints;
-        self.use_of = plan.window.clone().or_else(|| self.use_of.take());
+        self.usage = plan.window.clone().or_else(|| self.usage.take());
         self.events.extend(plan.events.iter().cloned());
     }
 }

@@ -5,8 +5,10 @@
 pub mod ctx;
 mod last;
 mod memory;
+mod views;
 mod whole;
 
 pub use last::Last;
 pub use memory::{Layout, Memory, Part};
+pub use views::Views;
 pub use whole::Whole;

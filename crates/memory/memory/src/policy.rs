@@ -9,7 +9,7 @@
 //! use std::sync::Arc;
 //!
 //! use accp_context::Recorded;
-//! use accp_memory::policy::{Agent, Message, Opening, Plan, Policy, Segment};
+//! use accp_memory::policy::{Agent, Message, Opening, NamedPolicy, Policy, Segment};
 //! use accp_runtime::view::View;
 //! use accp_runtime::{Registry, TokenCounter};
 //! use serde_json::json;
@@ -37,8 +37,8 @@
 //!     }
 //! }
 //!
-//! let plan = Plan::new("newest", "the last message", |_| Newest::default());
-//! let mut policy = plan.start(&Opening {
+//! let named = NamedPolicy::new("newest", "the last message", |_| Newest::default());
+//! let mut policy = named.start(&Opening {
 //!     tools: None,
 //!     counter: Arc::new(Quarters),
 //!     view: View::new(Arc::new(Registry::standard())),
@@ -111,16 +111,16 @@ pub struct Opening {
     pub view: View,
 }
 
-/// A named policy that starts afresh with each conversation.
+/// A policy with a name, which starts afresh with each conversation.
 ///
 /// ```
 /// use accp_memory::policies::Last;
-/// use accp_memory::policy::Plan;
+/// use accp_memory::policy::NamedPolicy;
 ///
-/// let plan = Plan::new("last:4", "the last four messages", |opening| Last::new(opening, 4));
-/// assert_eq!(plan.name, "last:4");
+/// let named = NamedPolicy::new("last:4", "the last four messages", |opening| Last::new(opening, 4));
+/// assert_eq!(named.name, "last:4");
 /// ```
-pub struct Plan {
+pub struct NamedPolicy {
     /// The name for reports.
     pub name: String,
     /// A description, in one line.
@@ -138,8 +138,8 @@ impl fmt::Debug for Opening {
     }
 }
 
-impl Plan {
-    /// Makes a plan whose policy `start` begins.
+impl NamedPolicy {
+    /// Names the policy that `start` begins.
     pub fn new<P: Policy + 'static>(
         name: impl Into<String>,
         doc: impl Into<String>,
@@ -158,8 +158,8 @@ impl Plan {
     }
 }
 
-impl fmt::Debug for Plan {
+impl fmt::Debug for NamedPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Plan").field(&self.name).finish()
+        f.debug_tuple("NamedPolicy").field(&self.name).finish()
     }
 }

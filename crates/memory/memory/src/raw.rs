@@ -14,20 +14,20 @@ use serde_json::value::RawValue;
 
 /// A step from a value to one inside it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Step {
+pub(crate) enum PointerStep {
     /// The member with this name; the last one, if there are several.
     Key(Cow<'static, str>),
     /// The item with this index.
     Index(usize),
 }
 
-impl From<&'static str> for Step {
+impl From<&'static str> for PointerStep {
     fn from(key: &'static str) -> Self {
         Self::Key(Cow::Borrowed(key))
     }
 }
 
-impl From<usize> for Step {
+impl From<usize> for PointerStep {
     fn from(index: usize) -> Self {
         Self::Index(index)
     }
@@ -35,15 +35,15 @@ impl From<usize> for Step {
 
 /// The place of a value in a JSON text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub(crate) struct Place(Vec<Step>);
+pub(crate) struct Pointer(Vec<PointerStep>);
 
-impl Place {
-    pub(crate) fn of<const N: usize>(steps: [Step; N]) -> Self {
+impl Pointer {
+    pub(crate) fn of<const N: usize>(steps: [PointerStep; N]) -> Self {
         Self(steps.into())
     }
 
     /// Returns the place of a value inside the value here.
-    pub(crate) fn inside(&self, step: impl Into<Step>) -> Self {
+    pub(crate) fn inside(&self, step: impl Into<PointerStep>) -> Self {
         let mut steps = self.0.clone();
         steps.push(step.into());
         Self(steps)
@@ -57,16 +57,16 @@ impl Place {
     /// Returns the name of the member here; `None` for an item, or for the whole value.
     pub(crate) fn key(&self) -> Option<&str> {
         match self.0.last()? {
-            Step::Key(key) => Some(key),
-            Step::Index(_) => None,
+            PointerStep::Key(key) => Some(key),
+            PointerStep::Index(_) => None,
         }
     }
 
     /// Returns the value here.
     pub(crate) fn value<'j>(&self, json: &'j serde_json::Value) -> Option<&'j serde_json::Value> {
         self.0.iter().try_fold(json, |json, step| match step {
-            Step::Key(key) => json.get(&**key),
-            Step::Index(index) => json.get(index),
+            PointerStep::Key(key) => json.get(&**key),
+            PointerStep::Index(index) => json.get(index),
         })
     }
 
@@ -76,8 +76,8 @@ impl Place {
         json: &'j mut serde_json::Value,
     ) -> Option<&'j mut serde_json::Value> {
         self.0.iter().try_fold(json, |json, step| match step {
-            Step::Key(key) => json.get_mut(&**key),
-            Step::Index(index) => json.get_mut(index),
+            PointerStep::Key(key) => json.get_mut(&**key),
+            PointerStep::Index(index) => json.get_mut(index),
         })
     }
 
@@ -97,7 +97,7 @@ impl Place {
 }
 
 /// Finds a member or an item.
-struct Inside<'s>(&'s Step);
+struct Inside<'s>(&'s PointerStep);
 
 impl<'de> Visitor<'de> for Inside<'_> {
     type Value = Option<&'de RawValue>;
@@ -109,7 +109,7 @@ impl<'de> Visitor<'de> for Inside<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut found = None;
         while let Some((key, value)) = map.next_entry::<Cow<'de, str>, &RawValue>()? {
-            if matches!(self.0, Step::Key(wanted) if *wanted == key) {
+            if matches!(self.0, PointerStep::Key(wanted) if *wanted == key) {
                 found = Some(value);
             }
         }
@@ -120,7 +120,7 @@ impl<'de> Visitor<'de> for Inside<'_> {
         let mut found = None;
         let mut index = 0;
         while let Some(value) = seq.next_element()? {
-            if *self.0 == Step::Index(index) {
+            if *self.0 == PointerStep::Index(index) {
                 found = Some(value);
             }
             index += 1;
@@ -131,7 +131,7 @@ impl<'de> Visitor<'de> for Inside<'_> {
 
 /// Returns the text with other values in these places. `None` if one of the places is not in the text, or two
 /// overlap.
-pub(crate) fn replaced(text: &str, values: &[(Place, String)]) -> Option<String> {
+pub(crate) fn replaced(text: &str, values: &[(Pointer, String)]) -> Option<String> {
     let ranges = values
         .iter()
         .map(|(place, value)| Some((place.range(text)?, value)));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     /// Returns the places of all values, the whole first.
-    fn places(json: &Json, at: &Place, out: &mut Vec<Place>) {
+    fn places(json: &Json, at: &Pointer, out: &mut Vec<Pointer>) {
         out.push(at.clone());
         match json {
             Json::Array(items) => {
@@ -209,7 +209,7 @@ mod tests {
             }
             Json::Object(map) => {
                 for (key, value) in map {
-                    places(value, &at.inside(Step::Key(key.clone().into())), out);
+                    places(value, &at.inside(PointerStep::Key(key.clone().into())), out);
                 }
             }
             _ => {}
@@ -222,7 +222,7 @@ mod tests {
             let text = serde_json::to_string_pretty(&json).unwrap();
             prop_assert_eq!(compact(&text), json.to_string());
             let mut all = Vec::new();
-            places(&json, &Place::default(), &mut all);
+            places(&json, &Pointer::default(), &mut all);
             let place = which.get(&all);
             let range = place.range(&text).unwrap();
             let found: Json = serde_json::from_str(&text[range.clone()]).unwrap();
@@ -236,12 +236,12 @@ mod tests {
     #[test]
     fn the_last_of_two_members_counts_as_in_a_value() {
         let text = r#"{ "a": 1, "a": [ 2.50 ] }"#;
-        let place = Place::of(["a".into(), 0.into()]);
+        let place = Pointer::of(["a".into(), 0.into()]);
         let json: Json = serde_json::from_str(text).unwrap();
         assert_eq!(place.value(&json), Some(&json!(2.5)));
         assert_eq!(place.range(text).map(|range| &text[range]), Some("2.50"));
-        assert_eq!(Place::of(["b".into()]).range(text), None);
-        assert_eq!(Place::of(["a".into()]).range("[1"), None);
+        assert_eq!(Pointer::of(["b".into()]).range(text), None);
+        assert_eq!(Pointer::of(["a".into()]).range("[1"), None);
         assert_eq!(
             replaced(text, &[(place.clone(), "1".into()), (place, "2".into())]),
             None

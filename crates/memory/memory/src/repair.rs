@@ -93,24 +93,24 @@ pub enum RepairKind {
 pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding> {
     let (list, mended) = details::mended(list)?;
     let list = &list;
-    let mut plan = Plan {
+    let mut changes = Changes {
         repairs: mended,
-        ..Plan::default()
+        ..Changes::default()
     };
-    plan.pairs(list)?;
+    changes.pairs(list)?;
     if list.form() == Form::Anthropic {
-        plan.server_tools(list);
-        plan.results_first(list.messages());
-        plan.keep_first(list.messages());
+        changes.server_tools(list);
+        changes.results_first(list.messages());
+        changes.keep_first(list.messages());
     }
     let mut raws = Vec::with_capacity(list.messages().len());
     // The message of the given list that each text comes from.
     let mut origins = Vec::with_capacity(list.messages().len());
     for (at, message) in list.messages().iter().enumerate() {
-        raws.append(&mut plan.before.remove(&at).unwrap_or_default());
-        if let Some(blocks) = plan.blocks.remove(&at) {
+        raws.append(&mut changes.before.remove(&at).unwrap_or_default());
+        if let Some(blocks) = changes.blocks.remove(&at) {
             raws.extend(blocks.applied(at, message)?);
-        } else if !plan.dropped.contains(&at) {
+        } else if !changes.dropped.contains(&at) {
             raws.push(message.raw().to_owned());
         }
         origins.resize(raws.len(), at);
@@ -119,9 +119,9 @@ pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding>
         for place in message
             .lone()
             .places()
-            .filter(|_| !plan.dropped.contains(&at))
+            .filter(|_| !changes.dropped.contains(&at))
         {
-            plan.repairs.push(Repair {
+            changes.repairs.push(Repair {
                 kind: RepairKind::Replaced,
                 message: at,
                 id: place.to_owned(),
@@ -133,20 +133,20 @@ pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding>
     let messages =
         raws.map(|(index, raw)| Message::read(list.form(), index, &replace_lone_surrogates(raw)));
     let list = list.with(messages.collect::<Result<_, _>>()?);
-    // Another message may be the last one now, and other rules hold for it.
+    // Another message may be the last one now, and the last message has rules of its own.
     let (list, mended) = details::mended(&list)?;
     let mended = mended.into_iter().map(|repair| Repair {
         message: origins.get(repair.message).copied().unwrap_or_default(),
         ..repair
     });
-    plan.repairs.extend(mended);
-    plan.repairs.sort_by_key(|repair| repair.message);
-    Ok((list, plan.repairs))
+    changes.repairs.extend(mended);
+    changes.repairs.sort_by_key(|repair| repair.message);
+    Ok((list, changes.repairs))
 }
 
 /// What changes where.
 #[derive(Default)]
-struct Plan {
+struct Changes {
     /// Messages that go.
     dropped: BTreeSet<usize>,
     /// Messages whose blocks change.
@@ -156,7 +156,7 @@ struct Plan {
     repairs: Vec<Repair>,
 }
 
-impl Plan {
+impl Changes {
     fn note(&mut self, kind: RepairKind, message: usize, id: &str) {
         self.repairs.push(Repair {
             kind,
@@ -236,7 +236,7 @@ impl Plan {
                 new.entry(place).or_default().push(result);
             }
         }
-        // Neighbours of one role are one turn, so the message that stands there stays as it is.
+        // Neighbouring messages of one role are one turn, so a new message before this one joins its turn.
         for (place, results) in new {
             let message = answer::turn(&results);
             self.before.entry(place).or_default().push(message);
@@ -269,9 +269,9 @@ impl Plan {
         for turn in turns(messages).into_iter().filter(user) {
             let mut other = false;
             let mut late = Vec::new();
-            let said = |at: &usize| messages[*at].role != Role::System;
-            for at in turn.clone().filter(said) {
-                // A content that is a text is a block that is not a result.
+            let counts = |at: &usize| messages[*at].role != Role::System;
+            for at in turn.clone().filter(counts) {
+                // A content that is a plain text has no blocks, and is not a result.
                 other |= messages[at].blocks().is_empty();
                 for (index, block) in messages[at].blocks().iter().enumerate() {
                     let is_result = block["type"] == "tool_result";
@@ -287,7 +287,7 @@ impl Plan {
             }
             let first = turn.start;
             let leading = blocks::leading(&messages[first]);
-            // A message that has to stay as it is gets the results before it: neighbours of one role are one turn.
+            // A message that cannot change gets the results in a new message before it, which joins its turn.
             let apart = leading == 0 && !late.iter().any(|(at, _)| *at == first);
             let mut results = Vec::with_capacity(late.len());
             for (at, index) in late {

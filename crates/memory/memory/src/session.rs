@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use accp_registry::Hash;
 
-use crate::brief::Brief;
 use crate::drift::DriftEvent;
 use crate::event::Event;
 use crate::finding::Finding;
@@ -13,7 +12,8 @@ use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::Message;
 use crate::names::SessionId;
-use crate::said::said;
+use crate::parsed::parse;
+use crate::summary::Content;
 use crate::writes::Writes;
 
 /// A message of the list as it stands.
@@ -22,16 +22,16 @@ pub(crate) struct Slot {
     pub(crate) message: Message,
     /// The messages of the conversation that it shows or stands for.
     pub(crate) covers: Covers,
-    pub(crate) kind: Kind,
+    pub(crate) kind: SlotKind,
 }
 
 impl Slot {
     /// Returns the place of a message that stands in the list as it was said.
-    pub(crate) fn said(at: usize, message: Message) -> Self {
+    pub(crate) fn original(at: usize, message: Message) -> Self {
         Self {
             message,
             covers: std::iter::once(at..at + 1).collect(),
-            kind: Kind::Said,
+            kind: SlotKind::Original,
         }
     }
 }
@@ -39,9 +39,10 @@ impl Slot {
 /// What a message of the list is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub(crate) enum SlotKind {
     /// A message as it was said.
-    Said,
+    #[serde(rename = "said")]
+    Original,
     /// A message whose result or input was cut.
     Cut,
     /// The summary.
@@ -50,8 +51,8 @@ pub(crate) enum Kind {
     Recovered,
 }
 
-/// What a list says, to one who knows the session.
-pub(crate) struct Taken {
+/// What is new in a list, compared with its session.
+pub(crate) struct ListUpdate {
     /// The list as it stands.
     pub(crate) slots: Vec<Slot>,
     /// What was said since.
@@ -66,14 +67,14 @@ pub(crate) type Covers = Vec<Range<usize>>;
 /// A session knows each message by its digest. So a program may give the whole conversation each time, or the
 /// last list that it got, both with what was said since.
 #[derive(Debug, Clone)]
-pub struct Session {
+pub struct ListSession {
     pub(crate) id: SessionId,
     pub(crate) form: Form,
     /// The conversation, as it was said.
     pub(crate) originals: Vec<Message>,
     /// The list.
     pub(crate) slots: Vec<Slot>,
-    /// What each message stands for that a list ever had and nobody said.
+    /// The messages that were made for lists of this session, and what each stands for.
     pub(crate) made: BTreeMap<Hash, Covers>,
     /// The messages that the caller has marked as critical.
     pub(crate) marks: BTreeSet<usize>,
@@ -88,12 +89,12 @@ pub struct Session {
     /// How many messages were said when the last summary was written.
     pub(crate) summed_up: Option<usize>,
     /// How full the window was with the last list.
-    pub(crate) use_of: Option<Use>,
+    pub(crate) usage: Option<Usage>,
 }
 
 /// How much of a window a list uses.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Use {
+pub struct Usage {
     /// The tokens of the list, and of what a model reads beside it.
     pub tokens: u64,
     /// The tokens that it may have.
@@ -108,7 +109,7 @@ pub struct Use {
 /// A list that does not belong to the session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Stranger {
+pub enum ListMismatch {
     /// A message is not the one that was said there.
     #[error(
         "message {message} is not message {known} of session {session}, and no message of a list that it gave; give \
@@ -147,7 +148,7 @@ pub enum Stranger {
     },
 }
 
-impl Session {
+impl ListSession {
     /// Begins a session.
     pub fn new(id: SessionId, form: Form) -> Self {
         Self {
@@ -162,7 +163,7 @@ impl Session {
             events: Vec::new(),
             drift: Vec::new(),
             summed_up: None,
-            use_of: None,
+            usage: None,
         }
     }
 
@@ -170,9 +171,9 @@ impl Session {
     /// and texts only, which say the same in every form, a list that has more tells the form.
     ///
     /// ```
-    /// use accp_memory::{Form, Session, SessionId};
+    /// use accp_memory::{Form, ListSession, SessionId};
     ///
-    /// let session = Session::new(SessionId::new("s")?, Form::OpenAi);
+    /// let session = ListSession::new(SessionId::new("s")?, Form::OpenAi);
     /// let list = session.read(r#"[{"role":"user","content":"Rye?"},{"type":"reasoning","id":"rs_1","summary":[]}]"#, None)?;
     /// assert_eq!(list.form(), Form::Responses);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -210,8 +211,8 @@ impl Session {
     }
 
     /// Returns how full the window was with the last list that changed anything.
-    pub fn use_of(&self) -> Option<Use> {
-        self.use_of.clone()
+    pub fn usage(&self) -> Option<Usage> {
+        self.usage.clone()
     }
 
     /// Returns the messages that are marked as critical, by index.
@@ -231,18 +232,18 @@ impl Session {
 
     /// Returns the first message of the user, and each later one that is marked as a new objective, verbatim.
     pub fn intent(&self) -> Vec<String> {
-        let all = said(self.form, Some(&self.id), &self.originals);
-        let brief = Brief::of(&all, &BTreeSet::new(), &Writes::default());
-        brief.intent.into_iter().map(|item| item.text).collect()
+        let all = parse(self.form, Some(&self.id), &self.originals);
+        let content = Content::of(&all, &BTreeSet::new(), &Writes::default());
+        content.intent.into_iter().map(|item| item.text).collect()
     }
 
     /// Finds out what is new in a list, and returns the list as it stands with that.
     ///
     /// # Errors
     /// When the list is neither the conversation nor a list of this session, grown.
-    pub(crate) fn take(&self, list: &MessageList) -> Result<Taken, Stranger> {
+    pub(crate) fn update(&self, list: &MessageList) -> Result<ListUpdate, ListMismatch> {
         if list.form() != self.form && !is_plain(&self.originals) {
-            return Err(Stranger::Form {
+            return Err(ListMismatch::Form {
                 session: self.id.as_str().to_owned(),
                 expected: self.form,
                 found: list.form(),
@@ -262,7 +263,7 @@ impl Session {
         }
         let mut slots = self.slots.clone();
         for slot in &mut slots {
-            // The caller's spelling stays, where the caller has the message.
+            // The caller's spelling of a message is kept.
             if let Some(message) = given
                 .get_mut(&slot.message.digest())
                 .and_then(VecDeque::pop_front)
@@ -274,15 +275,18 @@ impl Session {
         slots.extend(
             new.iter()
                 .enumerate()
-                .map(|(index, message)| Slot::said(first + index, (*message).clone())),
+                .map(|(index, message)| Slot::original(first + index, (*message).clone())),
         );
         let new = new.into_iter().cloned().collect();
-        Ok(Taken { slots, new })
+        Ok(ListUpdate { slots, new })
     }
 
     /// Finds out what is new in a list that is neither the conversation nor the list that came out last, such as an
     /// older list of this session: what was made stands for the messages that it covers.
-    fn new_beside_made<'l>(&self, messages: &'l [Message]) -> Result<Vec<&'l Message>, Stranger> {
+    fn new_beside_made<'l>(
+        &self,
+        messages: &'l [Message],
+    ) -> Result<Vec<&'l Message>, ListMismatch> {
         let mut shown = vec![false; self.originals.len()];
         for message in messages {
             for range in self.made.get(&message.digest()).into_iter().flatten() {
@@ -300,7 +304,7 @@ impl Session {
             match known.next() {
                 Some(next) if self.originals[next].digest() == message.digest() => {}
                 Some(next) => {
-                    return Err(Stranger::Other {
+                    return Err(ListMismatch::Other {
                         session: self.id.as_str().to_owned(),
                         message: at,
                         known: next,
@@ -310,7 +314,7 @@ impl Session {
             }
         }
         if let Some(&known) = known.peek() {
-            return Err(Stranger::Short {
+            return Err(ListMismatch::Short {
                 session: self.id.as_str().to_owned(),
                 known,
             });
@@ -319,7 +323,7 @@ impl Session {
     }
 }
 
-/// Returns what a list has behind messages that it begins with, or `None` if it begins with others.
+/// Returns the messages of a list behind the known ones, or `None` if it begins with others.
 fn behind(list: &[Message], known: impl Iterator<Item = Hash>) -> Option<&[Message]> {
     let mut rest = list.iter();
     for digest in known {

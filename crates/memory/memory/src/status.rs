@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::session::Session;
+use crate::session::ListSession;
 use crate::window::Window;
 
 /// How a session stands, as `status` says it (CTX-58).
@@ -23,7 +23,8 @@ pub struct Status {
     /// How full the window is.
     pub state: &'static str,
     /// The messages of the conversation.
-    pub said: usize,
+    #[serde(rename = "said")]
+    pub messages: usize,
     /// How often a tier acted.
     pub events: usize,
     /// The checkpoints.
@@ -36,19 +37,19 @@ pub struct Status {
     used: String,
 }
 
-impl Session {
+impl ListSession {
     /// Returns how the session stands in a window: its [own](Self::window), or another.
     ///
     /// ```
-    /// use accp_memory::{Form, Session, SessionId, Window};
+    /// use accp_memory::{Form, ListSession, SessionId, Window};
     ///
-    /// let session = Session::new(SessionId::new("trip")?, Form::OpenAi);
+    /// let session = ListSession::new(SessionId::new("trip")?, Form::OpenAi);
     /// let status = session.status(&Window::of(8_000)?);
     /// assert_eq!((status.tokens, status.state), (0, "GREEN"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn status(&self, window: &Window) -> Status {
-        let tokens = self.use_of.as_ref().map_or(0, |used| used.tokens);
+        let tokens = self.usage.as_ref().map_or(0, |used| used.tokens);
         Status {
             session: self.id.as_str().to_owned(),
             form: self.form.name(),
@@ -56,12 +57,12 @@ impl Session {
             tokens,
             share: window.share(tokens),
             state: window.state(tokens).as_str(),
-            said: self.originals.len(),
+            messages: self.originals.len(),
             events: self.events.len(),
             checkpoints: self.checkpoints,
             marks: self.marks().collect(),
             counted_with: self
-                .use_of
+                .usage
                 .as_ref()
                 .map_or_else(String::new, |used| used.counted_with.clone()),
             used: window.used(tokens),
@@ -71,7 +72,7 @@ impl Session {
     /// Returns the window of the last list, with its reserve and the limits of the specification; `None` before the
     /// first.
     pub fn window(&self) -> Option<Window> {
-        let used = self.use_of.as_ref()?;
+        let used = self.usage.as_ref()?;
         let window = Window::of(used.window).ok()?;
         window
             .with_reserve(used.window.saturating_sub(used.room))
@@ -84,7 +85,7 @@ impl fmt::Display for Status {
         write!(
             f,
             "session {}: {}\nsaid: {} messages\ncompressions: {}\ncheckpoints: {}",
-            self.session, self.used, self.said, self.events, self.checkpoints
+            self.session, self.used, self.messages, self.events, self.checkpoints
         )?;
         if self.counted_with.is_empty() {
             return Ok(());

@@ -1,117 +1,124 @@
-//! The summary that takes the place of messages that leave (CTX-22 to CTX-33).
+//! What a summary of a conversation says, by rules and without a model.
 
-use std::fmt;
+mod artifact;
+mod constraint;
+mod decision;
+mod fact;
+mod fit;
+mod form;
+mod intent;
+mod item;
+mod progress;
+mod prose;
+mod request;
+mod typed;
 
-use crate::policy;
+use std::collections::BTreeSet;
+
 use accp_frame::TokenCounter;
-use serde_json::Value as Json;
 
-use crate::brief::NoRoom;
-use crate::finding::Code;
+use crate::parsed::Parsed;
+use crate::writes::Writes;
+pub(crate) use artifact::Artifact;
+pub(crate) use constraint::{Constraint, contradicts};
+pub(crate) use fact::Known;
+pub(crate) use fit::{NoRoom, Room};
+pub(crate) use form::{Head, quoted};
+pub(crate) use item::{Item, clipped};
+pub(crate) use progress::Progress;
+pub(crate) use request::Request;
 
-/// The sections of a summary, in order.
-const SECTIONS: [&str; 7] = [
-    "### Session Intent",
-    "### Artifacts Created",
-    "### Key Decisions",
-    "### Current Progress",
-    "### Critical Facts",
-    "### Next Steps",
-    "### Recovery References",
-];
-
-/// What a summary is asked for.
-pub struct Wanted<'w> {
-    /// The summary by rules: the head, and all seven sections in order.
-    pub rules: &'w str,
-    /// The most tokens of the summary.
-    pub room: u64,
-    /// Writes the summary by rules in at most so many tokens; `None` if what has to stand in it has no room.
-    pub within: &'w dyn Fn(u64) -> Option<String>,
-    /// The messages that leave, as the archive has them.
-    pub left: &'w dyn Fn() -> String,
-    /// The whole conversation in the form of OpenAI's chat, each message with whether it leaves.
-    pub conversation: &'w dyn Fn() -> Vec<(policy::Message, bool)>,
-    /// Texts that have to stand in the summary: what the caller has marked as critical.
-    pub marked: &'w [String],
-}
-
-/// Sums up messages that leave a list, better than rules do: a model, for example.
+/// What a summary says of the messages that have left a list. Each item keeps the index of its message.
 ///
-/// `()` leaves the summary to the rules.
-pub trait Summarizer {
-    /// Returns a summary in the form of `wanted.rules`. With `None`, or a text that lacks a section, the intent or a
-    /// marked text, or has no room, the summary by rules stands.
-    fn summarize(&self, wanted: &Wanted<'_>) -> Option<String>;
+/// The content is made of the original messages, from the first on, and never of a summary before it. So it loses
+/// nothing however often a conversation is summed up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Content {
+    /// The first message of the user, and each later one that is marked as a new objective: drift is judged by these.
+    pub(crate) intent: Vec<Item>,
+    /// The first message of the user, and each later one that a person typed and that has left.
+    pub(crate) requests: Vec<Request>,
+    /// The last message that a person typed.
+    pub(crate) request: Option<Item>,
+    /// Whether the last message of the user stays in the list.
+    pub(crate) request_stays: bool,
+    /// The messages that the caller has marked and that have left.
+    pub(crate) marked: Vec<Item>,
+    /// What obliges and forbids, sentence by sentence. A summary shows those that no person typed; the words of a
+    /// person stand whole.
+    pub(crate) constraints: Vec<Constraint>,
+    pub(crate) decisions: Vec<Item>,
+    pub(crate) artifacts: Vec<Artifact>,
+    pub(crate) facts: Vec<Known>,
+    pub(crate) progress: Progress,
+    /// The messages that persons typed: a summary shows them as requests, and picks nothing from them.
+    pub(crate) typed: BTreeSet<usize>,
 }
 
-impl Summarizer for () {
-    fn summarize(&self, _: &Wanted<'_>) -> Option<String> {
-        None
-    }
-}
-
-impl Wanted<'_> {
-    /// Returns whether a summary has what it needs.
-    pub(crate) fn accepts(&self, text: &str, tokens: u64) -> bool {
-        let intent = self.rules.split_once(SECTIONS[0]);
-        let intent = intent.and_then(|(_, rest)| Some(rest.split_once(SECTIONS[1])?.0));
-        let mut rest = text;
-        let sections = SECTIONS.iter().all(|section| {
-            let found = rest.split_once(section);
-            rest = found.map_or("", |(_, behind)| behind);
-            found.is_some()
-        });
-        tokens <= self.room
-            && sections
-            && intent.is_some_and(|intent| text.contains(intent.trim()))
-            && self.marked.iter().all(|marked| text.contains(marked))
-    }
-}
-
-impl fmt::Debug for Wanted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wanted")
-            .field("rules", &self.rules)
-            .field("room", &self.room)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Counts a text as it is sent: in the string of a JSON message.
-pub(crate) struct Sent<'c>(pub(crate) &'c dyn TokenCounter);
-
-impl fmt::Debug for Sent<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Sent").field(&self.0.name()).finish()
-    }
-}
-
-impl TokenCounter for Sent<'_> {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn count(&self, text: &str) -> usize {
-        self.0.count(&Json::from(text).to_string())
-    }
-}
-
-/// Why there is no summary: what may not be dropped does not fit.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SummaryError(String);
-
-impl From<NoRoom> for SummaryError {
-    fn from(no_room: NoRoom) -> Self {
-        let or = if no_room.marked.is_empty() {
-            ""
+impl Content {
+    /// Reads a conversation from its first message on. `stays` has the indices of the messages that stay in the
+    /// list.
+    pub(crate) fn of(messages: &[Parsed], stays: &BTreeSet<usize>, writes: &Writes) -> Self {
+        let left = |index: usize| !stays.contains(&index);
+        let gone = || messages.iter().filter(|message| left(message.index));
+        let typed = typed::typed(messages);
+        let request = typed.last().cloned();
+        let intent = intent::intent(messages, &typed);
+        // Among agents only, the first that speaks gives the task.
+        let typed = if typed.is_empty() {
+            intent.clone()
         } else {
-            ", or mark less"
+            typed
         };
-        Self(format!(
-            "{}: {no_room}; give a larger window{or}",
-            Code::OverWindow
-        ))
+        let prose = prose::prose(messages);
+        let mut progress = progress::progress(messages, &prose, left);
+        let mut decisions = decision::decisions(&prose);
+        // A decision is not an open step.
+        let is_step = |item: &Item| {
+            decisions
+                .iter()
+                .all(|one| !one.text.starts_with(&item.text))
+        };
+        progress.next.retain(is_step);
+        decisions.retain(|item| left(item.message));
+        Self {
+            intent,
+            requests: request::requests(messages, &typed, left),
+            request_stays: request.as_ref().is_some_and(|item| !left(item.message)),
+            request,
+            marked: gone()
+                .filter(|message| message.marked)
+                .map(Item::whole)
+                .collect(),
+            constraints: constraint::constraints(
+                prose.iter().filter(|one| left(one.message.index)),
+            ),
+            decisions,
+            artifacts: artifact::artifacts(messages, left, writes),
+            facts: fact::facts(&prose, left),
+            typed: typed.iter().map(|item| item.message).collect(),
+            progress,
+        }
+    }
+
+    /// Writes the summary in the form of the specification, in at most `room.total` tokens.
+    ///
+    /// # Errors
+    /// When the intent, or what is marked as critical, does not fit.
+    pub(crate) fn write(
+        &self,
+        head: &Head,
+        room: Room,
+        counter: &dyn TokenCounter,
+    ) -> Result<String, NoRoom> {
+        fit::write(self, head, room, counter)
+    }
+
+    /// Returns the tokens that the requests of the user take in such a summary.
+    pub(crate) fn asked(&self, head: &Head, room: Room, counter: &dyn TokenCounter) -> usize {
+        fit::requests(self, head, room, counter)
     }
 }
+
+#[cfg(test)]
+mod tests;

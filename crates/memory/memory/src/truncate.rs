@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::form::Form;
 use crate::grapheme;
 use crate::message::{Call, Message};
-use crate::raw::Place;
+use crate::raw::Pointer;
 use crate::window::Window;
 use crate::writes::{Write, is_replaced, sources};
 
@@ -30,13 +30,13 @@ pub(crate) fn truncate(
 ) -> Option<Message> {
     let recorded = call.arguments.value(message.json())?;
     let arguments = message.arguments(call)?;
-    let long = |place: &&Place| {
+    let long = |place: &&Pointer| {
         let text = place.value(&arguments).and_then(Json::as_str);
         text.is_some_and(|text| counter.count(text) as u64 >= SHORT)
     };
     let mut places: Vec<_> = write.texts.iter().filter(long).collect();
     // The longest text says what was written.
-    let length = |place: &Place| {
+    let length = |place: &Pointer| {
         place
             .value(&arguments)
             .and_then(Json::as_str)
@@ -46,11 +46,11 @@ pub(crate) fn truncate(
     let mut new = arguments.clone();
     for (index, place) in places.iter().enumerate() {
         let text = place.value(&arguments)?.as_str()?;
-        let said = match index {
-            0 => told(&call.tool, write, text),
+        let short = match index {
+            0 => summary(&call.tool, write, text),
             _ => format!("Content persisted to disk ({} lines)", text.lines().count()),
         };
-        *place.value_mut(&mut new)? = said.into();
+        *place.value_mut(&mut new)? = short.into();
     }
     // An API that takes arguments as a text gets them as a text again.
     let new = match (recorded, &new) {
@@ -63,7 +63,7 @@ pub(crate) fn truncate(
 }
 
 /// Returns the text that stays: the form of the specification.
-fn told(tool: &str, write: &Write, text: &str) -> String {
+fn summary(tool: &str, write: &Write, text: &str) -> String {
     let lines = text.lines().count();
     let lines = if lines == 1 {
         "1 line".to_owned()
@@ -95,15 +95,15 @@ fn told(tool: &str, write: &Write, text: &str) -> String {
     )
 }
 
-/// Returns whether the content of a call is on disk (CTX-18). `said` is what its result reports; `read` gives the
+/// Returns whether the content of a call is on disk (CTX-18). `success` is what its result reports; `read` gives the
 /// text of a file that can be read.
 pub(crate) fn persisted(
     write: &Write,
     arguments: &Json,
-    said: Option<bool>,
+    success: Option<bool>,
     read: &dyn Fn(&str) -> Option<String>,
 ) -> Option<Persisted> {
-    if said == Some(false) {
+    if success == Some(false) {
         return None;
     }
     let text = |path: &String| {
@@ -115,10 +115,10 @@ pub(crate) fn persisted(
     };
     let files: Vec<_> = write.paths.iter().filter_map(text).collect();
     if files.is_empty() {
-        return said.and_then(|said| said.then_some(Persisted::Reported));
+        return (success == Some(true)).then_some(Persisted::Reported);
     }
     let texts = |replaced: bool| {
-        let is_replaced = |place: &Place| place.key().is_some_and(is_replaced);
+        let is_replaced = |place: &Pointer| place.key().is_some_and(is_replaced);
         let places = write.texts.iter();
         let places = places.filter(move |place| is_replaced(place) == replaced);
         let texts = places.filter_map(|place| place.value(arguments)?.as_str());
@@ -130,7 +130,7 @@ pub(crate) fn persisted(
         Some(whole) => is_file(&whole.as_str()),
         None if write.edits => is_applied(&new, &texts(true), &files),
         None => {
-            // Whatever may be cut has to be there.
+            // Every text that may be cut has to be a file.
             let mut long = new.iter().filter(|text| text.len() as u64 >= SHORT);
             new.iter().any(is_file) && long.all(is_file)
         }

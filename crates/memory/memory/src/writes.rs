@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use crate::raw::{Place, Step};
+use crate::raw::{Pointer, PointerStep};
 pub(crate) use notebook::sources;
 pub(crate) use reported::reported;
 pub(crate) use table::is_replaced;
@@ -55,7 +55,7 @@ pub(crate) struct Write {
     /// The files, as the call names them.
     pub(crate) paths: Vec<String>,
     /// The places of the long texts inside the arguments. Arguments that are a text are one place.
-    pub(crate) texts: Vec<Place>,
+    pub(crate) texts: Vec<Pointer>,
     /// The content that the only file has afterwards, if the call says all of it.
     pub(crate) whole: Option<String>,
     /// Whether the call changes a part of a file.
@@ -177,7 +177,7 @@ impl Writes {
 fn of_text(text: &str) -> Write {
     Write {
         paths: patch::paths(text),
-        texts: vec![Place::default()],
+        texts: vec![Pointer::default()],
         whole: patch::added(text),
         edits: patch::added(text).is_none(),
     }
@@ -194,7 +194,7 @@ fn found(row: &Row, arguments: &Json) -> Option<Write> {
         places.dedup();
         places
     };
-    let text = |place: &Place| place.value(arguments).and_then(Json::as_str);
+    let text = |place: &Pointer| place.value(arguments).and_then(Json::as_str);
     let texts = strings(&row.texts);
     let first = row.paths.iter().find_map(|name| {
         let places = places_of(arguments, name);
@@ -239,7 +239,7 @@ fn found(row: &Row, arguments: &Json) -> Option<Write> {
 fn unknown(tool: &str, arguments: &Json) -> Option<Write> {
     let row = Row::by_names(tool)?;
     let write = found(&row, arguments)?;
-    let is_long = |place: &Place| {
+    let is_long = |place: &Pointer| {
         let text = place.value(arguments).and_then(Json::as_str);
         text.is_some_and(|text| text.len() >= LONG || text.contains('\n'))
     };
@@ -249,18 +249,18 @@ fn unknown(tool: &str, arguments: &Json) -> Option<Write> {
 
 /// Returns the places of the texts under a name: that of the outermost member with this name, or those in the
 /// objects and lists below it. A name with dots leads the way itself.
-fn places_of(json: &Json, name: &str) -> Vec<Place> {
+fn places_of(json: &Json, name: &str) -> Vec<Pointer> {
     let mut out = Vec::new();
     if name.contains('.') {
         let steps: Vec<_> = name.split('.').collect();
-        follow(json, &steps, &Place::default(), &mut out);
+        follow(json, &steps, &Pointer::default(), &mut out);
     } else {
-        search(json, name, &Place::default(), DEPTH, &mut out);
+        search(json, name, &Pointer::default(), DEPTH, &mut out);
     }
     out
 }
 
-fn follow(json: &Json, steps: &[&str], at: &Place, out: &mut Vec<Place>) {
+fn follow(json: &Json, steps: &[&str], at: &Pointer, out: &mut Vec<Pointer>) {
     match (json, steps) {
         (Json::String(_), []) => out.push(at.clone()),
         (Json::Array(items), _) => {
@@ -270,7 +270,7 @@ fn follow(json: &Json, steps: &[&str], at: &Place, out: &mut Vec<Place>) {
         }
         (Json::Object(map), [step, rest @ ..]) => {
             if let Some(inside) = map.get(*step) {
-                let key = Step::Key(step.to_string().into());
+                let key = PointerStep::Key(step.to_string().into());
                 follow(inside, rest, &at.inside(key), out);
             }
         }
@@ -278,18 +278,18 @@ fn follow(json: &Json, steps: &[&str], at: &Place, out: &mut Vec<Place>) {
     }
 }
 
-fn search(json: &Json, name: &str, at: &Place, depth: usize, out: &mut Vec<Place>) {
+fn search(json: &Json, name: &str, at: &Pointer, depth: usize, out: &mut Vec<Pointer>) {
     let Some(depth) = depth.checked_sub(1) else {
         return;
     };
     match json {
         Json::Object(map) => {
             if let Some(Json::String(_)) = map.get(name) {
-                out.push(at.inside(Step::Key(name.to_owned().into())));
+                out.push(at.inside(PointerStep::Key(name.to_owned().into())));
                 return;
             }
             for (key, value) in map {
-                let at = at.inside(Step::Key(key.clone().into()));
+                let at = at.inside(PointerStep::Key(key.clone().into()));
                 search(value, name, &at, depth, out);
             }
         }

@@ -30,7 +30,11 @@ enum Dumb {
 
 impl Judge for Dumb {
     fn judge(&self, case: &Case<'_>) -> Vec<Sign> {
-        let mut dice = Dice::of(&format!("{} {}", case.message().text, case.said().len()));
+        let mut dice = Dice::of(&format!(
+            "{} {}",
+            case.message().text,
+            case.conversation().len()
+        ));
         let mut signs = Vec::new();
         for indicator in Indicator::ALL {
             let is_sign = match self {

@@ -184,10 +184,10 @@ fn compressed(list: &MessageList, size: u64) -> (accp_memory::disk::Compressed, 
     assert_eq!(window.count(&done.list, &counter), done.after);
     assert!(done.after <= window.room());
     drop(context);
-    let context = Context::open_begun(root.path(), SessionId::new("s").unwrap()).unwrap();
+    let context = Context::open_existing(root.path(), SessionId::new("s").unwrap()).unwrap();
     let restored = context.session().unwrap().restored().unwrap();
     assert_eq!(json_of(&restored), json_of(list));
-    let used = context.session().unwrap().use_of().unwrap();
+    let used = context.session().unwrap().usage().unwrap();
     assert_eq!(
         (used.tokens, &*used.counted_with),
         (done.after, "o200k_base")

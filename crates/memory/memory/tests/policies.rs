@@ -6,22 +6,11 @@ use std::sync::Arc;
 use accp_context::Recorded;
 use accp_memory::policies::{Last, Whole};
 use accp_memory::policy::{Agent, Kind, Message, Opening, Policy, Segment};
+use accp_runtime::Registry;
 use accp_runtime::view::View;
-use accp_runtime::{Registry, TokenCounter};
 use serde_json::{Value as Json, json};
 
-#[derive(Debug)]
-struct Quarters;
-
-impl TokenCounter for Quarters {
-    fn name(&self) -> &'static str {
-        "quarters"
-    }
-
-    fn count(&self, text: &str) -> usize {
-        text.len().div_ceil(4)
-    }
-}
+use crate::common::quarters::Quarters;
 
 fn opening() -> Opening {
     Opening {

@@ -10,8 +10,8 @@ use crate::common::quarters::Quarters;
 use accp_memory::disk::index::{Filter, Index};
 use accp_memory::disk::{Compressed, Context, ContextError};
 use accp_memory::{
-    Form, Intent, MessageList, Options, PlanError, SessionId, Summarizer, Tier, Wanted, Window,
-    check,
+    Form, Intent, MessageList, Options, PlanError, SessionId, Summarizer, SummaryRequest, Tier,
+    Window, check,
 };
 use serde_json::{Value as Json, json};
 use talk::{INTENT, Kind, Talk};
@@ -198,7 +198,7 @@ fn ten_summaries_in_a_row_lose_nothing() {
 struct Forgetful;
 
 impl Summarizer for Forgetful {
-    fn summarize(&self, wanted: &Wanted<'_>) -> Option<String> {
+    fn summarize(&self, wanted: &SummaryRequest<'_>) -> Option<String> {
         const SECTION: &str = "### Key Decisions\n";
         let (before, decisions) = wanted.rules.split_once(SECTION)?;
         let oldest = decisions.lines().next()?;
@@ -217,7 +217,7 @@ fn a_summary_that_forgets_the_oldest_decision_is_seen() {
 struct Deaf;
 
 impl Summarizer for Deaf {
-    fn summarize(&self, wanted: &Wanted<'_>) -> Option<String> {
+    fn summarize(&self, wanted: &SummaryRequest<'_>) -> Option<String> {
         let (before, rest) = wanted.rules.split_once("\n\n### Artifacts Created")?;
         let (before, _) = before.rsplit_once("\n\n")?;
         Some(format!("{before}\n\n### Artifacts Created{rest}"))

@@ -2,7 +2,7 @@
 //! a workflow that fits it, and a language model, which is called once for a new instruction.
 //!
 //! This module has no IO, no clock and no threads: [`Fallback`] reaches the registry, the model and the
-//! clock through the traits [`Registry`], [`LlmEncoder`] and [`Clock`], and [`Course`] is the part that
+//! clock through the traits [`Registry`], [`LlmEncoder`] and [`Clock`], and [`Resolution`] is the part that
 //! decides. `SqliteRegistry` is a registry in a file (feature `sqlite`), `HttpEncoder` calls a server
 //! (feature `http`).
 //!
@@ -40,7 +40,6 @@
 
 mod answer;
 mod claim;
-mod course;
 mod document;
 mod entry;
 #[cfg(feature = "http")]
@@ -53,6 +52,7 @@ mod pattern;
 mod reading;
 mod registry;
 mod request;
+mod resolution;
 mod rule;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -62,8 +62,7 @@ mod value;
 
 use std::time::Duration;
 
-pub use claim::{Ask, Claim, Turn, turn};
-pub use course::{Course, Options, Step};
+pub use claim::{Claim, ClaimDecision, ClaimRequest, decide};
 pub use entry::{Entry, EntryKey};
 #[cfg(feature = "http")]
 pub use http::{HttpEncoder, HttpError, Style};
@@ -72,15 +71,16 @@ pub use memory::MemoryRegistry;
 pub use model::{LlmEncoder, ModelError, ModelErrorKind, NoModel, Recorded};
 pub use registry::{Claimed, Registry, RegistryError, RegistryErrorKind};
 pub use request::{Answer, FallbackError, Request, Route, Source};
+pub use resolution::{Options, Resolution, ResolutionStep};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteRegistry;
 #[cfg(feature = "sqlite")]
 pub use system::SystemClock;
 
-/// The time, waiting, and chance.
+/// The time, waiting, and random numbers.
 pub trait Clock {
-    /// Returns the time, in milliseconds since 1970. All that use one registry have the same time, but
-    /// for a second or so.
+    /// Returns the time, in milliseconds since 1970. The clocks of all users of one registry agree
+    /// within about a second.
     fn now(&mut self) -> u64;
 
     /// Waits.
@@ -103,8 +103,8 @@ impl<R: Registry, L: LlmEncoder> Fallback<R, L> {
         Self { registry, encoder }
     }
 
-    /// Returns the packet for a request. The first tier that answers does; the model is called at most
-    /// once, and not at all while another caller asks it the same.
+    /// Returns the packet for a request. The first tier that has an answer gives it. The model is called at
+    /// most once, and not at all while another caller asks it the same.
     ///
     /// # Errors
     /// No tier answers; the model or the registry fails. Nothing is stored then.
@@ -115,21 +115,21 @@ impl<R: Registry, L: LlmEncoder> Fallback<R, L> {
         clock: &mut impl Clock,
     ) -> Result<Answer, FallbackError> {
         let (holder, deadline) = (clock.random(), self.encoder.deadline());
-        let mut course = Course::new(request, options, holder, deadline);
+        let mut resolution = Resolution::new(request, options, holder, deadline);
         loop {
             let now = clock.now();
-            match course.step(&mut self.registry, now)? {
-                Step::Done(answer) => return Ok(*answer),
-                Step::Wait(time) => clock.wait(time),
-                Step::Call => {
+            match resolution.step(&mut self.registry, now)? {
+                ResolutionStep::Done(answer) => return Ok(*answer),
+                ResolutionStep::Wait(time) => clock.wait(time),
+                ResolutionStep::Call => {
                     let answer = self.encoder.answer(request.instruction(), request.dom());
-                    return course.answered(&mut self.registry, answer);
+                    return resolution.answered(&mut self.registry, answer);
                 }
             }
         }
     }
 
-    /// Says which tier would answer a request, and changes nothing.
+    /// Returns which tier would answer a request, and changes nothing.
     ///
     /// # Errors
     /// The registry fails.
@@ -138,8 +138,8 @@ impl<R: Registry, L: LlmEncoder> Fallback<R, L> {
         request: &Request,
         options: Options<'_>,
     ) -> Result<Route, FallbackError> {
-        let course = Course::new(request, options, 0, self.encoder.deadline());
-        course.route(&mut self.registry)
+        let resolution = Resolution::new(request, options, 0, self.encoder.deadline());
+        resolution.route(&mut self.registry)
     }
 
     /// Returns the registry.

@@ -5,11 +5,11 @@
 //!
 //! ```
 //! use accp_collab::disk::{Draft, Shared};
-//! use accp_collab::{Mode, Plan};
+//! use accp_collab::{Mode, FolderSettings};
 //!
 //! let dir = tempfile::tempdir()?;
 //! let shared = Shared::new(dir.path().join("round"));
-//! let plan = Plan {
+//! let settings = FolderSettings {
 //!     participants: vec!["ada".into(), "bob".into()],
 //!     objective: "Choose a store".into(),
 //!     gates: vec!["It is fast".into()],
@@ -20,7 +20,7 @@
 //!     dir: "deliverables".into(),
 //!     repo_root: None,
 //! };
-//! shared.init(plan, false).unwrap();
+//! shared.init(settings, false).unwrap();
 //! let draft = Draft {
 //!     reply_to: Some(1),
 //!     doc: Some("deliverables/adr.md".into()),

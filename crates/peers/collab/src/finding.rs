@@ -286,3 +286,19 @@ impl fmt::Display for Finding {
         f.write_str(&self.message)
     }
 }
+
+/// Shortens and escapes a text for a message.
+pub(crate) fn shortened(text: &str) -> String {
+    const MOST: usize = 80;
+    let cut: String = text
+        .chars()
+        .take(MOST)
+        .flat_map(char::escape_debug)
+        .collect();
+    let rest = if text.chars().nth(MOST).is_some() {
+        "…"
+    } else {
+        ""
+    };
+    format!("{cut}{rest}")
+}

@@ -20,21 +20,21 @@ pub(crate) const TEXTS: [&str; 5] = [
     CONCLUSION_FILE,
 ];
 
-/// Where a file stands.
+/// The path of a file below its root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place<'p> {
-    /// The way from the folder to the root of the path; `None` if that is the folder.
+pub struct RootedPath<'p> {
+    /// The relative path from the folder to the root; `None` if the folder is the root.
     pub root: Option<&'p str>,
     /// The path below the root.
     pub path: &'p str,
 }
 
-/// What stands at a place.
+/// What a path has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Nothing.
     Absent,
-    /// Something that nobody asked to read.
+    /// Something that was not read.
     Present,
     /// A file with these bytes.
     Bytes(Vec<u8>),
@@ -44,11 +44,11 @@ pub enum Content {
 
 /// Reads the files of a folder: from a disk, or from memory in tests.
 pub trait Source {
-    /// Returns what stands at a place, with the bytes of a file.
-    fn read(&mut self, place: Place<'_>) -> Content;
+    /// Returns what a path has, with the bytes of a file.
+    fn read(&mut self, path: RootedPath<'_>) -> Content;
 
-    /// Returns what stands at a place, without reading it.
-    fn look(&mut self, place: Place<'_>) -> Content;
+    /// Returns what a path has, without reading the file.
+    fn look(&mut self, path: RootedPath<'_>) -> Content;
 
     /// Says why a repository cannot be the root of the deliverables: it is not there, it is the root of
     /// the file system, or the folder is not in it.
@@ -131,7 +131,7 @@ pub struct Folder {
 impl Folder {
     /// Reads a folder.
     pub fn read(source: &mut impl Source, scope: Scope) -> Self {
-        let own = |path| Place { root: None, path };
+        let own = |path| RootedPath { root: None, path };
         let (protocol, mut of_protocol) = match source.read(own(PROTOCOL_FILE)) {
             Content::Bytes(bytes) => Protocol::read(&bytes),
             Content::Refused(code, why) => {
@@ -174,12 +174,12 @@ impl Folder {
 
     fn read_files(&mut self, source: &mut impl Source) {
         for path in TEXTS {
-            let content = source.read(Place { root: None, path });
+            let content = source.read(RootedPath { root: None, path });
             self.files.insert(path.to_owned(), File::new(path, content));
         }
         let is_there = |path: &&&str| {
-            let place = Place { root: None, path };
-            source.look(place) != Content::Absent
+            let path = RootedPath { root: None, path };
+            source.look(path) != Content::Absent
         };
         self.forbidden = FORBIDDEN.iter().filter(is_there).copied().collect();
         let is_of_paths = |one: &Finding| {
@@ -192,7 +192,7 @@ impl Folder {
             ];
             codes.contains(&one.code)
         };
-        // A path that leads out is not followed.
+        // A path that leads out of its root is not read.
         if self.of_protocol.iter().any(is_of_paths) {
             return;
         }
@@ -201,14 +201,14 @@ impl Folder {
         };
         let mut read = |file: &str, whole: bool| {
             let path = protocol.path_of(file);
-            let place = Place {
+            let path = RootedPath {
                 root: protocol.root(),
                 path: &path,
             };
             let content = if whole {
-                source.read(place)
+                source.read(path)
             } else {
-                source.look(place)
+                source.look(path)
             };
             let name = protocol.reference(file);
             let file = File::new(&name, content);
@@ -223,7 +223,7 @@ impl Folder {
         read(&protocol.primary.file, true);
     }
 
-    /// Returns what `protocol.json` declares; `None` if nothing can be done with it.
+    /// Returns what `protocol.json` declares; `None` if it cannot be used.
     pub fn protocol(&self) -> Option<&Protocol> {
         self.protocol.as_ref()
     }
@@ -233,12 +233,12 @@ impl Folder {
         &self.log
     }
 
-    /// Returns the state that the log comes to; `None` without a protocol.
+    /// Returns the state at the end of the log; `None` without a protocol.
     pub fn state(&self) -> Option<&State> {
         self.state.as_ref()
     }
 
-    /// Returns the declarations and the state if one can go by them.
+    /// Returns the declarations and the state, if they are valid.
     ///
     /// # Errors
     /// What forbids it, with the codes [`Code::ProtocolMissing`], [`Code::ProtocolInvalid`] and
@@ -271,8 +271,8 @@ impl Folder {
         }
     }
 
-    /// Returns the declarations and the state if one can go by them and the log has an event. Without one nobody
-    /// owns the proposal, so nobody would ever have the turn.
+    /// Returns the declarations and the state, if they are valid and the log has an event. Without an event nobody
+    /// owns the proposal, so nobody ever has the turn.
     pub(crate) fn begun(&self) -> Result<(&Protocol, &State), Vec<Finding>> {
         let (protocol, state) = self.standing()?;
         if state.last() > 0 {
@@ -300,7 +300,7 @@ impl Folder {
         &self.forbidden
     }
 
-    /// Returns the text of a file, by its name or reference; nothing if there is none.
+    /// Returns the text of a file, by its name or reference; an empty text if there is none.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.files.get(name).map_or("", |file| &file.text)
     }
@@ -352,7 +352,7 @@ pub(crate) fn missing(name: &str) -> Finding {
 }
 
 impl Protocol {
-    /// Returns the way from the folder to the root of the deliverables; `None` if that is the folder.
+    /// Returns the relative path from the folder to the root of the deliverables; `None` if the folder is the root.
     pub(crate) fn root(&self) -> Option<&str> {
         match self.mode {
             Mode::Internal => None,

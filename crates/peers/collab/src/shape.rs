@@ -1,7 +1,7 @@
-//! What an event needs by itself, whatever the phase is.
+//! Checks of the members of an event, which do not depend on the phase.
 
 use crate::event::{Event, EventName, Role};
-use crate::finding::{Code, Finding};
+use crate::finding::{Code, Finding, shortened};
 use crate::path;
 use crate::protocol::Protocol;
 use crate::texts::CONCLUSION_FILE;
@@ -88,13 +88,13 @@ pub(crate) fn check(
     findings
 }
 
-/// Returns what is wrong if the document of an event leads out of its root. The validator does not ask for it:
-/// nobody reads such a document, and a line of the log cannot be mended.
+/// Returns a finding if the document of an event is outside its root. The validator does not check this, because
+/// nobody reads such a document, and a line of the log cannot be changed.
 pub(crate) fn escape(event: &Event) -> Option<Finding> {
     let doc = event.doc.as_ref()?;
     let path = doc.strip_prefix("external:").unwrap_or(doc);
     let why = path::fault(path)?;
-    let doc = shown(doc);
+    let doc = shortened(doc);
     let text = format!("the document `{doc}` {why}; name a file below the folder");
     Some(Finding::new(Code::PathEscape, text).at(event.seq))
 }
@@ -109,20 +109,4 @@ pub(crate) fn file_of<'p>(protocol: &'p Protocol, doc: &str, role: Role) -> Opti
             files.into_iter().find(names)
         }
     }
-}
-
-/// Shortens a text that is shown in a message.
-pub(crate) fn shown(text: &str) -> String {
-    const MOST: usize = 80;
-    let cut: String = text
-        .chars()
-        .take(MOST)
-        .flat_map(char::escape_debug)
-        .collect();
-    let rest = if text.chars().nth(MOST).is_some() {
-        "…"
-    } else {
-        ""
-    };
-    format!("{cut}{rest}")
 }

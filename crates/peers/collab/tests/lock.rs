@@ -4,14 +4,14 @@ use std::path::Path;
 use std::thread;
 
 use accp_collab::disk::{Draft, Locking, Shared};
-use accp_collab::{Code, Kind, Mode, Plan, Role, Scope, validate};
+use accp_collab::{Code, FolderSettings, Kind, Mode, Role, Scope, validate};
 
 const PRIMARY: &str = "deliverables/adr.md";
 const WRITERS: usize = 6;
 const APPENDS: usize = 15;
 
 fn begin(folder: &Path) {
-    let plan = Plan {
+    let settings = FolderSettings {
         participants: vec!["ada".into(), "bob".into()],
         objective: "Choose a store".into(),
         gates: vec!["It is fast".into()],
@@ -22,7 +22,9 @@ fn begin(folder: &Path) {
         dir: "deliverables".into(),
         repo_root: None,
     };
-    Shared::new(folder).init(plan, false).expect("it is made");
+    Shared::new(folder)
+        .init(settings, false)
+        .expect("it is made");
 }
 
 fn draft() -> Draft {

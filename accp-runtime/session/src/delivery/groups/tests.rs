@@ -1,10 +1,12 @@
 //! Assembly of frames from their parts.
 
+use std::time::Duration;
+
 use accp_registry::Registry;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Split, split};
+use crate::delivery::parts::{Split, split};
 use accp_frame::{FrameTokenLimits, TokenCounter, TokenLimit};
 
 const NOW: Time = Time::from_secs(1000);

@@ -1,13 +1,13 @@
-//! The numbers of the frames, against what the host says.
+//! The numbers of the frames, corrected by the answers of the host.
 
 use super::{LATER, Outbox};
-use crate::Mid;
+use crate::log::mid::Mid;
 use crate::options::Scope;
 
 impl Outbox {
-    /// Takes the last frame that the host has consumed, in answer to a ping. What comes before it was
-    /// consumed too, in an earlier run, of which this store is an older copy. The host is silent
-    /// about frames that it dropped, so they would hold up the others.
+    /// Takes the last frame that the host has consumed, in answer to a ping. If the store of this side
+    /// is an older copy, the host has consumed the frames before it in an earlier run. The host does
+    /// not acknowledge frames that it dropped, so they would hold up the others.
     pub(crate) fn consumed_up_to(&mut self, last: &Mid, until: u64) {
         if self.renamed.contains(last) {
             return;
@@ -20,12 +20,12 @@ impl Outbox {
             .count();
         if let Some(frame) = count.checked_sub(1).and_then(|at| self.frames.get(at)) {
             let mid = frame.mid.clone();
-            self.was_there(&mid, None, until);
+            self.consumed_before(&mid, None, until);
         }
     }
 
     /// Takes the position by which the log has what the host has consumed up to this frame.
-    pub(crate) fn is_there_by(&mut self, last: &Mid, until: u64) {
+    pub(crate) fn logged_by(&mut self, last: &Mid, until: u64) {
         for taken in &mut self.taken {
             if taken.until == LATER && is_not_after(&taken.frame.mid, last) {
                 taken.until = until;
@@ -35,7 +35,7 @@ impl Outbox {
 
     /// Returns the number of the first frame that this side has not found in the log, if it knows it.
     pub(crate) fn known_sequence(&self) -> Option<u64> {
-        (!self.careful && self.unsure.is_empty()).then(|| self.first_sequence())
+        (!self.number_unknown && self.to_ask.is_empty()).then(|| self.first_sequence())
     }
 
     /// Takes the number that the host expects, and the last frame that it has consumed. If the store
@@ -45,13 +45,13 @@ impl Outbox {
         if self.scope == Scope::Shared {
             return;
         }
-        if !self.careful && expected < self.sequence {
+        if !self.number_unknown && expected < self.sequence {
             return; // an older answer
         }
         let consumed = last.and_then(|last| self.find(last));
         self.consumed = consumed.map_or(0, |index| index + 1);
-        self.careful |= self.sequence + self.consumed as u64 != expected;
-        if self.careful {
+        self.number_unknown |= self.sequence + self.consumed as u64 != expected;
+        if self.number_unknown {
             self.sequence = expected;
             self.sent = 0;
         }
@@ -63,10 +63,10 @@ impl Outbox {
     /// usually means that a frame before this one was lost on the way. If the frame is the first, or
     /// the number is beyond that of the frame, this side is wrong about its numbers.
     pub(crate) fn expected(&mut self, mid: &Mid, expected: u64) {
-        let Some(index) = self.find(mid).filter(|_| self.acted != Some(expected)) else {
+        let Some(index) = self.find(mid).filter(|_| self.acted_on != Some(expected)) else {
             return;
         };
-        self.acted = Some(expected);
+        self.acted_on = Some(expected);
         self.sent = 0;
         let index = index as u64;
         match self.scope {
@@ -76,7 +76,7 @@ impl Outbox {
             Scope::Sender if index == 0 || expected > self.sequence + index => {
                 // A host that has lost time may lack frames that it had consumed.
                 self.go_again();
-                self.careful = true;
+                self.number_unknown = true;
                 self.sequence = expected;
             }
             Scope::Sender => {}
@@ -86,7 +86,7 @@ impl Outbox {
     /// Goes on with this number, which a host of the draft alone says is next.
     pub(crate) fn begin_at(&mut self, sequence: u64) {
         self.sequence = sequence;
-        (self.sent, self.acted, self.careful) = (0, None, false);
+        (self.sent, self.acted_on, self.number_unknown) = (0, None, false);
     }
 
     /// Notes that another frame has taken the number `taken`, with shared numbering.

@@ -1,11 +1,13 @@
-//! The fate of consumed frames: in the log, dropped, or to be sent again.
+//! What becomes of consumed frames: they are in the log, were dropped, or go out again.
 
 use std::collections::BTreeSet;
 
-use super::{KEPT, LATER, Outbox, Taken};
-use crate::refs::reference::references;
+use super::{Consumed, KEPT, LATER, Outbox};
+use crate::delivery::parts::Part;
+use crate::interface::output::Outgoing;
+use crate::log::mid::Mid;
+use crate::reference::references;
 use crate::wire::control::Control;
-use crate::{Mid, Outgoing, Part};
 
 /// Frames that a member asks about at a time.
 const ASKED: usize = 32;
@@ -13,8 +15,8 @@ const ASKED: usize = 32;
 const SILENT: u32 = 5;
 
 impl Outbox {
-    /// Returns whether a frame with this id has other words than this text of the log. The store of
-    /// this side was an old copy, and an earlier run has used the id.
+    /// Returns whether the outbox has another frame under this id than the log. Then the store of this
+    /// side was an old copy, and an earlier run has used the id.
     pub(crate) fn contradicts(&self, mid: &Mid, text: &str) -> bool {
         let frame = self
             .all()
@@ -30,7 +32,7 @@ impl Outbox {
     pub(crate) fn make_last(&mut self, mid: &Mid) {
         let at = self.taken.iter().position(|taken| taken.frame.mid == *mid);
         let taken = at.and_then(|at| self.taken.remove(at));
-        self.careful |= taken.is_none();
+        self.number_unknown |= taken.is_none();
         let frame = taken.map_or_else(|| self.refused(mid), |taken| Some(taken.frame));
         if let Some(mut frame) = frame {
             frame.order = self.order();
@@ -39,19 +41,20 @@ impl Outbox {
     }
 
     /// Takes the entry of this side at this position of the log: a frame, or the whole of a frame in
-    /// parts. The host has consumed the frames before it, too. One that is not in the log was dropped;
-    /// if there was no reason to drop it, it was refused in an earlier run, of which this store is an
-    /// older copy, and goes out again. Returns the frames whose fate is known now.
+    /// parts. The host has consumed the frames before it, too. A frame that is not in the log was
+    /// dropped. If there was no reason to drop it, the host has refused it in an earlier run, and the
+    /// store of this side is an older copy: the frame goes out again. Returns the frames that are
+    /// settled now.
     pub(crate) fn logged(
         &mut self,
         mid: &Mid,
         (sequence, position): (u64, u64),
         may_be_dropped: impl Fn(&Outgoing) -> bool,
-    ) -> Vec<Taken> {
+    ) -> Vec<Consumed> {
         let is_it = |frame: &Outgoing| frame.name() == *mid;
         if let Some(last) = self.frames.iter().rev().find(|frame| is_it(frame)) {
             let last = last.mid.clone();
-            self.was_there(&last, Some(sequence), LATER);
+            self.consumed_before(&last, Some(sequence), LATER);
         }
         // The frames before it would be in the log by now.
         let last = self.taken.iter().rposition(|taken| is_it(&taken.frame));
@@ -71,12 +74,12 @@ impl Outbox {
 
     /// Returns the frames that the host has consumed, and that would be in the log up to this
     /// position if the host had not dropped them.
-    pub(crate) fn passed_by(&mut self, position: u64) -> Vec<Taken> {
+    pub(crate) fn passed_by(&mut self, position: u64) -> Vec<Consumed> {
         self.settle(|taken| taken.until <= position)
     }
 
-    /// Notes that the host has a frame: it did not drop it. A part tells nothing of the whole, unless
-    /// it is the last one.
+    /// Notes that the host has accepted a frame. Only the last part of a frame shows that the whole is
+    /// accepted.
     pub(crate) fn accepted(&mut self, mid: &Mid) {
         let taken = self.taken.iter_mut().find(|taken| taken.frame.mid == *mid);
         if let Some(taken) = taken {
@@ -92,8 +95,8 @@ impl Outbox {
 
     /// Removes and returns consumed frames. A part is never in the log by itself, so the last part
     /// decides for all of its frame.
-    fn settle(&mut self, is_settled: impl Fn(&Taken) -> bool) -> Vec<Taken> {
-        // The last part may have been withdrawn.
+    fn settle(&mut self, is_settled: impl Fn(&Consumed) -> bool) -> Vec<Consumed> {
+        // The last part may have been given up.
         let ends = |frame: &Outgoing| {
             frame.part().is_none_or(|part| {
                 let later = |other: Part| other.of == part.of && other.index > part.index;
@@ -106,11 +109,15 @@ impl Outbox {
         if names.is_empty() {
             return Vec::new();
         }
+        self.extract(|taken| names.contains(&taken.frame.name()))
+    }
+
+    /// Removes and returns the consumed frames that are wanted.
+    fn extract(&mut self, is_wanted: impl Fn(&Consumed) -> bool) -> Vec<Consumed> {
         let taken = std::mem::take(&mut self.taken).into_iter();
-        let (gone, left): (Vec<_>, Vec<_>) =
-            taken.partition(|taken| names.contains(&taken.frame.name()));
+        let (wanted, left): (Vec<_>, Vec<_>) = taken.partition(is_wanted);
         self.taken = left.into();
-        gone
+        wanted
     }
 
     /// Keeps a frame to ask the host about, if its entry may be among those that this side has
@@ -119,42 +126,43 @@ impl Outbox {
         if frame.order >= self.sure_from || self.anew.get(&frame.order) == Some(&true) {
             return Some(frame);
         }
-        self.unsure.push(frame);
+        self.to_ask.push(frame);
         None
     }
 
     /// Returns whether this side may have missed the entry of a frame.
-    pub(crate) fn is_unsure(&self) -> bool {
-        !self.unsure.is_empty()
+    pub(crate) fn has_to_ask(&self) -> bool {
+        !self.to_ask.is_empty()
     }
 
-    /// Returns the ids of the frames to ask about next. If the host has said nothing of the first
-    /// frame for long, it may have dropped it in an earlier run, of which this store is an older
-    /// copy.
+    /// Returns the ids of the frames to ask about next. If the host has not answered the first frame
+    /// for long, it may have dropped this frame in an earlier run, and the store of this side is an
+    /// older copy.
     pub(crate) fn asks(&self) -> Vec<Mid> {
-        let is_silent = !self.is_unsure() && self.retry.tries() >= SILENT;
+        let is_silent = !self.has_to_ask() && self.retry.tries() >= SILENT;
         let first = self.frames.iter().take(usize::from(is_silent));
-        let frames = self.unsure.iter().take(ASKED).chain(first);
+        let frames = self.to_ask.iter().take(ASKED).chain(first);
         frames.map(|frame| frame.mid.clone()).collect()
     }
 
-    /// Takes the answer of the host about these frames, and returns those whose entries this side
-    /// may have missed. The host has dropped those in `gone`. The log up to `until` tells why.
+    /// Takes the answer of the host about these frames, and returns those whose entries this side may
+    /// have missed. The host has dropped those in `gone`. The log up to `until` shows the reason.
     pub(crate) fn answered(&mut self, asked: &[Mid], gone: &[Mid], until: u64) -> Vec<Outgoing> {
         let first = self.frames.front().map(|frame| frame.mid.clone());
         if let Some(mid) = first.filter(|mid| asked.contains(mid) && gone.contains(mid)) {
-            self.careful = true;
-            self.was_there(&mid, None, until);
+            self.number_unknown = true;
+            self.consumed_before(&mid, None, until);
         }
         let is_asked = |frame: &mut Outgoing| asked.contains(&frame.mid);
-        self.unsure.extract_if(.., is_asked).collect()
+        self.to_ask.extract_if(.., is_asked).collect()
     }
 
-    /// Keeps a frame that the host has dropped until this side has the log up to this position, which tells why.
+    /// Keeps a frame that the host has dropped until this side has the log up to this position, which
+    /// shows the reason.
     pub(crate) fn gone(&mut self, frame: Outgoing, until: u64) {
-        let before = |taken: &&Taken| taken.frame.order < frame.order;
+        let before = |taken: &&Consumed| taken.frame.order < frame.order;
         let place = self.taken.iter().take_while(before).count();
-        let taken = Taken {
+        let taken = Consumed {
             frame,
             until,
             accepted: false,
@@ -163,16 +171,13 @@ impl Outbox {
         self.taken.insert(place, taken);
     }
 
-    /// Notes that the log of the host goes up to this position. A host whose log went further when it said what it has
-    /// dropped has lost that log since, and may know nothing of these frames: this side asks about them again. Returns
-    /// whether there are such frames.
+    /// Notes that the log of the host ends at this position. If the log was longer when the host said
+    /// that it had dropped frames, the host has lost that log since, and may not know these frames:
+    /// this side asks about them again. Returns whether there are such frames.
     pub(crate) fn log_ends_at(&mut self, position: u64) -> bool {
-        let taken = std::mem::take(&mut self.taken).into_iter();
-        let (lost, left): (Vec<_>, Vec<_>) =
-            taken.partition(|taken| taken.gone && taken.until > position);
-        self.taken = left.into();
+        let lost = self.extract(|taken| taken.gone && taken.until > position);
         let asks = !lost.is_empty();
-        self.unsure
+        self.to_ask
             .extend(lost.into_iter().map(|taken| taken.frame));
         asks
     }
@@ -180,7 +185,7 @@ impl Outbox {
     /// Makes a frame go out again that the host has not consumed after all.
     fn send_again(&mut self, frame: Outgoing) {
         self.put_back(frame);
-        self.careful = true;
+        self.number_unknown = true;
     }
 
     /// Puts a consumed frame back, behind the frames before it. Returns its place.
@@ -192,8 +197,8 @@ impl Outbox {
         place
     }
 
-    /// Makes a frame go out again of which the host has said that it has never taken it, although
-    /// it has taken the frames up to `last`. The frame goes behind them, as if it was sent after.
+    /// Makes a frame go out again that the host has never taken, although it has taken the frames up to
+    /// `last`. The frame goes behind them, as if it was sent later.
     pub(crate) fn never_taken(&mut self, frame: Outgoing, last: Option<&Mid>) {
         let place = last.and_then(|last| self.find(last)).map_or(0, |at| at + 1);
         self.anew.insert(frame.order, true);
@@ -204,11 +209,11 @@ impl Outbox {
         }
         self.sent = self.sent.min(place);
         self.ever_sent = self.ever_sent.max(place) + 1;
-        self.careful = true;
+        self.number_unknown = true;
     }
 
     /// As [`Outbox::passed_by`], for entries that this side has missed.
-    pub(crate) fn missed(&mut self, position: u64) -> Vec<Taken> {
+    pub(crate) fn missed(&mut self, position: u64) -> Vec<Consumed> {
         self.sure_from = self.next_order;
         self.anew.values_mut().for_each(|is_sure| *is_sure = false);
         for taken in &mut self.taken {
@@ -222,18 +227,16 @@ impl Outbox {
     /// Returns the id of the first part of a frame, if this frame is another part and the first one is not here any more.
     pub(crate) fn lacks_first(&self, mid: &Mid) -> Option<Mid> {
         let part = self.frames[self.find(mid)?].part()?;
-        let mut here = self.all().chain(&self.unsure);
+        let mut here = self.all().chain(&self.to_ask);
         let is_here = here.any(|frame| frame.mid == part.of);
         (!is_here).then_some(part.of)
     }
 
-    /// Returns the other parts of a frame of which the host refused one.
+    /// Removes and returns the other parts of a frame, because the host has refused one part.
     pub(crate) fn others_of(&mut self, of: &Mid) -> Vec<Outgoing> {
-        let is_other = |taken: &Taken| taken.frame.part().is_some_and(|part| part.of == *of);
-        let taken = std::mem::take(&mut self.taken).into_iter();
-        let (gone, left): (Vec<_>, Vec<_>) = taken.partition(is_other);
-        self.taken = left.into();
-        gone.into_iter().map(|taken| taken.frame).collect()
+        let is_other = |taken: &Consumed| taken.frame.part().is_some_and(|part| part.of == *of);
+        let gone = self.extract(is_other).into_iter();
+        gone.map(|taken| taken.frame).collect()
     }
 
     /// Makes all frames go out again that this side has not found in the log. A host that has
@@ -241,10 +244,7 @@ impl Outbox {
     pub(crate) fn go_again(&mut self) {
         self.sent = 0;
         self.sequence = self.first_sequence();
-        let taken = std::mem::take(&mut self.taken).into_iter();
-        let (gone, taken): (Vec<_>, Vec<_>) = taken.partition(|taken| taken.gone);
-        self.taken = gone.into();
-        for taken in taken.into_iter().rev() {
+        for taken in self.extract(|taken| !taken.gone).into_iter().rev() {
             self.consumed = self.put_back(taken.frame).max(self.consumed) + 1;
         }
     }
@@ -290,10 +290,10 @@ mod tests {
         };
         let mut outbox = Outbox::new(Vec::new(), 1, Duration::from_secs(1));
         outbox.gone(frame, 941);
-        // The log that tells why is still there, and will come.
+        // The log with the reason is still there, and will come.
         assert!(!outbox.log_ends_at(941));
         assert_eq!(outbox.asks(), []);
-        // A host that was put back will never have a position 941 that says so.
+        // A host that was restored from an older copy will never have that position 941.
         assert!(outbox.log_ends_at(802));
         assert_eq!(outbox.asks(), [mid]);
         assert!(outbox.passed_by(2_000).is_empty());

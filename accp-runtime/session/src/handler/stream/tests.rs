@@ -32,7 +32,7 @@ proptest! {
         (texts, arrival) in any_arrival(), has_total: bool, other in "[a-z]{0,2}",
     ) {
         let mut streams = Streams::new(StreamLimits::default());
-        let mut said: Vec<String> = Vec::new();
+        let mut read: Vec<String> = Vec::new();
         let mut came: Vec<usize> = Vec::new();
         for (index, takes) in arrival {
             let total = has_total.then_some(texts.len() as i64);
@@ -42,24 +42,24 @@ proptest! {
             // The same data changes nothing. Other data is refused unless the chunk is gone.
             prop_assert_eq!(streams.push(S, "c", &chunk), Ok(()));
             let clash = InferStream { data: Cow::Borrowed(&other), ..chunk };
-            let is_clash = other != texts[index] && index >= said.len();
+            let is_clash = other != texts[index] && index >= read.len();
             prop_assert_eq!(streams.push(S, "c", &clash).is_err(), is_clash);
             prop_assert_eq!(&streams, &before);
             came.push(index);
             if takes {
                 for chunk in streams.ready(S, "c") {
-                    prop_assert_eq!(chunk.index as usize, said.len());
-                    prop_assert_eq!(chunk.is_final, said.len() + 1 == texts.len());
-                    said.push(chunk.data);
+                    prop_assert_eq!(chunk.index as usize, read.len());
+                    prop_assert_eq!(chunk.is_final, read.len() + 1 == texts.len());
+                    read.push(chunk.data);
                 }
                 let expected = (0..texts.len()).find(|index| !came.contains(index));
-                prop_assert_eq!(said.len(), expected.unwrap_or(texts.len()));
+                prop_assert_eq!(read.len(), expected.unwrap_or(texts.len()));
             }
         }
         let ended = streams.end(S, "c").unwrap();
         prop_assert!(ended.is_complete());
-        said.extend(ended.chunks.into_iter().map(|chunk| chunk.data));
-        prop_assert_eq!(said, texts);
+        read.extend(ended.chunks.into_iter().map(|chunk| chunk.data));
+        prop_assert_eq!(read, texts);
         prop_assert_eq!(streams.end(S, "c"), None);
     }
 

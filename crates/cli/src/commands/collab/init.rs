@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use accp_collab::disk::Shared;
-use accp_collab::{Code, Finding, Kind, Mode, Plan, Scope};
+use accp_collab::{Code, Finding, FolderSettings, Kind, Mode, Scope};
 use serde_json::json;
 
 use super::{FolderArgs, report};
@@ -57,14 +57,14 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn plan(&self) -> Result<Plan, Vec<Finding>> {
+    fn settings(&self) -> Result<FolderSettings, Vec<Finding>> {
         let mut wrong = Vec::new();
         let earlier = match &self.from {
             None => None,
             Some(folder) => {
                 let folder = Shared::new(folder).read(Scope::Log);
                 let (protocol, _) = folder.standing()?;
-                Some(Plan::of(protocol))
+                Some(FolderSettings::of(protocol))
             }
         };
         let named = self.primary_deliverable_type.as_deref();
@@ -86,53 +86,53 @@ impl Args {
                 Mode::Internal
             })
         });
-        let of = |given: &[String], before: fn(&Plan) -> &Vec<String>| {
+        let of = |given: &[String], before: fn(&FolderSettings) -> &Vec<String>| {
             let before = earlier.as_ref().filter(|_| given.is_empty()).map(before);
             before.cloned().unwrap_or_else(|| given.to_vec())
         };
         let before = earlier.as_ref();
         let has_type = kind.is_some();
-        let plan = Plan {
-            participants: of(&self.participants, |plan| &plan.participants),
+        let settings = FolderSettings {
+            participants: of(&self.participants, |settings| &settings.participants),
             objective: self
                 .objective
                 .clone()
-                .or_else(|| before.map(|plan| plan.objective.clone()))
+                .or_else(|| before.map(|settings| settings.objective.clone()))
                 .unwrap_or_default(),
-            gates: of(&self.completions, |plan| &plan.gates),
-            kind: kind.unwrap_or_else(|| before.and_then(|plan| plan.kind)),
+            gates: of(&self.completions, |settings| &settings.gates),
+            kind: kind.unwrap_or_else(|| before.and_then(|settings| settings.kind)),
             file: self.primary_deliverable_file.clone().or_else(|| {
                 before
                     .filter(|_| !has_type)
-                    .and_then(|plan| plan.file.clone())
+                    .and_then(|settings| settings.file.clone())
             }),
-            checklist: of(&self.checks, |plan| &plan.checklist),
+            checklist: of(&self.checks, |settings| &settings.checklist),
             mode: mode
-                .or_else(|| before.map(|plan| plan.mode))
+                .or_else(|| before.map(|settings| settings.mode))
                 .unwrap_or(Mode::Internal),
             dir: self
                 .deliverables_dir
                 .clone()
-                .or_else(|| before.map(|plan| plan.dir.clone()))
+                .or_else(|| before.map(|settings| settings.dir.clone()))
                 .unwrap_or_else(|| "deliverables".to_owned()),
             repo_root: self
                 .repo_root
                 .clone()
-                .or_else(|| before.and_then(|plan| plan.repo_root.clone())),
+                .or_else(|| before.and_then(|settings| settings.repo_root.clone())),
         };
         if !wrong.is_empty() {
-            wrong.extend(plan.trimmed().check());
+            wrong.extend(settings.trimmed().check());
             return Err(wrong);
         }
-        Ok(plan)
+        Ok(settings)
     }
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
     let made = args
-        .plan()
-        .and_then(|plan| args.folder.shared().init(plan, args.resume));
+        .settings()
+        .and_then(|settings| args.folder.shared().init(settings, args.resume));
     let made = match made {
         Ok(made) => made,
         Err(findings) => return report::refuse(&findings, args.folder.format),

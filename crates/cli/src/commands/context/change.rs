@@ -1,6 +1,6 @@
 //! Commands that change a session: `checkpoint`, `resume`, `mark`.
 
-use accp_memory::{Options, Session, Window};
+use accp_memory::{ListSession, Options, Window};
 use accp_tokens::ModelCounter;
 use serde_json::{Value as Json, json};
 
@@ -22,10 +22,10 @@ pub(crate) struct CheckpointArgs {
 fn window(
     args: &WindowArgs,
     counter: &ModelCounter,
-    session: Option<&Session>,
+    session: Option<&ListSession>,
 ) -> Result<Window, Failure> {
     args.of(
-        session.and_then(|session| Some(session.use_of()?.window)),
+        session.and_then(|session| Some(session.usage()?.window)),
         counter,
     )
 }

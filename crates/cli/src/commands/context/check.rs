@@ -10,7 +10,7 @@ use accp_console::output::{self, Output};
 
 /// Say what is wrong with a list: calls without results, results without calls, and what else a provider refuses
 ///
-/// ListForm are counted from 0, as the index in the list. The rules are those of the providers' own servers; servers that
+/// Messages are counted from 0, as the index in the list. The rules are those of the providers' own servers; servers that
 /// people host themselves may take more, so `compress` only warns of what does not tear calls and results apart.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
 /// A result that stands in the wrong place is moved to its call, if it is clear which call that is. Other results
 /// without calls are dropped, and calls without results are answered with a text that says so. Ids that do not fit get
 /// others, on calls and results alike; marks for the cache beyond those that the provider takes go, the oldest first;
-/// other details are mended where nothing is lost. Nothing else changes, and nothing runs this by itself. ListForm are
+/// other details are mended where nothing is lost. Nothing else changes, and nothing runs this by itself. Messages are
 /// counted from 0.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

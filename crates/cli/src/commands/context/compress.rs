@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let window = args.window.of(
         context
             .session()
-            .and_then(|session| Some(session.use_of()?.window)),
+            .and_then(|session| Some(session.usage()?.window)),
         &counter,
     )?;
     let summarizer = args.summary.summarizer(&counter);

@@ -188,7 +188,7 @@ pub(crate) fn intent(args: &IntentArgs) -> Outcome {
     let intent = context.begun().map_err(failure)?.intent();
     args.context
         .format
-        .print(json!({ "intent": intent }), &intent.join("\n\n"))?;
+        .print(json!({ "intent": intent }), intent.join("\n\n"))?;
     Ok(Verdict::Fine)
 }
 
@@ -215,7 +215,7 @@ pub(crate) fn log(args: &LogArgs) -> Outcome {
     for event in &events[from..] {
         args.context
             .format
-            .print(json!(event), &event.to_markdown())?;
+            .print(json!(event), event.to_markdown())?;
     }
     for drift in context.begun().map_err(failure)?.drift() {
         args.context.format.print(json!(drift), format_args!(

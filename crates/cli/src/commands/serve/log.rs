@@ -54,7 +54,7 @@ impl From<Grade> for Level {
 }
 
 impl LogArgs {
-    /// Starts the log, and lets `others` hear what is event, too. It ends with what is returned.
+    /// Starts the log. The events go to `others`, too. When the returned guard is dropped, the log ends.
     ///
     /// Nobody waits for stderr: lines are dropped once too many wait for a reader, and the next line that goes out
     /// comes after a gap.

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use accp_registry::Registry;
-use accp_session::Stored;
 use accp_store::{Store as _, Summary};
 use serde_json::json;
 
@@ -110,12 +109,10 @@ impl Report {
             None => Refolded::Whole,
             Some(position) if side.is_host() && summary.first == 1 && audit.erased == 0 => {
                 // The stored log without the snapshot.
-                let alone = Stored {
-                    snapshot: None,
-                    entries: kept.entries(id, 1, usize::MAX)?,
-                    due: Vec::new(),
-                    ..stored.clone()
-                };
+                let mut alone = stored.clone();
+                alone.snapshot = None;
+                alone.entries = kept.entries(id, 1, usize::MAX)?;
+                alone.due = Vec::new();
                 if store_file::fold(id, &alone, registry)? != *side.state() {
                     audit.faults.push(format!(
                         "the snapshot at position {position} differs from the fold of the log up to \

@@ -84,7 +84,7 @@ fn encode_makes_the_packets_of_a_workflow() {
         })
     );
     let one = "encode --workflow payroll --hop log_run --set chain=A,B --set return=X";
-    let run = aacp(&one, "");
+    let run = aacp(one, "");
     let expected = "LOG|HR|return:X|p:2|aacp:1.1|status:review_required|actor:HR-Agent|chain:A,B\n";
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), expected));
 }
@@ -135,7 +135,7 @@ fn encode_refuses_names_that_a_workflow_does_not_have() {
         // A program gets the same as an object.
         let run = aacp(("encode --format json", args), "");
         run.code_is(code);
-        if args.contains(&"--workflow") {
+        if args.contains("--workflow") {
             let error = &run.json()[0]["errors"][0];
             let message = error["message"].as_str().unwrap();
             assert!(message.contains(says), "{args:?}: {error}");
@@ -196,7 +196,7 @@ fn files_with_a_mistake_are_told_with_the_place() {
     run.code_is(1);
     run.stderr_has("w.json:1:1: the workflow has no `hops`");
     let own = "aacp validate --vocabulary own.json --format json p.aacp";
-    assert_eq!(folder.run(&own, "").json()[0]["warnings"], json!([]));
+    assert_eq!(folder.run(own, "").json()[0]["warnings"], json!([]));
     folder
         .run("aacp validate --vocabulary no.json", "")
         .code_is(2);
@@ -208,7 +208,7 @@ fn a_large_vocabulary_is_read() {
     let keys: Vec<String> = (0..100_000).map(|key| format!("org_{key}")).collect();
     let folder = Folder::with(&[("own.json", &json!({ "keys": keys }).to_string())]);
     let args = "aacp validate --vocabulary own.json";
-    let run = folder.run(&args, format!("{HEAD}|org_99999:1\n"));
+    let run = folder.run(args, format!("{HEAD}|org_99999:1\n"));
     assert_eq!((run.code, &run.stdout[..]), (Some(0), ""));
 }
 
@@ -234,7 +234,7 @@ fn a_long_export_is_imported() {
     let long = format!("{{\"version\":1,\"entries\":[]{}}}", " ".repeat(17 << 20));
     let folder = Folder::with(&[("e.json", &long)]);
     let args = "aacp registry import e.json --registry r.aacp";
-    let run = folder.run(&args, "");
+    let run = folder.run(args, "");
     run.code_is(0);
     assert_eq!(run.stderr, "0 added, 0 there already\n");
 }

@@ -170,7 +170,7 @@ fn aacp_58_refuses_to_know_a_price() {
     assert_eq!(run.json()[0].get("cost"), None);
     aacp("bench - --overhead 18446744073709551615", "").code_is(2);
     for price in ["-1", "NaN", "inf", "two"] {
-        aacp(&["bench", "-", &format!("--price={price}")], "").code_is(2);
+        aacp(["bench", "-", &format!("--price={price}")], "").code_is(2);
     }
 }
 
@@ -212,7 +212,7 @@ fn bench_refuses_pairs_that_it_cannot_count() {
 #[test]
 fn the_table_in_the_documents_is_counted() {
     let pairs = workspace().join("examples/aacp-pairs.jsonl");
-    let run = aacp(&["bench", pairs.to_str().unwrap()], "");
+    let run = aacp(["bench", pairs.to_str().unwrap()], "");
     let page = fs::read_to_string(workspace().join("docs/aacp.md")).unwrap();
     assert!(
         page.contains(&run.stdout),

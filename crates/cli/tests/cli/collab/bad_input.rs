@@ -255,7 +255,7 @@ fn names_that_lead_out_and_names_that_are_too_long() {
     }
     // A name that is allowed and that the file system does not take.
     let long = "a".repeat(300) + ".md";
-    let object = round.json(&["declare", "--supporting", &long, "--type", "adr"], 2);
+    let object = round.json(["declare", "--supporting", &long, "--type", "adr"], 2);
     assert_eq!(codes(&object), ["unwritable"]);
     let folder = "a".repeat(5_000);
     let next = ("collab next --participant ada --folder", folder);
@@ -320,7 +320,7 @@ fn a_lock_whose_owner_is_gone() {
         assert_eq!(object["seq"], 2, "{lock}");
         assert_eq!(round.json("validate", 0)["events"], 2);
         let refused = (APPEND, ["--lock", lock, "--participant", "eve"]);
-        round.run(&refused).code_is(2);
+        round.run(refused).code_is(2);
     }
     Round::new().run((APPEND, "--lock none")).code_is(2);
 }

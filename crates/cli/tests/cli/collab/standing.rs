@@ -151,7 +151,7 @@ fn status_and_table_show_where_it_stands_and_what_is_possible() {
     let run = round.run("status");
     run.stdout_starts("objective: Choose a store\nparticipants: ada, bob\n");
 
-    let table = |format| round.0.run(&["collab", "table", "--format", format], "");
+    let table = |format| round.0.run(["collab", "table", "--format", format], "");
     let rows = table("json").json().remove(0);
     let first = json!({
         "phase": "new", "event": "initialized", "by": "any", "needs": [], "to": "drafting",
@@ -195,7 +195,7 @@ fn declare_adds_deliverables_and_attachments() {
     let round = Round::new();
     let args = "declare --supporting tests.md --type test-plan";
     let declared = json!({ "ok": true, "declared": "papers/tests.md" });
-    assert_eq!(round.json(&args, 0), declared);
+    assert_eq!(round.json(args, 0), declared);
     fs::write(round.path("papers/load.png"), [0xff]).unwrap();
     let run = round.run("declare --attachment load.png");
     run.code_is(0);

@@ -105,7 +105,7 @@ fn forms_that_are_mixed_are_refused() {
     let text = mixed.to_string();
     for form in ["openai", "anthropic", "responses"] {
         let fresh = Folder::with(&[("bad.json", &text)]);
-        let run = compress(&fresh, &["--messages", form, "bad.json"]);
+        let run = compress(&fresh, ["--messages", form, "bad.json"]);
         refused(&run, 1, &["bad.json: ", ": message "]);
         assert!(!fresh.path("root").exists());
     }
@@ -127,7 +127,7 @@ fn results_without_calls_are_refused_with_their_messages() {
     let responses = json!([{ "role": "user", "content": "Rye?" }, output]);
     for (form, list) in [("anthropic", anthropic), ("responses", responses)] {
         let fresh = Folder::with(&[("bad.json", &list.to_string())]);
-        let run = compress(&fresh, &["--messages", form, "bad.json"]);
+        let run = compress(&fresh, ["--messages", form, "bad.json"]);
         refused(&run, 1, &["bad.json: ", "result-orphan: message ", cure]);
         assert!(!fresh.path("root").exists());
     }

@@ -215,7 +215,7 @@ fn a_file_of_tokens_says_which_agent_each_is() {
         let text = format!("[[token]]\nsha256 = \"{digest}\"\n{entry}");
         fs::write(folder.path().join("tokens.toml"), text).unwrap();
         let args = "serve --memory --listen 127.0.0.1:0 --tokens tokens.toml";
-        let mut hub = Running::start_with(&args, folder.path(), &[]);
+        let mut hub = Running::start_with(args, folder.path(), &[]);
         let said: String = (0..8).map(|_| hub.line() + "\n").collect();
         assert!(said.contains(why), "{said}");
     }

@@ -1,7 +1,5 @@
 //! What a caller can use, by all protocols together (`docs/limits.md`).
 
-use std::fs;
-
 use serde_json::json;
 
 use super::client::{Client, message};

@@ -1,6 +1,5 @@
 //! Models that speak MCP: what a call, a session and a place of theirs cost, and when each of them ends.
 
-use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 

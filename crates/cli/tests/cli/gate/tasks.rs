@@ -1,7 +1,5 @@
 //! Tasks of A2A: what reading them costs, what it opens, and when what was opened ends.
 
-use std::fs;
-
 use serde_json::{Value as Json, json};
 
 use super::client::{Answer, Client, Open, message};

@@ -16,13 +16,13 @@ pub fn works(agent: &Agent) {
 }
 
 /// A frame that a test handles.
-pub struct Asked {
+pub struct HeldRequest {
     pub cx: Cx,
     /// A handler that ended would mark the frame.
     pub _open: oneshot::Sender<()>,
 }
 
-impl Asked {
+impl HeldRequest {
     /// Takes a frame from its handler, which goes on.
     pub fn of(cx: Cx) -> Self {
         let (open, _) = oneshot::channel();
@@ -50,12 +50,12 @@ impl Asked {
 }
 
 /// Hands out the frames that come to an agent, so that a test answers when it wants.
-pub fn by_hand(agent: &Agent) -> mpsc::UnboundedReceiver<Asked> {
+pub fn by_hand(agent: &Agent) -> mpsc::UnboundedReceiver<HeldRequest> {
     let (given, taken) = mpsc::unbounded_channel();
     agent.serve_others(move |cx| {
         let ((open, ends), given) = (oneshot::channel(), given.clone());
         async move {
-            let _ = given.send(Asked { cx, _open: open });
+            let _ = given.send(HeldRequest { cx, _open: open });
             let _ = ends.await;
             Ok::<_, Error>(())
         }
@@ -64,7 +64,7 @@ pub fn by_hand(agent: &Agent) -> mpsc::UnboundedReceiver<Asked> {
 }
 
 /// Sends pieces, and then the answer.
-pub async fn streams(asked: Asked, pieces: &[&str]) {
+pub async fn streams(asked: HeldRequest, pieces: &[&str]) {
     for (index, piece) in pieces.iter().enumerate() {
         let is_last = index + 1 == pieces.len();
         let piece = InferStream::new(index as i64, (*piece).to_owned()).is_final(is_last);

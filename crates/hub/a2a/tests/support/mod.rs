@@ -1,5 +1,5 @@
 //! A hub in this process, with a router on loopback, and a client that calls it.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
+#![allow(unreachable_pub, reason = "helpers of tests")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
@@ -21,9 +21,9 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 /// One agent of one session, as it is open now.
-struct Only(String, Arc<Mutex<Agent>>);
+struct OneAgent(String, Arc<Mutex<Agent>>);
 
-impl Agents for Only {
+impl Agents for OneAgent {
     async fn agent(&self, who: &Principal) -> Result<Agent, Error> {
         let (session, agent) = (who.session(), who.agent());
         let only = self.1.lock().expect("no panic").clone();
@@ -37,18 +37,18 @@ impl Agents for Only {
 }
 
 /// A session with a router for its agent `guest`.
-pub struct House {
+pub struct TestServer {
     pub committer: Committer,
     pub hub: Hub,
     pub guest: Agent,
     /// The agent that the router opens.
-    at_the_door: Arc<Mutex<Agent>>,
+    served: Arc<Mutex<Agent>>,
     /// Where `guest` is reached.
     pub url: String,
     server: JoinHandle<()>,
 }
 
-impl House {
+impl TestServer {
     pub async fn open(session: &str) -> Self {
         let committer = Committer::new(MemoryStore::new()).expect("a store");
         Self::open_on(committer, session).await
@@ -59,8 +59,8 @@ impl House {
         let guest = hub.agent("guest").expect("an agent");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let base = format!("http://{}/a2a", listener.local_addr().expect("an address"));
-        let at_the_door = Arc::new(Mutex::new(guest.clone()));
-        let only = Only(session.to_owned(), Arc::clone(&at_the_door));
+        let served = Arc::new(Mutex::new(guest.clone()));
+        let only = OneAgent(session.to_owned(), Arc::clone(&served));
         let routes = router(Config::new(&base), only);
         let app = axum::Router::new().nest_service("/a2a", TrustPath::new(routes));
         let server = tokio::spawn(async move {
@@ -70,7 +70,7 @@ impl House {
             committer,
             hub,
             guest,
-            at_the_door,
+            served,
             url: format!("{base}/{session}/guest"),
             server,
         }
@@ -90,7 +90,7 @@ impl House {
         self.hub.end("a test opens it anew");
         self.hub = opened(&self.committer, self.hub.session()).await;
         self.guest = self.agent("guest");
-        *self.at_the_door.lock().expect("no panic") = self.guest.clone();
+        *self.served.lock().expect("no panic") = self.guest.clone();
     }
 
     pub fn agent(&self, name: &str) -> Agent {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// A JSON object in which no key stands twice: two readers could take another one of two.
+/// A JSON object without duplicate keys: two readers could choose different values of a duplicate.
 #[derive(Debug)]
 pub(super) struct Claims(pub(super) Map<String, Value>);
 

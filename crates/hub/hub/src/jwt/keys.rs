@@ -13,7 +13,7 @@ use serde_json::Value;
 pub(crate) struct Keys {
     /// Keys by their `kid`.
     by_name: HashMap<String, Key>,
-    /// Why the others are left out.
+    /// Why the other keys are left out.
     others: Vec<String>,
 }
 
@@ -22,7 +22,7 @@ impl Keys {
         self.by_name.get(name)
     }
 
-    /// Returns why the hub can use no key of the set, if that is so.
+    /// Returns why the hub can use no key of the set, if it cannot.
     pub(crate) fn lacks_keys(&self) -> Option<String> {
         self.by_name.is_empty().then(|| {
             let others = self.others.join("; ");
@@ -31,7 +31,7 @@ impl Keys {
     }
 }
 
-/// A public key, with the one algorithm for which it serves. A token does not choose that.
+/// A public key with its one algorithm, which a token cannot choose.
 #[derive(Debug)]
 pub(crate) struct Key {
     pub(crate) algorithm: Algorithm,
@@ -107,7 +107,7 @@ fn key(value: Value) -> Result<(String, Key), String> {
     }
 }
 
-/// Some write the modulus with a zero in front (RFC 7518, section 6.3.1.1).
+/// Removes leading zeros, with which some programs write the modulus (RFC 7518, section 6.3.1.1).
 fn rsa_key(key: &DecodingKey) -> Result<DecodingKey, String> {
     let DecodingKeyKind::RsaModulusExponent { n, e } = key.kind() else {
         return Err("it has no modulus".to_owned());

@@ -11,12 +11,12 @@ use ring::signature::{
 
 /// Makes `ring` the provider of the process, unless the program has chosen another.
 pub(crate) fn install() {
-    // Who was there before can check the same signatures.
+    // A provider that was installed before can check the same signatures.
     let _ = PROVIDER.install_default();
 }
 
-/// Checks the three algorithms of the hub and signs nothing. There is no HMAC in it, so no public key can
-/// be taken for a secret.
+/// Checks the three algorithms of the hub and signs nothing. It has no HMAC, so a public key cannot
+/// pass for a secret.
 static PROVIDER: CryptoProvider = CryptoProvider {
     signer_factory: |_, _| Err(unsupported()),
     verifier_factory: |algorithm, key| verifier(*algorithm, key),

@@ -7,19 +7,19 @@ use std::time::{Duration, Instant};
 
 use accp_store::{Lease, SideId, StoreError};
 
-use super::kept::Kept;
+use super::store::SharedStore;
 
-/// The longest time for which a hub believes that a session is elsewhere, without asking the store.
+/// How long a hub remembers that another hub runs a session, before it asks the store again.
 const BELIEF: Duration = Duration::from_secs(1);
-/// The most sessions elsewhere that are remembered.
+/// How many sessions of other hubs are remembered.
 const REMEMBERED: usize = 10_000;
 
-/// The leases of a hub. Its name is where other hubs reach it.
+/// The leases of a hub. Other hubs reach it under its name.
 #[derive(Debug)]
 pub(super) struct Leases {
     name: String,
     pub(super) time: Duration,
-    /// The sessions that another hub runs, that hub, and until when this is believed.
+    /// The sessions of other hubs: the hub, and until when this is remembered.
     elsewhere: Mutex<HashMap<String, (String, Instant)>>,
 }
 
@@ -35,7 +35,7 @@ impl Leases {
     /// Takes or renews the lease of a session. Returns the hub that has it, if that is another.
     pub(super) async fn take(
         &self,
-        store: &Kept,
+        store: &SharedStore,
         side: &SideId,
     ) -> Result<Option<String>, StoreError> {
         if let Some((holder, until)) = self.lock().get(side.session())
@@ -61,7 +61,7 @@ impl Leases {
     /// Renews leases. Returns the sides whose lease another hub may have by now.
     pub(super) async fn renew(
         &self,
-        store: &Kept,
+        store: &SharedStore,
         sides: Vec<SideId>,
     ) -> Result<Vec<SideId>, StoreError> {
         if sides.is_empty() {
@@ -72,11 +72,11 @@ impl Leases {
         renew.await
     }
 
-    /// Lets other hubs run these sides. The leases are given up before anything that the store is asked
-    /// after this call, and before what this returns is ready.
+    /// Lets other hubs run these sides. The leases are given up before any later query of the store,
+    /// and before the future is ready.
     pub(super) fn release(
         &self,
-        store: &Kept,
+        store: &SharedStore,
         sides: Vec<SideId>,
     ) -> impl Future<Output = ()> + Send + use<> {
         let (name, none) = (self.name.clone(), sides.is_empty());
@@ -89,7 +89,7 @@ impl Leases {
         });
         async move {
             if let Err(error) = released.await {
-                // They are over by themselves.
+                // The leases expire by themselves.
                 tracing::debug!(%error, "leases were not given up");
             }
         }

@@ -1,5 +1,4 @@
 //! A hub for a test, and clients of it.
-#![allow(dead_code, reason = "no test uses all of it")]
 
 pub(crate) mod database;
 
@@ -18,14 +17,14 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-pub(crate) struct Running {
+pub(crate) struct TestHub {
     pub(crate) address: SocketAddr,
     pub(crate) http: reqwest::Client,
     end: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
-impl Running {
+impl TestHub {
     pub(crate) async fn start(config: Config) -> Self {
         Self::open(config, Open, || Ok(Committer::inline(MemoryStore::new()))).await
     }

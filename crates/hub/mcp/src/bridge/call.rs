@@ -100,7 +100,7 @@ impl Tools {
         let answer = tokio::select! {
             answer = &mut handle.rx => answer,
             () = cancelled => {
-                // A server that is gone does not work on it either.
+                // If the server is gone, nobody works on the call.
                 let _ = handle.cancel(Some("the chain was cancelled".to_owned())).await;
                 return Ok(None);
             }
@@ -134,14 +134,14 @@ impl Tools {
     }
 }
 
-/// Says in a code of the draft why a call failed.
+/// Returns the code of the draft for a failed call.
 fn failure(error: &ServiceError) -> Failure {
     match error {
-        ServiceError::McpError(told) if told.code == McpCode::INVALID_PARAMS => {
-            Failure::new(ErrorCode::TOOL_SCHEMA_MISMATCH, told.message.to_string())
+        ServiceError::McpError(error) if error.code == McpCode::INVALID_PARAMS => {
+            Failure::new(ErrorCode::TOOL_SCHEMA_MISMATCH, error.message.to_string())
         }
-        ServiceError::McpError(told) => {
-            Failure::new(ErrorCode::TOOL_EXEC_FAILED, told.message.to_string())
+        ServiceError::McpError(error) => {
+            Failure::new(ErrorCode::TOOL_EXEC_FAILED, error.message.to_string())
         }
         ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
             Failure::new(ErrorCode::TOOL_EXEC_FAILED, "the MCP server is gone")

@@ -1,6 +1,5 @@
 //! Sessions and MCP clients for tests.
 #![allow(
-    dead_code,
     unreachable_pub,
     clippy::unwrap_used,
     clippy::panic,

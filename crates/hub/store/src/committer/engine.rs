@@ -3,9 +3,10 @@
 use accp_session::Batch;
 
 use super::pending::Promise;
-use crate::{
-    RowsError, SideId, Store, StoreError, StoreErrorKind, Transactional, Write, WriteRows,
-};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::rows::{RowsError, Transactional, Write, WriteRows};
+use crate::side::SideId;
+use crate::store::Store;
 
 /// The transaction of a store that has none for an application. No value of this type exists.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,9 @@ use std::sync::mpsc::{Receiver, RecvError};
 use accp_session::{Batch, Stored};
 
 use super::engine::{Engine, Submitted};
-use crate::{SideId, Store, StoreError, StoreErrorKind};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::side::SideId;
+use crate::store::Store;
 
 /// The largest number of batches that are committed together.
 const MOST_BATCHES: usize = 256;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::{StoreError, StoreErrorKind};
+use crate::error::{StoreError, StoreErrorKind};
 
 /// An answer that a [`Committer`](crate::Committer) will give.
 ///

@@ -6,7 +6,9 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use super::model::Model;
 use super::script::{self, KEYS, Script};
-use crate::{SideId, Store, StoreError};
+use crate::error::StoreError;
+use crate::side::SideId;
+use crate::store::Store;
 
 /// Plays scripts until one shows a fault.
 ///

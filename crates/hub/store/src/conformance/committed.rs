@@ -9,7 +9,10 @@ use proptest::test_runner::TestCaseError;
 use super::check::{compare, fail, good, play_all, same};
 use super::model::Model;
 use super::script::{self, Script, Step};
-use crate::{Committer, OpenSide, Retention, SideId, Store, StoreErrorKind};
+use crate::committer::{Committer, OpenSide};
+use crate::error::StoreErrorKind;
+use crate::side::SideId;
+use crate::store::{Retention, Store};
 
 /// Plays `cases` scripts through a [`Committer`]. A group that is committed together must leave the
 /// same data as its batches committed one by one. Only a batch that does not fit may be refused,

@@ -9,7 +9,8 @@ use accp_session::{
     Stored, Voucher,
 };
 
-use crate::{Erasure, Freed, Kept, Retention, SideId, Summary};
+use crate::side::SideId;
+use crate::store::{Erasure, Freed, Kept, Retention, Summary};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Model {
@@ -65,29 +66,28 @@ impl Model {
             .cloned()
             .partition(|entry| entry.position <= covered);
         let consumed = side.entries.iter().filter(|entry| entry.sequence > 0);
-        Some(Stored {
-            host: side.host,
-            snapshot: side.snapshot.clone(),
-            entries: after,
-            last: side.last(),
-            due: before.into_iter().filter(Entry::is_due).collect(),
-            seen: consumed
-                .map(|entry| Seen {
-                    mid: entry.mid.clone(),
-                    sender: entry.sender,
-                    sequence: entry.sequence,
-                    dropped: entry.kind == EntryKind::Dropped,
-                })
-                .collect(),
-            outbox: side.outbox.clone(),
-            outbox_sequence: side.outbox_sequence,
-            last_put: side.last_put,
-            epoch: side.epoch,
-            key: side.key.clone(),
-            voucher: side.voucher,
-            inboxes: side.inboxes.clone().into_iter().collect(),
-            registries: side.registries.clone().into_iter().collect(),
-        })
+        let mut stored = Stored::new(side.host);
+        stored.snapshot = side.snapshot.clone();
+        stored.entries = after;
+        stored.last = side.last();
+        stored.due = before.into_iter().filter(Entry::is_due).collect();
+        stored.seen = consumed
+            .map(|entry| Seen {
+                mid: entry.mid.clone(),
+                sender: entry.sender,
+                sequence: entry.sequence,
+                dropped: entry.kind == EntryKind::Dropped,
+            })
+            .collect();
+        stored.outbox = side.outbox.clone();
+        stored.outbox_sequence = side.outbox_sequence;
+        stored.last_put = side.last_put;
+        stored.epoch = side.epoch;
+        stored.key = side.key.clone();
+        stored.voucher = side.voucher;
+        stored.inboxes = side.inboxes.clone().into_iter().collect();
+        stored.registries = side.registries.clone().into_iter().collect();
+        Some(stored)
     }
 
     pub(super) fn entry(&self, id: &SideId, position: u64) -> Option<Entry> {

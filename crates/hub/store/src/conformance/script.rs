@@ -12,7 +12,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::model::Model;
-use crate::{Erasure, SideId};
+use crate::side::SideId;
+use crate::store::Erasure;
 
 /// The sides of the scripts: session, agent, and whether the side is the host's.
 const SIDES: [(&str, &str, bool); 5] = [
@@ -127,26 +128,23 @@ impl Plan {
             position: end.saturating_sub(*back),
             text: text.clone(),
         });
-        Batch {
-            host: is_host(side) != self.wrong_host,
-            cold: parts.cold,
-            expired: parts.expired.into_iter().map(Into::into).collect(),
-            entries,
-            handled: marked(self.handled).into_iter().collect(),
-            lapsed: marked(self.lapsed).into_iter().collect(),
-            outbox: parts.outbox,
-            outbox_sequence: parts.outbox_sequence,
-            last_put: parts.last_put,
-            key: parts.key,
-            voucher: parts.voucher,
-            inboxes: parts.inboxes,
-            epoch: self
-                .epoch
-                .map(|ahead| model.epoch(side).saturating_add(ahead)),
-            registries: parts.registry.into_iter().collect(),
-            snapshot,
-            ..Batch::default()
-        }
+        Batch::new(is_host(side) != self.wrong_host).with(|batch| {
+            batch.cold = parts.cold;
+            batch.expired = parts.expired.into_iter().map(Into::into).collect();
+            batch.entries = entries;
+            batch.handled = marked(self.handled).into_iter().collect();
+            batch.lapsed = marked(self.lapsed).into_iter().collect();
+            batch.outbox = parts.outbox;
+            batch.outbox_sequence = parts.outbox_sequence;
+            batch.last_put = parts.last_put;
+            batch.key = parts.key;
+            batch.voucher = parts.voucher;
+            batch.inboxes = parts.inboxes;
+            let ahead = |ahead| model.epoch(side).saturating_add(ahead);
+            batch.epoch = self.epoch.map(ahead);
+            batch.registries = parts.registry.into_iter().collect();
+            batch.snapshot = snapshot;
+        })
     }
 }
 
@@ -334,18 +332,17 @@ fn entry() -> impl Strategy<Value = Entry> {
         any::<Option<[u8; 32]>>(),
     )
         .prop_map(
-            |(at, kind, sender, mid, sequence, tokens, cut, due, text, hash)| Entry {
-                position: 0, // the plan sets it
-                at,
-                kind,
-                sender,
-                mid,
-                sequence,
-                tokens,
-                cut,
-                due,
-                text: text.into(),
-                hash: hash.map(Hash::from),
+            |(at, kind, sender, mid, sequence, tokens, cut, due, text, hash)| {
+                // The plan sets the position.
+                Entry::new(0, at, mid, text).with(|entry| {
+                    entry.kind = kind;
+                    entry.sender = sender;
+                    entry.sequence = sequence;
+                    entry.tokens = tokens;
+                    entry.cut = cut;
+                    entry.due = due;
+                    entry.hash = hash.map(Hash::from);
+                })
             },
         )
 }

@@ -10,7 +10,7 @@ use accp_session::{Event, Inbound, Mid, Outbound, PeerError, Time};
 use super::Driver;
 use super::error::DriverError;
 use super::link::Link;
-use crate::Store;
+use crate::store::Store;
 
 /// The reason why a question has no answer.
 #[derive(Debug)]
@@ -171,17 +171,17 @@ impl<S: Store, L: Link> Driver<S, L> {
             self.take_in(now)?;
             asked.follow(&self.events[seen.min(self.events.len())..])?;
             seen = self.events.len();
-            let session = self.course.session();
+            let session = self.machine.session();
             let waiting = self.inbox.iter();
             let mut waiting = waiting.filter(|frame| session.waits(frame.position()));
             let answer = waiting.find_map(|frame| Some((frame.clone(), asked.answer(frame)?)));
             if let Some((answer, intent)) = answer
-                && !self.course.session_mut()?.lapse(&answer, now)
+                && !self.machine.session_mut()?.lapse(&answer, now)
                 && let Some(whole) = self.with_values(&answer)?
             {
                 self.inbox
                     .retain(|frame| frame.position() != answer.position());
-                self.course.handled(&whole, Vec::new(), now)?;
+                self.machine.handled(&whole, Vec::new(), now)?;
                 self.take_in(now)?;
                 return match intent {
                     Intent::FAIL => Err(AskError::Failed(Box::new(whole))),

@@ -6,7 +6,8 @@ use std::fmt;
 use accp_frame::ErrorCode;
 use accp_session::{InputError, Outbound, ReadError, RestoreError};
 
-use crate::{SideId, StoreError};
+use crate::error::StoreError;
+use crate::side::SideId;
 
 /// The result of a handler: the frames in answer to a frame, or the reason why it was not handled.
 pub type Handled<'i> = Result<Vec<Outbound<'i>>, Box<dyn Error + Send + Sync>>;

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use accp_session::{Found, Item, Need, Session};
 
-use crate::{Match, SideId, Store, StoreError};
+use crate::error::StoreError;
+use crate::search::Match;
+use crate::side::SideId;
+use crate::store::Store;
 
 /// A search for frames that are not in the context. A model sees those in hot state already.
 pub(super) struct Search {

@@ -4,7 +4,7 @@ use accp_session::{Batch, Event, Inbound, Mid, Outbound, Time};
 
 use super::error::{DriverError, Handled};
 use super::{Driver, Link, Outcome};
-use crate::{Rows, Transactional, Write, WriteRows};
+use crate::rows::{Rows, Transactional, Write, WriteRows};
 
 impl<S: Transactional, L: Link> Driver<S, L> {
     /// Serves as [`serve`](Self::serve) does. The handler may also write rows of the application,
@@ -66,7 +66,7 @@ impl<S: Transactional, L: Link> Driver<S, L> {
         while let Some(inbound) = self.first(now)? {
             let mut rows = Rows::default();
             let answers = handler(&inbound, &mut rows).map_err(DriverError::Handler)?;
-            self.course.handled(&inbound, answers, now)?;
+            self.machine.handled(&inbound, answers, now)?;
             if !rows.is_empty() {
                 let outcome = self.carry_out_with(now, &mut |tables| rows.write_into(tables))?;
                 self.keep(outcome);
@@ -139,9 +139,9 @@ impl<S: Transactional, L: Link> Driver<S, L> {
         if let Some(rows) = rows {
             // The session had nothing to commit.
             let nothing = Batch::default();
-            let write = Write::new(self.course.side(), &nothing).with(rows);
+            let write = Write::new(self.machine.side(), &nothing).with(rows);
             let written = self.store.commit_with(&mut [write]);
-            self.course.survive(written)?;
+            self.machine.check_answer(written)?;
         }
         Ok(outcome)
     }

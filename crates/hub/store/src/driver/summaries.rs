@@ -1,13 +1,12 @@
 //! Summaries that a model writes, for checkpoints that were taken.
 
-use accp_frame::{Message, Value};
-use accp_session::{CancelToken, Inbound, Input, MemberId, Session, Time};
+use accp_frame::Message;
+use accp_session::Time;
 
-use super::course::Course;
 use super::error::DriverError;
-use super::values::Values;
+use super::values::SummaryFrames;
 use super::{Driver, Link};
-use crate::Store;
+use crate::store::Store;
 
 impl<S: Store, L: Link> Driver<S, L> {
     /// Reads the frames that left hot state with the last checkpoint, for a model that sums them up
@@ -56,20 +55,13 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// # Errors
     /// [`DriverError::Store`], after which the session is not put aside.
     pub fn frames_to_sum_up(&mut self) -> Result<Vec<Message<'static>>, DriverError> {
-        let mut messages = Vec::new();
-        for frame in frames(self.session()) {
-            let mut values = Values::of(&frame);
-            while let Some(reference) = values.next() {
-                let read = self.read(&reference);
-                values.take(read)?;
-            }
-            let registry = &self.session().options().registry;
-            messages.extend(values.put_into_head(&frame, registry));
-        }
-        Ok(messages)
+        let mut frames = SummaryFrames::of(self.session());
+        self.run_lookup(&mut frames)?;
+        Ok(frames.into_messages(&self.session().options().registry))
     }
 
-    /// Supplies a late summary as [`Session::supply_summary`] does. A value of the text may also
+    /// Supplies a late summary as
+    /// [`Session::supply_summary`](accp_session::Session::supply_summary) does. A value of the text may also
     /// stand behind a reference of the frames that left, because long values leave a frame.
     ///
     /// # Errors
@@ -82,32 +74,6 @@ impl<S: Store, L: Link> Driver<S, L> {
         now: Time,
     ) -> Result<(), DriverError> {
         let frames = self.frames_to_sum_up()?;
-        supply(&mut self.course, checkpoint, text, frames, now)
+        self.machine.supply_summary(checkpoint, text, frames, now)
     }
-}
-
-/// Returns the frames that left with the last checkpoint, if it wants a summary.
-pub(super) fn frames(session: &Session) -> Vec<Inbound> {
-    let of = |(position, text): (u64, &str)| {
-        Inbound::new(position, MemberId::HOST, text.into(), CancelToken::new())
-    };
-    session.frames_to_sum_up().map(of).collect()
-}
-
-/// Hands a late summary to the session. The frames hold the values that stand behind references.
-pub(super) fn supply(
-    course: &mut Course,
-    checkpoint: u64,
-    text: &str,
-    frames: Vec<Message<'static>>,
-    now: Time,
-) -> Result<(), DriverError> {
-    let payloads = frames.into_iter().map(|frame| Value::Map(frame.payload));
-    let values = &payloads.collect::<Vec<_>>();
-    let summary = Input::Summary {
-        checkpoint,
-        text,
-        values,
-    };
-    course.handle(summary, now)
 }

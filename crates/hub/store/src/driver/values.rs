@@ -1,64 +1,93 @@
-//! The values of a frame that stand behind references.
+//! Work that reads values behind references from the store, without IO: a driver looks up what it needs.
 
 use std::collections::BTreeMap;
 
 use accp_context::read_head;
 use accp_frame::{Envelope, Message, Registry, Value};
-use accp_session::{Inbound, Reference, references};
+use accp_session::{
+    CancelToken, Found, Inbound, MemberId, Need, Reference, Resolver, Session, references,
+};
 
 use super::error::DriverError;
+use super::machine::{Machine, Resolution};
 
-/// The values that a driver reads for one frame.
-#[derive(Debug)]
-pub(super) struct Values<'i> {
+/// Work that reads from the store and changes nothing there.
+pub(super) trait Lookup {
+    /// Goes on with what was found for the last need. Returns what the driver has to look up next, and
+    /// `None` when the work is done.
+    fn next(
+        &mut self,
+        machine: &mut Machine,
+        found: Option<Found>,
+    ) -> Result<Option<Need>, DriverError>;
+}
+
+/// Reads one reference.
+pub(super) struct ReferenceValue {
+    resolver: Resolver,
+    /// The value; `None` while its bytes are on their way.
+    pub value: Option<Value<'static>>,
+}
+
+impl ReferenceValue {
+    pub(super) fn of(reference: &Reference<'_>) -> Self {
+        Self {
+            resolver: Resolver::new(reference),
+            value: None,
+        }
+    }
+}
+
+impl Lookup for ReferenceValue {
+    fn next(
+        &mut self,
+        machine: &mut Machine,
+        found: Option<Found>,
+    ) -> Result<Option<Need>, DriverError> {
+        match machine.resolve(&mut self.resolver, found)? {
+            Resolution::Need(need) => return Ok(Some(need)),
+            Resolution::Value(value) => self.value = Some(value),
+            Resolution::OnItsWay => {}
+        }
+        Ok(None)
+    }
+}
+
+/// Reads the values of one frame that stand behind references.
+pub(super) struct FrameValues {
     /// The keys to read, the next one last.
-    left: Vec<&'i str>,
+    left: Vec<String>,
     /// The key that is read now.
-    now: &'i str,
+    current: Option<(String, ReferenceValue)>,
     read: BTreeMap<String, Value<'static>>,
     /// Whether the bytes of a value are on their way.
     waits: bool,
 }
 
-impl<'i> Values<'i> {
-    pub(super) fn of(inbound: &'i Inbound) -> Self {
-        let mut left: Vec<_> = references(inbound.text()).collect();
+impl FrameValues {
+    pub(super) fn of(inbound: &Inbound) -> Self {
+        let mut left: Vec<_> = references(inbound.text()).map(str::to_owned).collect();
         left.reverse();
         Self {
             left,
-            now: "",
+            current: None,
             read: BTreeMap::new(),
             waits: false,
         }
     }
 
-    /// Returns the next reference to read.
-    pub(super) fn next(&mut self) -> Option<Reference<'i>> {
+    /// Returns the next key to read, with its reference.
+    fn next_key(&mut self) -> Option<(String, ReferenceValue)> {
         while let Some(key) = self.left.pop() {
             // Without a tier it is a value like any other.
-            if let Some(reference) = Reference::parse(key).filter(|_| !self.read.contains_key(key))
+            if let Some(reference) =
+                Reference::parse(&key).filter(|_| !self.read.contains_key(&key))
             {
-                self.now = key;
-                return Some(reference);
+                let reading = ReferenceValue::of(&reference);
+                return Some((key, reading));
             }
         }
         None
-    }
-
-    /// Takes what the reference leads to.
-    pub(super) fn take(
-        &mut self,
-        read: Result<Option<Value<'static>>, DriverError>,
-    ) -> Result<(), DriverError> {
-        match read {
-            Ok(Some(value)) => {
-                self.read.insert(self.now.to_owned(), value);
-            }
-            Ok(None) => self.waits = true,
-            Err(DriverError::Reference(..)) => {}
-            Err(error) => return Err(error),
-        }
-        Ok(())
     }
 
     /// Returns the frame with its values, unless the bytes of one are on their way.
@@ -66,33 +95,100 @@ impl<'i> Values<'i> {
         let whole = || inbound.clone().with_values(&self.read, registry);
         (!self.waits).then(whole)
     }
+}
 
-    /// Returns the message of a frame without its metadata, with the values that are here. `None` if
-    /// the registry cannot read the frame.
-    pub(super) fn put_into_head(
-        self,
-        head: &Inbound,
-        registry: &Registry,
-    ) -> Option<Message<'static>> {
-        let mut message = read_head(head.text(), registry).ok()?;
-        message.envelope = Envelope::default();
-        for (_, held) in message.payload.iter_mut() {
-            put(held, &self.read);
+impl Lookup for FrameValues {
+    fn next(
+        &mut self,
+        machine: &mut Machine,
+        mut found: Option<Found>,
+    ) -> Result<Option<Need>, DriverError> {
+        while let Some((key, mut reading)) = self.current.take().or_else(|| self.next_key()) {
+            match reading.next(machine, found.take()) {
+                Ok(Some(need)) => {
+                    self.current = Some((key, reading));
+                    return Ok(Some(need));
+                }
+                Ok(None) => match reading.value {
+                    Some(value) => drop(self.read.insert(key, value)),
+                    None => self.waits = true,
+                },
+                // What cannot be read stays a reference.
+                Err(DriverError::Reference(..)) => {}
+                Err(error) => return Err(error),
+            }
         }
-        Some(message)
+        Ok(None)
+    }
+}
+
+/// Reads the frames that left hot state with the last checkpoint, if it wants a summary.
+pub(super) struct SummaryFrames {
+    frames: Vec<(Inbound, FrameValues)>,
+    /// How many frames have their values.
+    done: usize,
+}
+
+impl SummaryFrames {
+    pub(super) fn of(session: &Session) -> Self {
+        let frames = session.frames_to_sum_up().map(|(position, text)| {
+            let frame = Inbound::new(position, MemberId::HOST, text.into(), CancelToken::new());
+            let values = FrameValues::of(&frame);
+            (frame, values)
+        });
+        Self {
+            frames: frames.collect(),
+            done: 0,
+        }
+    }
+
+    /// Returns the messages of the frames without their metadata, with the values that are here. Leaves
+    /// out frames that the registry cannot read.
+    pub(super) fn into_messages(self, registry: &Registry) -> Vec<Message<'static>> {
+        let frames = self.frames.into_iter();
+        let messages = frames.filter_map(|(frame, values)| {
+            let mut message = read_head(frame.text(), registry).ok()?;
+            message.envelope = Envelope::default();
+            for (_, value) in message.payload.iter_mut() {
+                replace_references(value, &values.read);
+            }
+            Some(message)
+        });
+        messages.collect()
+    }
+}
+
+impl Lookup for SummaryFrames {
+    fn next(
+        &mut self,
+        machine: &mut Machine,
+        mut found: Option<Found>,
+    ) -> Result<Option<Need>, DriverError> {
+        while let Some((_, values)) = self.frames.get_mut(self.done) {
+            let need = values.next(machine, found.take())?;
+            if need.is_some() {
+                return Ok(need);
+            }
+            self.done += 1;
+        }
+        Ok(None)
     }
 }
 
 /// Puts values in the place of references.
-fn put(held: &mut Value<'static>, read: &BTreeMap<String, Value<'static>>) {
-    match held {
+fn replace_references(value: &mut Value<'static>, read: &BTreeMap<String, Value<'static>>) {
+    match value {
         Value::Ref(key) => {
-            if let Some(value) = read.get(&**key) {
-                *held = value.clone();
+            if let Some(found) = read.get(&**key) {
+                *value = found.clone();
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| put(item, read)),
-        Value::Map(map) => map.iter_mut().for_each(|(_, item)| put(item, read)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| replace_references(item, read)),
+        Value::Map(map) => map
+            .iter_mut()
+            .for_each(|(_, item)| replace_references(item, read)),
         _ => {}
     }
 }

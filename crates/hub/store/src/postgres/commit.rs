@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use accp_session::Mid;
 use tokio_postgres::Row;
 
 use super::fault::Fault;
@@ -10,10 +11,13 @@ use super::gather::gather;
 use super::link::{Link, Step};
 use super::read::first;
 use super::rows::PostgresRows;
-use super::work::{SIDE_NAME, Work, check_name};
+use super::touched::{SIDE_NAME, check, check_name};
 use super::{erase, retain, schema, write};
-use crate::table::{Side, apply};
-use crate::{Erasure, Freed, Retention, SideId, StoreError, Write};
+use crate::changes::{Changes, SideRow};
+use crate::error::StoreError;
+use crate::rows::Write;
+use crate::side::SideId;
+use crate::store::{Erasure, Freed, Retention};
 
 /// Each statement behind the lock sees what was committed before the lock was had, whatever the
 /// database has as its default.
@@ -73,12 +77,25 @@ impl Writer<'_> {
         let written = readers
             .read(&rows)
             .map_err(Failure::from)
-            .and_then(|mut works| {
-                for one in group.iter() {
-                    batch(works.entry(one.side.clone()).or_default(), one)
-                        .map_err(Failure::of(one.side))?;
+            .and_then(|mut touched| {
+                let mut changed: BTreeMap<&SideId, Changes<'_>> = BTreeMap::new();
+                for &(side, batch) in batches.iter().filter(|(_, batch)| batch.is_durable()) {
+                    let rows = touched.entry(side.clone()).or_default();
+                    let changes = changed.entry(side).or_insert_with(|| {
+                        let row = rows.side.take();
+                        Changes::new(row.unwrap_or_else(|| SideRow::new(side, batch.host)))
+                    });
+                    let applied = changes.apply(rows, batch);
+                    applied.map_err(Failure::of(side))?;
                 }
-                let mut steps = write::steps(&works)?;
+                for (side, changes) in &mut changed {
+                    check(changes).map_err(Failure::of(side))?;
+                    let outbox = touched.get(side).map(|rows| &rows.outbox);
+                    let kept =
+                        |mid: &Mid| outbox.is_some_and(|kept| kept.values().any(|one| one == mid));
+                    changes.removed.retain(|mid| kept(mid));
+                }
+                let mut steps = write::steps(&changed)?;
                 if group.iter().all(|one| one.rows.is_none()) {
                     steps.push(Step::Plain("COMMIT"));
                     return Ok(self.rows.link().flight(&steps).map(drop)?);
@@ -202,19 +219,6 @@ impl Writer<'_> {
 
 /// The numbers of sides that were opened, and the rows of the steps behind the lock.
 type Locked = Result<(BTreeMap<SideId, i64>, Vec<Vec<Row>>), Failure>;
-
-/// Applies the durable part of a batch.
-fn batch(work: &mut Work, one: &Write<'_, PostgresRows>) -> Result<(), Fault> {
-    if !one.batch.is_durable() {
-        return Ok(());
-    }
-    let kept = work.side.take();
-    let mut side = kept.unwrap_or_else(|| Side::new(one.side, one.batch.host));
-    apply(work, &mut side, one.batch)?;
-    side.cells(|_| Ok::<_, Fault>(()))?;
-    work.side = Some(side);
-    Ok(())
-}
 
 /// Checks that the names of a side fit into an index.
 pub(super) fn check_side(side: &SideId) -> Result<(), Failure> {

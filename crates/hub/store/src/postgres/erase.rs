@@ -14,8 +14,11 @@ use super::row::Rows;
 use super::schema::{COLD, FRAME, LOG, SNAPSHOT};
 use super::text::escaped;
 use super::write::{self, KEYS, MARKS, SNAPSHOTS, push_log};
-use crate::table::{Conflict, State, integer, text};
-use crate::{Erasure, Freed, SideId, conflict};
+use crate::changes::{Conflict, State};
+use crate::conflict;
+use crate::side::SideId;
+use crate::store::{Erasure, Freed};
+use crate::table::{integer, text};
 
 /// U+0001 stands in front of every letter that is written as two.
 const ENTRIES: &str = concat!(
@@ -70,13 +73,9 @@ pub(super) fn side(link: &mut Link, id: &SideId, erasure: &Erasure) -> Result<Fr
     let mut keys = Rows::new(KEYS, &COLD);
     let (session, agent) = (text(id.session()), text(id.agent()));
     if let Some(snapshot) = &erasure.snapshot {
-        let kept = side.covered.unwrap_or(0);
-        if snapshot.position < kept {
-            return Err(Conflict(conflict::snapshot(snapshot.position, kept)).into());
-        }
+        side.cover(snapshot)?;
         let position = integer(snapshot.position)?;
         snapshots.push(&[session, agent, position, text(&snapshot.text)]);
-        side.covered = Some(snapshot.position);
     }
     let covered = side.covered.unwrap_or(0);
     for row in found.get(1).into_iter().flatten() {

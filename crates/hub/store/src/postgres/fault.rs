@@ -2,8 +2,10 @@
 
 use tokio_postgres::error::SqlState;
 
-use crate::table::{Conflict, Damage};
-use crate::{RowsError, StoreError, StoreErrorKind};
+use crate::changes::Conflict;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::rows::RowsError;
+use crate::table::Damage;
 
 #[derive(Debug)]
 pub(super) enum Fault {

@@ -8,7 +8,9 @@ use tokio_postgres::Row;
 use super::fault::Fault;
 use super::link::{Link, Param, Step};
 use super::text::{escaped, unescaped};
-use crate::{Lease, SideId, StoreError, StoreErrorKind};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::side::SideId;
+use crate::store::Lease;
 
 /// The fences of this store.
 #[derive(Debug, Default)]

@@ -11,8 +11,8 @@ use super::fence;
 use super::link::{Param, Step};
 use super::read::{log_columns, read_key, read_log, read_side, side_columns};
 use super::text::{escaped, unescaped};
-use super::work::Work;
-use crate::SideId;
+use super::touched::TouchedRows;
+use crate::side::SideId;
 
 /// The rows to ask for. Every array of a kind has one element for each row.
 #[derive(Default)]
@@ -47,8 +47,8 @@ where
 }
 
 /// Reads a row into the rows of its side.
-type Reader = fn(&Row, &mut Works) -> Result<(), Fault>;
-type Works = BTreeMap<SideId, Work>;
+type Reader = fn(&Row, &mut Touched) -> Result<(), Fault>;
+type Touched = BTreeMap<SideId, TouchedRows>;
 
 /// The readers of the rows of each step.
 pub(super) struct Readers(Vec<Reader>);
@@ -109,14 +109,14 @@ pub(super) fn gather(group: &[(&SideId, &Batch)]) -> (Vec<Step<'static>>, Reader
 
 impl Readers {
     /// Reads the rows of the steps.
-    pub(super) fn read(&self, rows: &[Vec<Row>]) -> Result<Works, Fault> {
-        let mut works = Works::new();
+    pub(super) fn read(&self, rows: &[Vec<Row>]) -> Result<Touched, Fault> {
+        let mut touched = Touched::new();
         for (reader, rows) in self.0.iter().zip(rows) {
             for row in rows {
-                reader(row, &mut works)?;
+                reader(row, &mut touched)?;
             }
         }
-        Ok(works)
+        Ok(touched)
     }
 }
 
@@ -135,10 +135,10 @@ const SIDES: &str = concat!(
     JOIN accp_side s ON s.session = u.session AND s.agent = u.agent"
 );
 
-fn take_side(row: &Row, works: &mut Works) -> Result<(), Fault> {
+fn take_side(row: &Row, touched: &mut Touched) -> Result<(), Fault> {
     let side = read_side(row)?;
-    let work = works.entry(side.id.clone()).or_default();
-    work.side = Some(side);
+    let rows = touched.entry(side.id.clone()).or_default();
+    rows.side = Some(side);
     Ok(())
 }
 
@@ -147,9 +147,9 @@ const MIDS: &str = "SELECT l.session, l.agent, l.mid, l.position
     JOIN accp_log l ON l.session = u.session AND l.agent = u.agent AND l.mid = u.mid
         AND l.sequence > 0";
 
-fn take_mid(row: &Row, works: &mut Works) -> Result<(), Fault> {
+fn take_mid(row: &Row, touched: &mut Touched) -> Result<(), Fault> {
     let (mid, position) = (mid(row, 2)?, number(row, 3)?);
-    works
+    touched
         .entry(fence::side(row)?)
         .or_default()
         .mids
@@ -164,10 +164,10 @@ const MARKS: &str = concat!(
     JOIN accp_log l ON l.session = u.session AND l.agent = u.agent AND l.position = u.position"
 );
 
-fn take_mark(row: &Row, works: &mut Works) -> Result<(), Fault> {
+fn take_mark(row: &Row, touched: &mut Touched) -> Result<(), Fault> {
     let (side, entry) = read_log(row)?;
-    let work = works.entry(side).or_default();
-    work.log.insert(entry.position, entry);
+    let rows = touched.entry(side).or_default();
+    rows.log.insert(entry.position, entry);
     Ok(())
 }
 
@@ -175,9 +175,9 @@ const KEYS: &str = "SELECT c.session, c.agent, c.key, c.digest, c.length, c.stat
     FROM unnest($1::text[], $2::text[], $3::text[]) u (session, agent, key)
     JOIN accp_cold c ON c.session = u.session AND c.agent = u.agent AND c.key = u.key";
 
-fn take_key(row: &Row, works: &mut Works) -> Result<(), Fault> {
+fn take_key(row: &Row, touched: &mut Touched) -> Result<(), Fault> {
     let (side, name, key) = read_key(row)?;
-    works.entry(side).or_default().keys.insert(name, key);
+    touched.entry(side).or_default().keys.insert(name, key);
     Ok(())
 }
 
@@ -185,13 +185,13 @@ const LENGTHS: &str = "SELECT b.session, b.agent, b.digest, octet_length(b.bytes
     FROM unnest($1::text[], $2::text[], $3::bytea[]) u (session, agent, digest)
     JOIN accp_blob b ON b.session = u.session AND b.agent = u.agent AND b.digest = u.digest";
 
-fn take_length(row: &Row, works: &mut Works) -> Result<(), Fault> {
+fn take_length(row: &Row, touched: &mut Touched) -> Result<(), Fault> {
     let digest: [u8; 32] = row
         .try_get::<_, &[u8]>(2)?
         .try_into()
         .map_err(|_| Fault::Corrupt("table `blob` has a digest that is not of 32 bytes".into()))?;
-    let work = works.entry(fence::side(row)?).or_default();
-    work.lengths.insert(Hash::from(digest), number(row, 3)?);
+    let rows = touched.entry(fence::side(row)?).or_default();
+    rows.lengths.insert(Hash::from(digest), number(row, 3)?);
     Ok(())
 }
 
@@ -203,10 +203,10 @@ const OUTBOX_PLACES: &str = "SELECT o.session, o.agent, o.mid, o.place
     FROM unnest($1::text[], $2::text[], $3::bigint[]) u (session, agent, place)
     JOIN accp_outbox o ON o.session = u.session AND o.agent = u.agent AND o.place = u.place";
 
-fn take_outgoing(row: &Row, works: &mut Works) -> Result<(), Fault> {
+fn take_outgoing(row: &Row, touched: &mut Touched) -> Result<(), Fault> {
     let (mid, place) = (mid(row, 2)?, number(row, 3)?);
-    let work = works.entry(fence::side(row)?).or_default();
-    work.outbox.insert(place, mid);
+    let rows = touched.entry(fence::side(row)?).or_default();
+    rows.outbox.insert(place, mid);
     Ok(())
 }
 

@@ -12,11 +12,12 @@ use super::link::{Link, Step};
 use super::row::Table;
 use super::schema::{COLD, FRAME, INBOX, LOG, OUTBOX, REGISTRY, SIDE, SNAPSHOT};
 use super::text::escaped;
+use crate::changes::{Key, SideRow};
+use crate::side::SideId;
+use crate::store::Kept;
 use crate::table::{
-    self, Key, Side, ascend, lost_text, other_digest, read_inbox, read_outgoing, same_snapshot,
-    to_seen,
+    self, ascend, lost_text, other_digest, read_inbox, read_outgoing, same_snapshot, to_seen,
 };
-use crate::{Kept, SideId};
 
 /// The columns of a side.
 macro_rules! side_columns {
@@ -145,20 +146,11 @@ pub(super) fn load(
     let Some(side) = side.first().map(read_side).transpose()? else {
         return Ok((rows, None));
     };
-    let mut stored = Stored {
-        host: side.host,
-        snapshot: snapshot(&side, snapshots)?,
-        last: side.last,
-        outbox: outbox(frames)?,
-        outbox_sequence: side.outbox_sequence,
-        last_put: side.last_put,
-        epoch: side.epoch,
-        key: side.key.clone(),
-        voucher: side.voucher,
-        inboxes: self::inboxes(inboxes)?,
-        registries: self::registries(registries)?,
-        ..Stored::default()
-    };
+    let mut stored = side.to_stored();
+    stored.snapshot = snapshot(&side, snapshots)?;
+    stored.outbox = outbox(frames)?;
+    stored.inboxes = self::inboxes(inboxes)?;
+    stored.registries = self::registries(registries)?;
     let mut counted = side.without_log();
     for row in log {
         let (_, mut entry) = read_log(row)?;
@@ -250,7 +242,7 @@ pub(super) fn keys(link: &mut Link, id: &SideId) -> Result<Vec<String>, Fault> {
 }
 
 /// Reads all sides, or those of one session.
-pub(super) fn sides(link: &mut Link, session: Option<&str>) -> Result<Vec<Side>, Fault> {
+pub(super) fn sides(link: &mut Link, session: Option<&str>) -> Result<Vec<SideRow>, Fault> {
     let step = match session {
         Some(session) => Step::Query(OF_SESSION, vec![Box::new(escaped(session))]),
         None => Step::Query(SIDES, Vec::new()),
@@ -264,7 +256,7 @@ pub(super) fn sides(link: &mut Link, session: Option<&str>) -> Result<Vec<Side>,
 }
 
 /// Reads one side.
-pub(super) fn side(link: &mut Link, id: &SideId) -> Result<Option<Side>, Fault> {
+pub(super) fn side(link: &mut Link, id: &SideId) -> Result<Option<SideRow>, Fault> {
     let rows = link.flight(&[ask(OF_SIDE, id)])?;
     first(&rows, 0).map(read_side).transpose()
 }
@@ -273,7 +265,7 @@ pub(super) fn first(rows: &[Vec<Row>], step: usize) -> Option<&Row> {
     rows.get(step).and_then(|rows| rows.first())
 }
 
-pub(super) fn snapshot(side: &Side, rows: &[Row]) -> Result<Option<Snapshot>, Fault> {
+pub(super) fn snapshot(side: &SideRow, rows: &[Row]) -> Result<Option<Snapshot>, Fault> {
     let found = rows.first().map(|row| {
         let decoded = SNAPSHOT.decode(row, 0)?;
         let (_, mut columns) = decoded.columns()?;
@@ -320,10 +312,10 @@ pub(super) fn registries(rows: &[Row]) -> Result<Vec<(Hash, String)>, Fault> {
 }
 
 /// Reads a side from a row that begins with its columns.
-pub(super) fn read_side(row: &Row) -> Result<Side, Fault> {
+pub(super) fn read_side(row: &Row) -> Result<SideRow, Fault> {
     let decoded = SIDE.decode(row, 0)?;
     let (id, mut columns) = decoded.columns()?;
-    Ok(Side::read(id, &mut columns)?)
+    Ok(SideRow::read(id, &mut columns)?)
 }
 
 /// Reads an entry without its text, and its side.

@@ -7,8 +7,8 @@ use super::fence;
 use super::link::{Link, Step};
 use super::read::{OF_SIDE, ask, first, piece, read_side};
 use super::write;
-use crate::table::first_kept;
-use crate::{Freed, Retention, SideId};
+use crate::side::SideId;
+use crate::store::{Freed, Retention};
 
 /// The most texts and values that one transaction deletes, so that none takes long.
 const MOST: usize = 10_000;
@@ -48,7 +48,7 @@ pub(super) fn delete(
     };
     let mut side = read_side(row)?;
     let due = first(rows, 1).map(number).transpose()?;
-    let last = first_kept(&side, due, keep);
+    let last = side.first_kept(due, keep);
     let mut params = fence::name(id);
     params.push(Box::new(MOST as i64));
     let mut steps = vec![Step::Query(VALUES, params)];

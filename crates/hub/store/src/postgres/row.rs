@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 use super::fault::Fault;
 use super::link::{Param, Step};
 use super::text::{escaped, unescaped};
-use crate::SideId;
+use crate::side::SideId;
 use crate::table::{Cell, Columns, Names, checksum};
 
 /// The type of a column.

@@ -8,7 +8,7 @@ use tokio_postgres::{Error, Row, ToStatement};
 
 use super::fault::Fault;
 use super::link::Link;
-use crate::{RowsError, WriteRows};
+use crate::rows::{RowsError, WriteRows};
 
 /// The transaction of a commit, through which an application writes its own rows: see
 /// [`Transactional`](crate::Transactional).

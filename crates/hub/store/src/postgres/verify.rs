@@ -11,8 +11,9 @@ use super::read::{
     BEGIN, INBOXES_OF, KEYS_OF, OF_SIDE, OUTBOX_OF, PIECE, REGISTRIES_OF, SNAPSHOT_OF, ask,
     inboxes, outbox, piece, read_entry, read_key, read_log, read_side, registries, snapshot,
 };
-use crate::SideId;
-use crate::table::{Side, other_digest, same_count};
+use crate::changes::SideRow;
+use crate::side::SideId;
+use crate::table::{other_digest, same_count};
 
 /// The number of entries that are read at once.
 const ENTRIES: usize = 1_000;
@@ -74,7 +75,7 @@ fn check(link: &mut Link, id: &SideId) -> Result<(), Fault> {
 }
 
 /// Checks that every entry can be read, has its text where it must, and that the sums are right.
-fn log(link: &mut Link, side: &Side, texts: i64) -> Result<(), Fault> {
+fn log(link: &mut Link, side: &SideRow, texts: i64) -> Result<(), Fault> {
     let mut counted = side.without_log();
     let (mut found, mut next) = (0, 0);
     loop {

@@ -11,9 +11,9 @@ use super::link::{Param, Step};
 use super::row::Rows;
 use super::schema::{COLD, FRAME, INBOX, LOG, OUTBOX, REGISTRY, SIDE, SNAPSHOT};
 use super::text::escaped;
-use super::work::Work;
-use crate::SideId;
-use crate::table::{Cell, LOG as LOG_CELLS, MidCell, Side, integer, log_cells, text};
+use crate::changes::{Changes, SideRow};
+use crate::side::SideId;
+use crate::table::{Cell, LOG as LOG_CELLS, MidCell, integer, log_cells, text};
 
 const LOGS: &str = "INSERT INTO accp_log SELECT * FROM unnest(
         $1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[],
@@ -68,7 +68,9 @@ const SIDES: &str = "INSERT INTO accp_side SELECT * FROM unnest(
         excluded.crc";
 
 /// Returns the steps that write what has changed. The caller commits.
-pub(super) fn steps(works: &BTreeMap<SideId, Work>) -> Result<Vec<Step<'_>>, Fault> {
+pub(super) fn steps<'c>(
+    changed: &'c BTreeMap<&SideId, Changes<'c>>,
+) -> Result<Vec<Step<'c>>, Fault> {
     let mut logs = Rows::new(LOGS, &LOG);
     let mut marks = Rows::new(MARKS, &LOG);
     let mut frames = Rows::new(FRAMES, &FRAME);
@@ -80,29 +82,24 @@ pub(super) fn steps(works: &BTreeMap<SideId, Work>) -> Result<Vec<Step<'_>>, Fau
     let mut sides = Rows::new(SIDES, &SIDE);
     let mut gone: [Vec<String>; 3] = Default::default();
     let mut steps = Vec::new();
-    for (id, work) in works {
+    for (&id, changes) in changed {
         let (session, agent) = (text(id.session()), text(id.agent()));
-        let changes = &work.changes;
         for entry in changes.entries.values() {
             push_log(&mut logs, id, entry)?;
             let position = integer(entry.position)?;
             frames.push(&[session, agent, position, text(&entry.text)]);
         }
-        for position in &changes.marked {
-            if let Some(entry) = work.log.get(position) {
-                push_log(&mut marks, id, entry)?;
-            }
+        for entry in changes.marked.values() {
+            push_log(&mut marks, id, entry)?;
         }
-        for key in &changes.keys {
-            if let Some(row) = work.keys.get(key) {
-                let [digest, length, state] = row.cells()?;
-                keys.push(&[session, agent, text(key), digest, length, state]);
-            }
+        for (name, key) in &changes.keys {
+            let [digest, length, state] = key.cells()?;
+            keys.push(&[session, agent, text(name), digest, length, state]);
         }
         for (digest, bytes) in &changes.bytes {
             let mut params = fence::name(id);
             params.push(Box::new(&digest.as_bytes()[..]));
-            params.push(Box::new(&**bytes));
+            params.push(Box::new(&***bytes));
             steps.push(Step::Query(BYTES, params));
         }
         for mid in &changes.removed {
@@ -146,12 +143,10 @@ pub(super) fn steps(works: &BTreeMap<SideId, Work>) -> Result<Vec<Step<'_>>, Fau
             let position = integer(snapshot.position)?;
             snapshots.push(&[session, agent, position, text(&snapshot.text)]);
         }
-        if let Some(side) = &work.side {
-            side.cells(|cells| {
-                sides.push(&cells);
-                Ok::<_, Fault>(())
-            })?;
-        }
+        changes.row.cells(|cells| {
+            sides.push(&cells);
+            Ok::<_, Fault>(())
+        })?;
     }
     let [sessions, agents, mids] = gone;
     if !mids.is_empty() {
@@ -167,7 +162,7 @@ pub(super) fn steps(works: &BTreeMap<SideId, Work>) -> Result<Vec<Step<'_>>, Fau
 }
 
 /// Returns the step that writes the row of a side.
-pub(super) fn side_step(side: &Side) -> Result<Vec<Step<'static>>, Fault> {
+pub(super) fn side_step(side: &SideRow) -> Result<Vec<Step<'static>>, Fault> {
     let (mut rows, mut steps) = (Rows::new(SIDES, &SIDE), Vec::new());
     side.cells(|cells| {
         rows.push(&cells);

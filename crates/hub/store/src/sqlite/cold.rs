@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_session::Cold;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::fault::Fault;
 use super::row::{columns, write};
-use crate::Kept;
-use crate::table::{Cell, Key, State, other_digest, text};
+use crate::changes::{Key, State};
+use crate::store::Kept;
+use crate::table::{Cell, other_digest, text};
 
 pub(super) fn find(conn: &Connection, side: i64, key: &str) -> Result<Option<Key>, Fault> {
     let sql = "SELECT * FROM cold WHERE side = ?1 AND key = ?2";
@@ -78,15 +78,12 @@ pub(super) fn insert_bytes(
     Ok(())
 }
 
-/// Returns whether another key brought the bytes of this value.
-pub(super) fn has_bytes(conn: &Connection, side: i64, value: &Cold) -> Result<bool, Fault> {
-    let sql = "SELECT 1 FROM blob WHERE side = ?1 AND digest = ?2 AND octet_length(bytes) = ?3";
-    let Ok(length) = i64::try_from(value.length) else {
-        return Ok(false);
-    };
-    Ok(conn
-        .prepare_cached(sql)?
-        .exists((side, value.digest.as_bytes(), length))?)
+/// Returns the length of the bytes with this digest, if they are there.
+pub(super) fn length(conn: &Connection, side: i64, digest: &Hash) -> Result<Option<u64>, Fault> {
+    let sql = "SELECT octet_length(bytes) FROM blob WHERE side = ?1 AND digest = ?2";
+    let mut statement = conn.prepare_cached(sql)?;
+    let found = statement.query_row((side, digest.as_bytes()), |row| row.get(0));
+    Ok(found.optional()?)
 }
 
 /// Reads the bytes with this digest, and checks that they have it.

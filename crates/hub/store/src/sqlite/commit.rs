@@ -1,27 +1,99 @@
 //! Writes to the file: batches, retention and deletion. All of it runs inside a transaction.
 
-use std::sync::Arc;
-
 use accp_registry::Hash;
-use accp_session::{Batch, Cold, Entry, MemberId, Mid, Outgoing, Snapshot};
+use accp_session::{Batch, Entry, Mid, Outgoing, Snapshot};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::fault::Fault;
 use super::row::{columns, to_sql, write};
 use super::side::Side;
 use super::{cold, entry, schema};
-use crate::table::{self, Cell, Key, MidCell, Tables, apply, first_kept, integer, text};
-use crate::{Freed, Retention, SideId};
+use crate::changes::{Changes, Key, SideRows};
+use crate::side::SideId;
+use crate::store::{Freed, Retention};
+use crate::table::{self, Cell, MidCell, integer, text};
 
 /// Applies the durable part of a batch.
 pub(super) fn batch(conn: &Connection, id: &SideId, batch: &Batch) -> Result<(), Fault> {
-    let mut side = Side::find_or_new(conn, id, batch.host)?;
-    let mut rows = Rows {
+    let Side { number, row } = Side::find_or_new(conn, id, batch.host)?;
+    let mut changes = Changes::new(row);
+    changes.apply(&mut Rows { conn, side: number }, batch)?;
+    save(conn, number, &changes)?;
+    let row = changes.row;
+    Side { number, row }.save(conn)
+}
+
+/// Writes changes, except for the row of the side.
+fn save(conn: &Connection, side: i64, changes: &Changes<'_>) -> Result<(), Fault> {
+    for (digest, bytes) in &changes.bytes {
+        cold::insert_bytes(conn, side, digest, bytes)?;
+    }
+    for (name, key) in &changes.keys {
+        cold::save(conn, side, name, key)?;
+    }
+    for entry in changes.entries.values() {
+        entry::insert(conn, side, entry)?;
+    }
+    for entry in changes.marked.values() {
+        entry::mark(conn, side, entry)?;
+    }
+    for mid in &changes.removed {
+        let sql = "DELETE FROM outbox WHERE side = ?1 AND mid = ?2";
+        let mid = MidCell::new(mid);
+        let mut statement = conn.prepare_cached(sql)?;
+        statement.execute((side, to_sql(mid.cell())))?;
+    }
+    for frame in changes.outgoing.values() {
+        insert_outgoing(conn, side, frame)?;
+    }
+    for (member, kept) in &changes.inboxes {
+        let key = [Cell::Integer(side), Cell::Integer(member.number().into())];
+        if kept.is_empty() {
+            let sql = "DELETE FROM inbox WHERE side = ?1 AND member = ?2";
+            conn.prepare_cached(sql)?.execute(key.map(to_sql))?;
+        } else {
+            let sql = "INSERT INTO inbox VALUES (?1, ?2, ?3, ?4)
+                ON CONFLICT DO UPDATE SET text = ?3, crc = ?4";
+            write(conn, sql, &[key[0], key[1], text(kept)])?;
+        }
+    }
+    for (digest, json) in &changes.registries {
+        let sql = "INSERT INTO registry VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
+        let digest = Cell::Bytes(digest.as_bytes());
+        write(conn, sql, &[Cell::Integer(side), digest, text(json)])?;
+    }
+    match changes.snapshot {
+        Some(snapshot) => save_snapshot(conn, side, snapshot),
+        None => Ok(()),
+    }
+}
+
+fn insert_outgoing(conn: &Connection, side: i64, frame: &Outgoing) -> Result<(), Fault> {
+    let mid = MidCell::new(&frame.mid);
+    let columns = [
+        Cell::Integer(side),
+        integer(frame.order)?,
+        mid.cell(),
+        text(&frame.head),
+        text(&frame.tail),
+    ];
+    let sql = "INSERT INTO outbox VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    write(conn, sql, &columns)
+}
+
+pub(super) fn save_snapshot(
+    conn: &Connection,
+    side: i64,
+    snapshot: &Snapshot,
+) -> Result<(), Fault> {
+    let sql = "INSERT INTO snapshot VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT DO UPDATE SET position = ?2, text = ?3, crc = ?4";
+    let position = integer(snapshot.position)?;
+    write(
         conn,
-        side: side.number,
-    };
-    apply(&mut rows, &mut side.row, batch)?;
-    side.save(conn)
+        sql,
+        &[Cell::Integer(side), position, text(&snapshot.text)],
+    )
 }
 
 /// Deletes everything of a side, and returns whether there was anything.
@@ -50,7 +122,7 @@ pub(super) fn retain(conn: &Connection, id: &SideId, keep: Retention) -> Result<
     let due: Option<u64> = conn
         .query_row(sql, [side.number], |row| row.get(0))
         .optional()?;
-    let first = first_kept(&side.row, due, keep);
+    let first = side.row.first_kept(due, keep);
     if first > side.row.first {
         let sql = "DELETE FROM frame WHERE side = ?1 AND position < ?2
             RETURNING octet_length(text)";
@@ -69,31 +141,23 @@ pub(super) fn retain(conn: &Connection, id: &SideId, keep: Retention) -> Result<
 }
 
 /// The rows of one side.
-pub(super) struct Rows<'c> {
-    pub conn: &'c Connection,
-    pub side: i64,
+struct Rows<'c> {
+    conn: &'c Connection,
+    side: i64,
 }
 
-impl Tables for Rows<'_> {
+impl SideRows for Rows<'_> {
     type Fault = Fault;
 
     fn key(&mut self, name: &str) -> Result<Option<Key>, Fault> {
         cold::find(self.conn, self.side, name)
     }
 
-    fn save_key(&mut self, name: &str, key: &Key) -> Result<(), Fault> {
-        cold::save(self.conn, self.side, name, key)
+    fn length(&mut self, digest: &Hash) -> Result<Option<u64>, Fault> {
+        cold::length(self.conn, self.side, digest)
     }
 
-    fn has_bytes(&mut self, value: &Cold) -> Result<bool, Fault> {
-        cold::has_bytes(self.conn, self.side, value)
-    }
-
-    fn insert_bytes(&mut self, digest: &Hash, bytes: &Arc<[u8]>) -> Result<(), Fault> {
-        cold::insert_bytes(self.conn, self.side, digest, bytes)
-    }
-
-    fn find_mid(&mut self, mid: &Mid) -> Result<Option<u64>, Fault> {
+    fn position(&mut self, mid: &Mid) -> Result<Option<u64>, Fault> {
         let sql = "SELECT position FROM log WHERE side = ?1 AND mid = ?2 AND sequence > 0";
         let mut statement = self.conn.prepare_cached(sql)?;
         let mid = MidCell::new(mid);
@@ -102,22 +166,8 @@ impl Tables for Rows<'_> {
             .optional()?)
     }
 
-    fn insert_entry(&mut self, entry: &Entry) -> Result<(), Fault> {
-        entry::insert(self.conn, self.side, entry)
-    }
-
     fn entry(&mut self, position: u64) -> Result<Option<Entry>, Fault> {
-        let Ok(position) = i64::try_from(position) else {
-            return Ok(None);
-        };
-        let sql = "SELECT * FROM log WHERE side = ?1 AND position = ?2";
-        let mut statement = self.conn.prepare_cached(sql)?;
-        let mut rows = statement.query((self.side, position))?;
-        rows.next()?.map(entry::read_log).transpose()
-    }
-
-    fn mark(&mut self, entry: &Entry) -> Result<(), Fault> {
-        entry::mark(self.conn, self.side, entry)
+        entry::find(self.conn, self.side, position)
     }
 
     fn outgoing(&mut self, place: u64) -> Result<Option<Mid>, Fault> {
@@ -126,61 +176,6 @@ impl Tables for Rows<'_> {
         let mut rows = statement.query((self.side, place))?;
         let kept = rows.next()?.map(read_outgoing).transpose()?;
         Ok(kept.map(|kept| kept.mid))
-    }
-
-    fn insert_outgoing(&mut self, frame: &Outgoing) -> Result<(), Fault> {
-        let mid = MidCell::new(&frame.mid);
-        let columns = [
-            Cell::Integer(self.side),
-            integer(frame.order)?,
-            mid.cell(),
-            text(&frame.head),
-            text(&frame.tail),
-        ];
-        let sql = "INSERT INTO outbox VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        write(self.conn, sql, &columns)
-    }
-
-    fn remove_outgoing(&mut self, mid: &Mid) -> Result<(), Fault> {
-        let sql = "DELETE FROM outbox WHERE side = ?1 AND mid = ?2";
-        let mid = MidCell::new(mid);
-        let mut statement = self.conn.prepare_cached(sql)?;
-        statement.execute((self.side, to_sql(mid.cell())))?;
-        Ok(())
-    }
-
-    fn save_inbox(&mut self, member: MemberId, kept: &str) -> Result<(), Fault> {
-        let key = [
-            Cell::Integer(self.side),
-            Cell::Integer(member.number().into()),
-        ];
-        if kept.is_empty() {
-            let sql = "DELETE FROM inbox WHERE side = ?1 AND member = ?2";
-            let mut statement = self.conn.prepare_cached(sql)?;
-            statement.execute(key.map(to_sql))?;
-            return Ok(());
-        }
-        let sql = "INSERT INTO inbox VALUES (?1, ?2, ?3, ?4)
-            ON CONFLICT DO UPDATE SET text = ?3, crc = ?4";
-        write(self.conn, sql, &[key[0], key[1], text(kept)])
-    }
-
-    fn insert_registry(&mut self, digest: &Hash, json: &str) -> Result<(), Fault> {
-        let sql = "INSERT INTO registry VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
-        let digest = Cell::Bytes(digest.as_bytes());
-        write(
-            self.conn,
-            sql,
-            &[Cell::Integer(self.side), digest, text(json)],
-        )
-    }
-
-    fn save_snapshot(&mut self, snapshot: &Snapshot) -> Result<(), Fault> {
-        let sql = "INSERT INTO snapshot VALUES (?1, ?2, ?3, ?4)
-            ON CONFLICT DO UPDATE SET position = ?2, text = ?3, crc = ?4";
-        let position = integer(snapshot.position)?;
-        let columns = [Cell::Integer(self.side), position, text(&snapshot.text)];
-        write(self.conn, sql, &columns)
     }
 }
 

@@ -38,6 +38,17 @@ pub(super) fn insert(conn: &Connection, side: i64, entry: &Entry) -> Result<(), 
     )
 }
 
+/// Returns an entry of the log, without its text.
+pub(super) fn find(conn: &Connection, side: i64, position: u64) -> Result<Option<Entry>, Fault> {
+    let Ok(position) = i64::try_from(position) else {
+        return Ok(None);
+    };
+    let sql = "SELECT * FROM log WHERE side = ?1 AND position = ?2";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query((side, position))?;
+    rows.next()?.map(read_log).transpose()
+}
+
 /// Writes the mark of an entry, which was read before.
 pub(super) fn mark(conn: &Connection, side: i64, entry: &Entry) -> Result<(), Fault> {
     // The checksum covers the whole row, so the whole row is written. The key finds it.

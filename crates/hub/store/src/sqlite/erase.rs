@@ -6,12 +6,16 @@ use accp_registry::Hash;
 use accp_session::Due;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::commit::Rows;
+use super::commit::save_snapshot;
 use super::fault::Fault;
 use super::row::write;
 use super::side::Side;
-use crate::table::{Cell, Conflict, State, Tables, integer, text};
-use crate::{Erasure, Freed, SideId, conflict};
+use super::{cold, entry};
+use crate::changes::{Conflict, State};
+use crate::conflict;
+use crate::side::SideId;
+use crate::store::{Erasure, Freed};
+use crate::table::{Cell, integer, text};
 
 /// Erases texts and values of a side, inside a transaction.
 pub(super) fn side(conn: &Connection, id: &SideId, erasure: &Erasure) -> Result<Freed, Fault> {
@@ -19,21 +23,13 @@ pub(super) fn side(conn: &Connection, id: &SideId, erasure: &Erasure) -> Result<
     let Some(mut side) = Side::find(conn, id)? else {
         return Ok(freed);
     };
-    let mut rows = Rows {
-        conn,
-        side: side.number,
-    };
     if let Some(snapshot) = &erasure.snapshot {
-        let kept = side.row.covered.unwrap_or(0);
-        if snapshot.position < kept {
-            return Err(Conflict(conflict::snapshot(snapshot.position, kept)).into());
-        }
-        rows.save_snapshot(snapshot)?;
-        side.row.covered = Some(snapshot.position);
+        side.row.cover(snapshot)?;
+        save_snapshot(conn, side.number, snapshot)?;
     }
     let covered = side.row.covered.unwrap_or(0);
     for &position in &erasure.positions {
-        let Some(mut entry) = rows.entry(position)? else {
+        let Some(mut entry) = entry::find(conn, side.number, position)? else {
             continue;
         };
         let place = integer(position)?;
@@ -44,7 +40,7 @@ pub(super) fn side(conn: &Connection, id: &SideId, erasure: &Erasure) -> Result<
         conflict::check_erasable(&entry, covered, erasure.lapses).map_err(Conflict)?;
         if entry.is_due() {
             entry.due = Due::Lapsed;
-            rows.mark(&entry)?;
+            entry::mark(conn, side.number, &entry)?;
             side.row.due = side.row.due.saturating_sub(1);
         }
         let sql = "UPDATE frame SET text = ?3, crc = ?4 WHERE side = ?1 AND position = ?2";
@@ -55,9 +51,9 @@ pub(super) fn side(conn: &Connection, id: &SideId, erasure: &Erasure) -> Result<
     }
     let mut digests = BTreeSet::new();
     for name in &erasure.keys {
-        if let Some(mut key) = rows.key(name)? {
+        if let Some(mut key) = cold::find(conn, side.number, name)? {
             key.state = State::Expired;
-            rows.save_key(name, &key)?;
+            cold::save(conn, side.number, name, &key)?;
             digests.insert(*key.digest.as_bytes());
         }
     }

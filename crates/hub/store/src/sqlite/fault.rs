@@ -5,9 +5,11 @@ use std::str::Utf8Error;
 
 use rusqlite::{ErrorCode, ffi};
 
+use crate::changes::Conflict;
+use crate::error::{StoreError, StoreErrorKind};
 use crate::place::unreachable;
-use crate::table::{Conflict, Damage};
-use crate::{RowsError, StoreError, StoreErrorKind};
+use crate::rows::RowsError;
+use crate::table::Damage;
 
 #[derive(Debug)]
 pub(super) enum Fault {

@@ -9,7 +9,7 @@ use super::fault::Fault;
 use super::row::{all, columns, confirm};
 use super::side::Side;
 use super::{cold, entry, schema};
-use crate::SideId;
+use crate::side::SideId;
 use crate::table::{ascend, read_inbox, same_snapshot, to_seen};
 
 /// Reads the state from which a side is restored.
@@ -19,22 +19,15 @@ pub(super) fn load(conn: &Connection, id: &SideId) -> Result<Option<Stored>, Fau
     };
     let covered = side.row.covered.unwrap_or(0);
     let mut index = index(conn, &side, covered)?;
-    Ok(Some(Stored {
-        host: side.row.host,
-        snapshot: snapshot(conn, &side)?,
-        entries: same(after(conn, side.number, covered)?, &index.after)?,
-        last: side.row.last,
-        due: same(due(conn, side.number, covered)?, &index.due)?,
-        seen: std::mem::take(&mut index.seen),
-        outbox: outbox(conn, side.number)?,
-        outbox_sequence: side.row.outbox_sequence,
-        last_put: side.row.last_put,
-        epoch: side.row.epoch,
-        key: side.row.key,
-        voucher: side.row.voucher,
-        inboxes: inboxes(conn, side.number)?,
-        registries: registries(conn, side.number)?,
-    }))
+    let mut stored = side.row.to_stored();
+    stored.snapshot = snapshot(conn, &side)?;
+    stored.entries = same(after(conn, side.number, covered)?, &index.after)?;
+    stored.due = same(due(conn, side.number, covered)?, &index.due)?;
+    stored.seen = std::mem::take(&mut index.seen);
+    stored.outbox = outbox(conn, side.number)?;
+    stored.inboxes = inboxes(conn, side.number)?;
+    stored.registries = registries(conn, side.number)?;
+    Ok(Some(stored))
 }
 
 /// Reads entries from a position on.

@@ -9,8 +9,8 @@ use rusqlite::Connection;
 use super::fault::Fault;
 use super::side::Side;
 use super::{cold, read};
-use crate::SideId;
 use crate::search::{Bytes, Document, Match, PIECE};
+use crate::side::SideId;
 
 /// The side whose words are in the table, and up to where.
 #[derive(Debug)]

@@ -4,14 +4,15 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::fault::Fault;
 use super::row::{all, columns, confirm, write};
-use crate::SideId;
-use crate::table::{Cell, SIDE, Side as Row, ascend};
+use crate::changes::SideRow;
+use crate::side::SideId;
+use crate::table::{Cell, SIDE, ascend};
 
 /// A row of table `side`.
 pub(super) struct Side {
     /// The number of the side in the other tables.
     pub number: i64,
-    pub row: Row,
+    pub row: SideRow,
 }
 
 impl Side {
@@ -63,7 +64,7 @@ impl Side {
         let highest: Option<i64> = conn.query_row(sql, (), |row| row.get(0)).optional()?;
         Ok(Self {
             number: highest.unwrap_or(0) + 1,
-            row: Row::new(id, host),
+            row: SideRow::new(id, host),
         })
     }
 
@@ -86,7 +87,7 @@ impl Side {
         let mut columns = columns(row, "side", 0, SIDE + 2)?;
         let number = columns.integer()?;
         let id = SideId::new(columns.text()?, columns.text()?);
-        let row = Row::read(id, &mut columns)?;
+        let row = SideRow::read(id, &mut columns)?;
         Ok(Self { number, row })
     }
 }

@@ -10,7 +10,7 @@ use super::fault::Fault;
 use super::row::all;
 use super::side::Side;
 use super::{cold, entry, read, schema};
-use crate::SideId;
+use crate::side::SideId;
 use crate::table::other_digest;
 
 /// Runs SQLite's own check of the file (pages, indexes and constraints), and checks that the tables

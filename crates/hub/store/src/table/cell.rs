@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use accp_session::Mid;
 
+use crate::changes::{Conflict, checked};
+
 /// The value of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cell<'a> {
@@ -20,19 +22,9 @@ pub(crate) enum Cell<'a> {
     Bytes(&'a [u8]),
 }
 
-/// Says why a batch does not fit the data in the store.
-#[derive(Debug)]
-pub(crate) struct Conflict(pub String);
-
 /// Converts a number to the value of a column.
 pub(crate) fn integer(number: u64) -> Result<Cell<'static>, Conflict> {
-    match i64::try_from(number) {
-        Ok(number) => Ok(Cell::Integer(number)),
-        Err(_) => Err(Conflict(format!(
-            "the number {number} is over {}, the largest that a store keeps",
-            i64::MAX
-        ))),
-    }
+    Ok(Cell::Integer(checked(number)? as i64)) // it fits
 }
 
 pub(crate) fn text(text: &str) -> Cell<'_> {

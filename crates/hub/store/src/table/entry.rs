@@ -5,8 +5,9 @@ use std::sync::Arc;
 use accp_registry::ErrorCode;
 use accp_session::{Due, Entry, EntryKind, Seen, Time};
 
-use super::cell::{Cell, Conflict, MidCell, integer};
+use super::cell::{Cell, MidCell, integer};
 use super::columns::{Columns, Damage};
+use crate::changes::Conflict;
 
 /// The number of columns of an entry in `log`, without the side in front and the checksum behind.
 pub(crate) const LOG: usize = 10;
@@ -39,20 +40,19 @@ pub(crate) fn read_log(columns: &mut Columns<'_>) -> Result<Entry, Damage> {
     if position == 0 {
         return Err(columns.wrong("a position, from 1"));
     }
-    Ok(Entry {
-        position,
-        at: Time::from_millis(columns.integer()?),
-        kind: kind_from(columns.integer()?).ok_or_else(|| columns.wrong("a kind of entry"))?,
-        sender: columns.member()?,
-        mid: columns.mid()?,
-        sequence: columns.number()?,
-        tokens: columns.number()?,
-        cut: columns.flag()?,
-        due: due_from(columns.integer()?).ok_or_else(|| columns.wrong("0, 1 or 2"))?,
-        // Without an allocation: most readers of this table want no text.
-        text: Arc::default(),
-        hash: columns.optional_digest()?,
-    })
+    let at = Time::from_millis(columns.integer()?);
+    let kind = kind_from(columns.integer()?).ok_or_else(|| columns.wrong("a kind of entry"))?;
+    let sender = columns.member()?;
+    // The text is made without an allocation: most readers of this table want none.
+    let mut entry = Entry::new(position, at, columns.mid()?, Arc::default());
+    entry.kind = kind;
+    entry.sender = sender;
+    entry.sequence = columns.number()?;
+    entry.tokens = columns.number()?;
+    entry.cut = columns.flag()?;
+    entry.due = due_from(columns.integer()?).ok_or_else(|| columns.wrong("0, 1 or 2"))?;
+    entry.hash = columns.optional_digest()?;
+    Ok(entry)
 }
 
 /// Makes the fault for an entry whose text must be there and is not.

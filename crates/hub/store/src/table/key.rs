@@ -5,27 +5,10 @@ use std::sync::Arc;
 use accp_registry::Hash;
 use accp_session::Cold;
 
-use super::cell::{Cell, Conflict, hex, integer};
+use super::cell::{Cell, hex, integer};
 use super::columns::{Columns, Damage};
-use crate::Kept;
-
-/// The row of a key, without the side and the name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Key {
-    pub digest: Hash,
-    pub length: u64,
-    pub state: State,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    /// The bytes are there only if another key brought them.
-    Known = 0,
-    /// The bytes must be there.
-    Held = 1,
-    /// The bytes may be deleted.
-    Expired = 2,
-}
+use crate::changes::{Conflict, Key, State};
+use crate::store::Kept;
 
 impl Key {
     /// Returns the columns behind the name of the key.

@@ -2,57 +2,16 @@
 
 use accp_session::{Entry, LogId, LogKey, MemberId, Outgoing, Snapshot, Time, Voucher};
 
-use super::cell::{Cell, Conflict, integer, text};
+use super::cell::{Cell, integer, text};
 use super::columns::{Columns, Damage, ascend};
 use super::entry::lost_text;
-use crate::{SideId, Summary};
-
-/// A row of table `side`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Side {
-    pub id: SideId,
-    pub host: bool,
-    /// The last position of the log.
-    pub last: u64,
-    /// The first position whose text is kept.
-    pub first: u64,
-    /// The last position that the snapshot covers.
-    pub covered: Option<u64>,
-    pub entries: u64,
-    pub bytes: u64,
-    pub due: u64,
-    pub at: Option<Time>,
-    pub epoch: u32,
-    pub outbox_sequence: u64,
-    pub last_put: u64,
-    pub key: Option<LogKey>,
-    pub voucher: Option<Voucher>,
-}
+use crate::changes::{Conflict, SideRow};
+use crate::side::SideId;
 
 /// The number of columns of a side, without its checksum.
 pub(crate) const SIDE: usize = 16;
 
-impl Side {
-    /// Makes a side without any data.
-    pub(crate) fn new(id: &SideId, host: bool) -> Self {
-        Self {
-            id: id.clone(),
-            host,
-            last: 0,
-            first: 1,
-            covered: None,
-            entries: 0,
-            bytes: 0,
-            due: 0,
-            at: None,
-            epoch: 0,
-            outbox_sequence: 0,
-            last_put: 0,
-            key: None,
-            voucher: None,
-        }
-    }
-
+impl SideRow {
     /// Calls `with` with the columns of the side.
     pub(crate) fn cells<T, F: From<Conflict>>(
         &self,
@@ -141,10 +100,7 @@ impl Side {
     /// Counts the next entry of the log, but not the bytes of its text.
     pub(crate) fn count(&mut self, entry: &Entry) -> Result<(), Damage> {
         ascend("log", [self.last, entry.position])?;
-        self.last = entry.position;
-        self.at = Some(entry.at);
-        self.entries += 1;
-        self.due += u64::from(entry.is_due());
+        self.add(entry);
         Ok(())
     }
 
@@ -180,20 +136,6 @@ impl Side {
         )
     }
 
-    pub(crate) fn into_summary(self) -> Summary {
-        Summary {
-            side: self.id,
-            host: self.host,
-            last: self.last,
-            first: self.first,
-            snapshot: self.covered,
-            entries: self.entries,
-            bytes: self.bytes,
-            due: self.due,
-            at: self.at,
-        }
-    }
-
     /// Returns the identity of the log: on a host that of its secret, on a member that of the last
     /// word of its host.
     fn identity(&self) -> Option<LogId> {
@@ -204,7 +146,7 @@ impl Side {
 
 /// Checks that the snapshot that was found is the one that the row of its side names.
 pub(crate) fn same_snapshot(
-    side: &Side,
+    side: &SideRow,
     found: Option<Snapshot>,
 ) -> Result<Option<Snapshot>, Damage> {
     let position = found.as_ref().map(|snapshot| snapshot.position);

@@ -24,22 +24,14 @@ pub(crate) fn greetings() -> SideId {
 /// Returns an entry at a position, with an id of its own.
 pub(crate) fn entry(position: u64) -> Entry {
     let mid = format!("101000001{position:03}");
-    Entry {
-        position,
-        at: Time::from_millis(1_714_000_000_000 + position as i64),
-        kind: EntryKind::Frame,
-        sender: MemberId::new(101).unwrap(),
-        mid: Mid::parse(&mid),
-        sequence: position,
-        tokens: 40,
-        cut: false,
-        due: Due::Yes,
-        text: format!(
+    Entry::new(position, Time::from_millis(1_714_000_000_000 + position as i64), Mid::parse(&mid), format!(
             "@planner>req:schedule{{asgn:dev|task:impl_{position}|schema:TA}}[mid:{mid},seq:{position},ts:1714000000]"
-        )
-        .into(),
-        hash: None,
-    }
+        )).with(|entry| {
+entry.sender = MemberId::new(101).unwrap();
+entry.sequence = position;
+entry.tokens = 40;
+entry.due = Due::Yes;
+})
 }
 
 /// Returns a value that has its bytes.
@@ -83,39 +75,33 @@ pub(crate) fn fill(store: &mut impl Store) -> Result<(), StoreError> {
         ..cold("k102_1", b"bytes that never came")
     };
     let long = "a value that is longer than a page, as values tend to be. ".repeat(120);
-    let first = Batch {
-        cold: vec![
+    let first = Batch::new(false).with(|batch| {
+        batch.cold = vec![
             cold("k101_1", long.as_bytes()),
             cold("k101_2", b"gone"),
             unknown,
-        ],
-        entries,
-        handled: (1..=9).collect(),
-        outbox: vec![
+        ];
+        batch.entries = entries;
+        batch.handled = (1..=9).collect();
+        batch.outbox = vec![
             OutboxChange::Put(outgoing(1, "102000001001")),
             OutboxChange::Put(outgoing(2, "m2")),
-        ],
-        outbox_sequence: Some(7),
-        last_put: Some(3),
-        epoch: Some(3),
-        registries: vec![(Hash::of(b"{}"), "{}".into())],
-        ..Batch::default()
-    };
-    let second = Batch {
-        cold: vec![cold("k101_3", long.as_bytes())],
-        expired: vec!["k101_2".into()],
-        entries: later,
-        snapshot: Some(Snapshot {
+        ];
+        batch.outbox_sequence = Some(7);
+        batch.last_put = Some(3);
+        batch.epoch = Some(3);
+        batch.registries = vec![(Hash::of(b"{}"), "{}".into())];
+    });
+    let second = Batch::new(false).with(|batch| {
+        batch.cold = vec![cold("k101_3", long.as_bytes())];
+        batch.expired = vec!["k101_2".into()];
+        batch.entries = later;
+        batch.snapshot = Some(Snapshot {
             position: 14,
             text: r#"{"version":1,"state":{}}"#.into(),
-        }),
-        ..Batch::default()
-    };
-    let other = Batch {
-        host: true,
-        entries: vec![entry(1)],
-        ..Batch::default()
-    };
+        });
+    });
+    let other = Batch::new(true).with(|batch| batch.entries = vec![entry(1)]);
     let (launch, greetings) = (launch(), greetings());
     store.commit(&[(&launch, &first), (&greetings, &other), (&launch, &second)])?;
     let retention = accp_store::Retention { log_before: 6 };
@@ -125,10 +111,7 @@ pub(crate) fn fill(store: &mut impl Store) -> Result<(), StoreError> {
 
 /// Adds what a file can have since format 3: the mark of a frame that has lapsed.
 pub(crate) fn lapse(store: &mut impl Store) -> Result<(), StoreError> {
-    let batch = Batch {
-        lapsed: vec![10, 15],
-        ..Batch::default()
-    };
+    let batch = Batch::new(false).with(|batch| batch.lapsed = vec![10, 15]);
     store.commit(&[(&launch(), &batch)])
 }
 
@@ -146,23 +129,19 @@ pub(crate) fn erase(store: &mut impl Store) -> Result<(), StoreError> {
 /// Adds what a file can have since format 5: inboxes of a host's side.
 pub(crate) fn inboxes(store: &mut impl Store) -> Result<(), StoreError> {
     let member = |number| MemberId::new(number).unwrap();
-    let first = Batch {
-        host: true,
-        inboxes: vec![
+    let first = Batch::new(true).with(|batch| {
+        batch.inboxes = vec![
             (member(9001), "7".into()),
             (member(101), r#"{"handled":3}"#.into()),
             (member(102), "9".into()),
-        ],
-        ..Batch::default()
-    };
-    let second = Batch {
-        host: true,
-        inboxes: vec![
+        ]
+    });
+    let second = Batch::new(true).with(|batch| {
+        batch.inboxes = vec![
             (member(101), r#"{"handled":4}"#.into()),
             (member(102), String::new()),
-        ],
-        ..Batch::default()
-    };
+        ]
+    });
     let side = greetings();
     store.commit(&[(&side, &first)])?;
     store.commit(&[(&side, &second)])

@@ -99,15 +99,13 @@ fn hostile_texts_come_back() {
     assert_eq!(store.list().unwrap()[0].side, side);
     store.verify(&side).unwrap();
     // The bytes of a text are those of the text, not those of the column.
-    let mark = Batch {
-        host: true,
-        handled: vec![1],
-        snapshot: Some(Snapshot {
+    let mark = Batch::new(true).with(|batch| {
+        batch.handled = vec![1];
+        batch.snapshot = Some(Snapshot {
             position: 1,
             text: String::new(),
-        }),
-        ..Batch::default()
-    };
+        });
+    });
     store.commit(&[(&side, &mark)]).unwrap();
     let freed = store.retain(&side, Retention { log_before: 2 }).unwrap();
     assert_eq!((freed.entries, freed.bytes), (1, hostile.len() as u64));
@@ -155,10 +153,7 @@ fn retention_deletes_in_pieces() {
     let schema = Schema::new();
     let mut store = schema.open();
     let side = launch();
-    let mut batch = Batch {
-        host: true,
-        ..Batch::default()
-    };
+    let mut batch = Batch::new(true);
     for position in 1..=25_000 {
         let mut one = entry(position).entries.remove(0);
         one.due = accp_session::Due::No;

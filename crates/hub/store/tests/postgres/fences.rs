@@ -26,14 +26,12 @@ fn what_has_lost_its_side_writes_nothing_more() {
     old.commit(&[(&side, &entry(1))]).unwrap();
     assert_eq!(new.open(&side).unwrap().unwrap().entries.len(), 1);
 
-    let snapshot = Batch {
-        host: true,
-        snapshot: Some(Snapshot {
+    let snapshot = Batch::new(true).with(|batch| {
+        batch.snapshot = Some(Snapshot {
             position: 1,
             text: "{}".into(),
-        }),
-        ..Batch::default()
-    };
+        })
+    });
     for batch in [entry(2), snapshot] {
         is_stale(&old.commit(&[(&side, &batch)]).unwrap_err(), &side);
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use accp_registry::Hash;
 use accp_session::{
-    Batch, Cold, Due, Entry, EntryKind, MemberId, Mid, OutboxChange, Outgoing, Snapshot, Time,
+    Batch, Cold, Due, Entry, MemberId, Mid, OutboxChange, Outgoing, Snapshot, Time,
 };
 use accp_store::tokio_postgres::{Client, NoTls, Row};
 use accp_store::{PostgresStore, SideId};
@@ -112,23 +112,21 @@ pub(crate) fn launch() -> SideId {
 
 /// Returns a batch of a host with one entry.
 pub(crate) fn entry(position: u64) -> Batch {
-    Batch {
-        host: true,
-        entries: vec![Entry {
-            position,
-            at: Time::from_secs(1_714_000_000),
-            kind: EntryKind::Frame,
-            sender: MemberId::HOST,
-            mid: Mid::parse(&format!("{position:012x}")),
-            sequence: position,
-            tokens: 9,
-            cut: false,
-            due: Due::Yes,
-            text: Arc::from(format!("@hub>req:plan{{}}[mid:{position:012x}]")),
-            hash: None,
-        }],
-        ..Batch::default()
-    }
+    Batch::new(true).with(|batch| {
+        batch.entries = vec![
+            Entry::new(
+                position,
+                Time::from_secs(1_714_000_000),
+                Mid::parse(&format!("{position:012x}")),
+                format!("@hub>req:plan{{}}[mid:{position:012x}]"),
+            )
+            .with(|entry| {
+                entry.sequence = position;
+                entry.tokens = 9;
+                entry.due = Due::Yes;
+            }),
+        ]
+    })
 }
 
 /// Returns a batch that changes every table.

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use accp_context::view::View;
-use accp_memory::policy::{Agent, Plan, Policy};
+use accp_memory::policy::{Agent, NamedPolicy, Policy};
 use accp_tokens::Bpe;
 use serde_json::{Value as Json, json};
 
@@ -43,9 +43,9 @@ fn refuses(_: &str, prompt: &[&Segment]) -> Option<bool> {
 }
 
 fn measures(plans: &[&str], window: u64) -> Vec<Measure> {
-    let nothing = Plan::new("nothing", "nothing", |_| Shows(|_| false, Vec::new()));
+    let nothing = NamedPolicy::new("nothing", "nothing", |_| Shows(|_| false, Vec::new()));
     let is_no_call = |message: &Message| message.kind != Kind::Call;
-    let halves = Plan::new("halves", "results without calls", move |_| {
+    let halves = NamedPolicy::new("halves", "results without calls", move |_| {
         Shows(is_no_call, Vec::new())
     });
     let plans = plans.iter().map(|name| plan(name).unwrap());

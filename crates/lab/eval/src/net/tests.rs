@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use accp_context::view::View;
-use accp_memory::policy::{Agent, Kind, Message, Plan, Policy, Segment};
+use accp_memory::policy::{Agent, Kind, Message, NamedPolicy, Policy, Segment};
 use accp_registry::Registry;
 use accp_tokens::{Bpe, TokenCounter as _};
 use proptest::prelude::*;
@@ -36,15 +36,15 @@ impl Policy for Shows {
     }
 }
 
-fn shows(show: fn(&[Message]) -> Vec<Segment>) -> Plan {
-    Plan::new("shows", "a test", move |_| Shows {
+fn shows(show: fn(&[Message]) -> Vec<Segment>) -> NamedPolicy {
+    NamedPolicy::new("shows", "a test", move |_| Shows {
         messages: Vec::new(),
         show,
     })
 }
 
 /// Returns the figures of a policy, and its needs as `class text <- source: fate`.
-fn net(conversation: &Json, plan: &Plan, prices: Prices) -> (Net, Vec<String>) {
+fn net(conversation: &Json, plan: &NamedPolicy, prices: Prices) -> (Net, Vec<String>) {
     let mut transcripts = Transcripts::default();
     transcripts.add(conversation.clone(), None, None).unwrap();
     let transcript = &transcripts.as_slice()[0];

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use accp_memory::{
-    Form, Intent, MessageList, Options, Plan, PlanError, Session, SessionId, Tier, Window, World,
-    Writes,
+    FileLookup, Form, Intent, ListPlan, ListSession, MessageList, Options, PlanError, SessionId,
+    Tier, Window, Writes,
 };
 use time::{Duration, OffsetDateTime};
 
@@ -23,7 +23,7 @@ const SAMPLE: usize = 7;
 #[derive(Default)]
 struct Made(RefCell<BTreeSet<String>>);
 
-impl World for Made {
+impl FileLookup for Made {
     fn is_taken(&self, path: &str) -> bool {
         self.0.borrow().contains(path)
     }
@@ -39,7 +39,7 @@ pub(crate) struct Sweep<'s> {
     window: &'s Window,
     counter: &'s Counter,
     writes: &'s Writes,
-    session: Session,
+    session: ListSession,
     made: Made,
     /// The list that left last.
     shown: Vec<Arc<str>>,
@@ -60,7 +60,7 @@ impl<'s> Sweep<'s> {
             window,
             counter,
             writes,
-            session: Session::new(id, talk.form),
+            session: ListSession::new(id, talk.form),
             made: Made::default(),
             shown: Vec::new(),
             said: 0,
@@ -97,7 +97,7 @@ impl<'s> Sweep<'s> {
         Ok(())
     }
 
-    fn plan(&self, list: &MessageList, number: usize) -> std::result::Result<Plan, PlanError> {
+    fn plan(&self, list: &MessageList, number: usize) -> std::result::Result<ListPlan, PlanError> {
         let seconds = i64::try_from(number).unwrap_or_default();
         let options = Options {
             writes: self.writes,
@@ -123,7 +123,7 @@ impl<'s> Sweep<'s> {
     fn take(
         &mut self,
         given: &MessageList,
-        plan: &Plan,
+        plan: &ListPlan,
         (number, end): (usize, usize),
         tally: &mut Tally,
         out: &mut Out,

@@ -5,27 +5,27 @@ use time::OffsetDateTime;
 
 use super::Archived;
 use crate::message::Role;
-use crate::said::{Said, SaidCall, SaidResult};
+use crate::parsed::{Parsed, ParsedCall, ParsedResult};
 
 /// A longer line of JSON is written in several.
 const LINE: usize = 120;
 
 /// Returns a message as the archive has it.
-pub(super) fn archived(said: &Said, time: Option<OffsetDateTime>) -> Archived {
+pub(super) fn archived(message: &Parsed, time: Option<OffsetDateTime>) -> Archived {
     let mut tools = Vec::new();
-    let called = said.calls.iter().map(|call| Some(&call.tool));
-    let answered = said.results.iter().map(|result| result.tool.as_ref());
+    let called = message.calls.iter().map(|call| Some(&call.tool));
+    let answered = message.results.iter().map(|result| result.tool.as_ref());
     for tool in called.chain(answered).flatten() {
         if !tools.contains(tool) {
             tools.push(tool.clone());
         }
     }
     Archived {
-        number: said.index,
-        role: role(said.role).to_owned(),
+        number: message.index,
+        role: role(message.role).to_owned(),
         tools,
         time,
-        text: text(said),
+        text: text(message),
     }
 }
 
@@ -39,23 +39,26 @@ fn role(role: Role) -> &'static str {
     }
 }
 
-fn text(said: &Said) -> String {
+fn text(message: &Parsed) -> String {
     // A result by itself needs no title: the heading has the name of the tool.
-    if let (true, [], [result]) = (said.text.is_empty(), &said.calls[..], &said.results[..])
-        && !result.failed
+    if let (true, [], [result]) = (
+        message.text.is_empty(),
+        &message.calls[..],
+        &message.results[..],
+    ) && !result.failed
     {
         return in_lines(&result.text);
     }
     let mut parts = Vec::new();
-    if !said.text.is_empty() {
-        parts.push(said.text.clone());
+    if !message.text.is_empty() {
+        parts.push(message.text.clone());
     }
-    parts.extend(said.calls.iter().map(call));
-    parts.extend(said.results.iter().map(result));
+    parts.extend(message.calls.iter().map(call));
+    parts.extend(message.results.iter().map(result));
     parts.join("\n\n")
 }
 
-fn call(call: &SaidCall) -> String {
+fn call(call: &ParsedCall) -> String {
     let mut out = format!("Call {} ({})", call.tool, call.id);
     match &call.arguments {
         Json::Object(map) => {
@@ -77,7 +80,7 @@ fn call(call: &SaidCall) -> String {
     out
 }
 
-fn result(result: &SaidResult) -> String {
+fn result(result: &ParsedResult) -> String {
     let tool = result.tool.as_deref().unwrap_or("an unknown tool");
     let failed = if result.failed { ", failed" } else { "" };
     let text = in_lines(&result.text);

@@ -8,7 +8,7 @@ use super::names::array;
 use crate::edit::Edit;
 use crate::finding::Code;
 use crate::message::{Message, Role};
-use crate::raw::Place;
+use crate::raw::Pointer;
 
 /// What a member of a block has to be.
 #[derive(Clone, Copy)]
@@ -96,17 +96,17 @@ pub(super) fn check(message: &Message, is_last: bool, flaws: &mut Flaws) {
             "`{key}` is a member of messages in OpenAI's chat; say it in blocks, or convert the list with `accp convert \
              --format-out anthropic`"
         );
-        let edit = empty.then(|| Edit::Remove(Place::default(), key));
+        let edit = empty.then(|| Edit::Remove(Pointer::default(), key));
         flaws.cured(Code::MemberForeign, text, edit);
     }
     for (index, block) in array(&json["content"]) {
-        let at = Place::of(["content".into(), index.into()]);
+        let at = Pointer::of(["content".into(), index.into()]);
         let Some(kind) = block["type"].as_str() else {
             let text = "a block has no type; give it the type that says what it is, such as `text`";
-            let said = block
+            let part = block
                 .as_str()
-                .map(|said| json!({ "type": "text", "text": said }));
-            flaws.cured(Code::PartKind, text, said.map(|said| Edit::set(at, &said)));
+                .map(|text| json!({ "type": "text", "text": text }));
+            flaws.cured(Code::PartKind, text, part.map(|part| Edit::set(at, &part)));
             continue;
         };
         if FOREIGN.contains(&kind) {
@@ -135,7 +135,7 @@ fn is_blank(block: &Json) -> bool {
 
 /// Checks that texts say something.
 fn texts(message: &Message, may_be_empty: bool, flaws: &mut Flaws) {
-    let content = Place::of(["content".into()]);
+    let content = Pointer::of(["content".into()]);
     let blank = |text: &str| text.trim().is_empty();
     let mut edits = Vec::new();
     let is_wrong = match &message.json()["content"] {
@@ -151,7 +151,7 @@ fn texts(message: &Message, may_be_empty: bool, flaws: &mut Flaws) {
             let all = array(&message.json()["content"]).filter(|(_, block)| is_blank(block));
             edits.extend(all.map(|(index, _)| Edit::Drop(content.clone(), index)));
             let is_blank = !edits.is_empty();
-            // Without the blank texts the message would have nothing, or end with a thought.
+            // If the blank texts went, the message would be empty or end with a thought.
             let last = blocks.iter().rfind(|block| !self::is_blank(block));
             if last.is_none_or(|block| {
                 matches!(
@@ -175,15 +175,15 @@ fn texts(message: &Message, may_be_empty: bool, flaws: &mut Flaws) {
         Json::Array(_) => content.inside(blocks.saturating_sub(1)).inside("text"),
         _ => content,
     };
-    let said = last.value(message.json()).and_then(Json::as_str);
-    if let Some(text) = said.filter(|text| may_be_empty && text.ends_with(char::is_whitespace)) {
+    let end = last.value(message.json()).and_then(Json::as_str);
+    if let Some(text) = end.filter(|text| may_be_empty && text.ends_with(char::is_whitespace)) {
         let edit = Edit::set(last, &text.trim_end().into());
         let text = "the last text of the assistant ends in white space; cut the white space";
         flaws.cured(Code::TextBlank, text, [edit]);
     }
 }
 
-fn foreign(kind: &str, block: &Json, at: &Place, flaws: &mut Flaws) {
+fn foreign(kind: &str, block: &Json, at: &Pointer, flaws: &mut Flaws) {
     let text = format!(
         "a part of the type `{kind}` is not of this form; write a block of Anthropic's, such as `text` or `image`, or \
          convert the list with `accp convert --format-out anthropic`"
@@ -234,7 +234,7 @@ fn role(kind: &str, role: Role, flaws: &mut Flaws) {
 }
 
 /// Checks what a call asks for.
-fn input(block: &Json, at: &Place, flaws: &mut Flaws) {
+fn input(block: &Json, at: &Pointer, flaws: &mut Flaws) {
     let input = block.get("input");
     if input.is_some_and(Json::is_object) {
         return;
@@ -258,7 +258,7 @@ fn input(block: &Json, at: &Place, flaws: &mut Flaws) {
 }
 
 /// Checks the content of a result.
-fn result(message: &Message, index: usize, at: &Place, flaws: &mut Flaws) {
+fn result(message: &Message, index: usize, at: &Pointer, flaws: &mut Flaws) {
     let block = &message.blocks()[index];
     let content = at.inside("content");
     let parts = match &block["content"] {
@@ -314,7 +314,7 @@ fn result(message: &Message, index: usize, at: &Place, flaws: &mut Flaws) {
 }
 
 /// Checks that a result that is an error has nothing but texts. Images move behind the results of the turn.
-fn only_texts(message: &Message, parts: &[Json], content: &Place, flaws: &mut Flaws) {
+fn only_texts(message: &Message, parts: &[Json], content: &Pointer, flaws: &mut Flaws) {
     let other = |part: &Json| part["type"] != "text";
     if !parts.iter().any(other) {
         return;
@@ -337,7 +337,7 @@ fn only_texts(message: &Message, parts: &[Json], content: &Place, flaws: &mut Fl
         let behind = blocks
             .iter()
             .rposition(|block| block["type"] == "tool_result");
-        let turn = Place::of(["content".into()]);
+        let turn = Pointer::of(["content".into()]);
         for (inner, _) in parts.iter().enumerate().filter(|(_, part)| other(part)) {
             let range = content.inside(inner).range(message.raw());
             let raw = range.and_then(|range| message.raw().get(range));
@@ -351,7 +351,7 @@ fn only_texts(message: &Message, parts: &[Json], content: &Place, flaws: &mut Fl
 }
 
 /// Returns the edits that leave out parts; of a content that has no others, an empty text stays.
-fn left_out(parts: &[Json], content: &Place, leave: impl Fn(&Json) -> bool) -> Vec<Edit> {
+fn left_out(parts: &[Json], content: &Pointer, leave: impl Fn(&Json) -> bool) -> Vec<Edit> {
     if parts.iter().all(&leave) {
         return vec![Edit::Set(content.clone(), r#""""#.to_owned())];
     }

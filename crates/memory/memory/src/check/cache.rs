@@ -8,7 +8,7 @@ use crate::edit::Edit;
 use crate::finding::Code;
 use crate::form::Form;
 use crate::list::MessageList;
-use crate::raw::Place;
+use crate::raw::Pointer;
 
 const MARK: &str = "cache_control";
 
@@ -17,7 +17,7 @@ struct Mark<'l> {
     /// The message; `None` in the request.
     at: Option<usize>,
     /// The place of the block.
-    place: Place,
+    place: Pointer,
     holder: &'l Json,
     /// Whether a mark may stand on such a block.
     fits: bool,
@@ -66,7 +66,7 @@ pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
     let most = list.form().most().marks;
     if let Some(first) = marks.get(most) {
         let over = marks.len() - most;
-        // The marks of the messages move as a list grows, and the oldest has served its time.
+        // The marks of messages move as a list grows, so the oldest mark is needed least.
         let (inside, outside): (Vec<&&Mark<'_>>, Vec<_>) =
             marks.iter().partition(|mark| mark.at.is_some());
         let oldest = inside.into_iter().chain(outside).take(over);
@@ -84,31 +84,31 @@ fn marks(list: &MessageList) -> Vec<Mark<'_>> {
     let mut marks = Vec::new();
     let request = list.request();
     for key in Form::Anthropic.beside().iter().rev() {
-        let at = Place::of([(*key).into()]);
+        let at = Pointer::of([(*key).into()]);
         for (index, block) in array(&request[*key]) {
             inside(None, &at.inside(index), block, &mut marks);
         }
     }
     for (at, message) in list.messages().iter().enumerate() {
-        let content = Place::of(["content".into()]);
+        let content = Pointer::of(["content".into()]);
         for (index, block) in array(&message.json()["content"]) {
             inside(Some(at), &content.inside(index), block, &mut marks);
         }
         mark(
             Some(at),
-            &Place::default(),
+            &Pointer::default(),
             message.json(),
             false,
             &mut marks,
         );
     }
-    // The provider puts this one on the last block by itself.
-    mark(None, &Place::default(), request, true, &mut marks);
+    // The provider moves a mark of the request to the last block.
+    mark(None, &Pointer::default(), request, true, &mut marks);
     marks
 }
 
 /// Finds the marks of a block and of the blocks inside it, which come before it.
-fn inside<'l>(at: Option<usize>, place: &Place, block: &'l Json, marks: &mut Vec<Mark<'l>>) {
+fn inside<'l>(at: Option<usize>, place: &Pointer, block: &'l Json, marks: &mut Vec<Mark<'l>>) {
     let content = place.inside("content");
     for (index, inner) in array(&block["content"]) {
         inside(at, &content.inside(index), inner, marks);
@@ -121,7 +121,7 @@ fn inside<'l>(at: Option<usize>, place: &Place, block: &'l Json, marks: &mut Vec
 
 fn mark<'l>(
     at: Option<usize>,
-    place: &Place,
+    place: &Pointer,
     holder: &'l Json,
     fits: bool,
     marks: &mut Vec<Mark<'l>>,

@@ -7,11 +7,11 @@ use super::{as_text, media, parts};
 use crate::edit::Edit;
 use crate::finding::Code;
 use crate::message::{Message, Role};
-use crate::raw::Place;
+use crate::raw::Pointer;
 
 /// The parts of messages. From the types of the package openai 3.57.0, of November 2026.
 const GIVEN: &[&str] = &["input_text", "input_image", "input_file", "input_audio"];
-const SAID: &[&str] = &["output_text", "refusal"];
+const ANSWERED: &[&str] = &["output_text", "refusal"];
 /// How the ids of items begin.
 const IDS: [(&str, &str); 4] = [
     ("message", "msg"),
@@ -28,28 +28,28 @@ pub(super) fn check(message: &Message, flaws: &mut Flaws) {
     };
     item_id(kind, json, flaws);
     match kind {
-        "message" if message.role != Role::Other => said(message, flaws),
+        "message" if message.role != Role::Other => content(message, flaws),
         "function_call" | "custom_tool_call" => {
             let key = if kind == "function_call" {
                 "arguments"
             } else {
                 "input"
             };
-            let at = Place::of([key.into()]);
+            let at = Pointer::of([key.into()]);
             let id = json["call_id"].as_str();
-            parts::arguments(message, &at, &Place::default(), id, flaws);
+            parts::arguments(message, &at, &Pointer::default(), id, flaws);
         }
         "function_call_output" | "custom_tool_call_output" => match json.get("output") {
             Some(Json::String(_)) => {}
             Some(Json::Array(parts)) => {
                 for (index, part) in parts.iter().enumerate() {
-                    let at = Place::of(["output".into(), index.into()]);
+                    let at = Pointer::of(["output".into(), index.into()]);
                     self::part(part, &at, GIVEN, "input_text", flaws);
                 }
             }
             None => flaws.add(Code::MemberMissing, missing("output")),
             Some(_) => {
-                let at = Place::of(["output".into()]);
+                let at = Pointer::of(["output".into()]);
                 let text =
                     "the output is neither a text nor an array of parts; write its JSON as a text";
                 let edit = as_text(message, &at).map(|text| Edit::Set(at, text));
@@ -58,8 +58,8 @@ pub(super) fn check(message: &Message, flaws: &mut Flaws) {
         },
         "reasoning" if !json["summary"].is_array() => {
             let edit = match json.get("summary") {
-                None => Edit::Put(Place::default(), "summary", "[]".to_owned()),
-                Some(_) => Edit::Set(Place::of(["summary".into()]), "[]".to_owned()),
+                None => Edit::Put(Pointer::default(), "summary", "[]".to_owned()),
+                Some(_) => Edit::Set(Pointer::of(["summary".into()]), "[]".to_owned()),
             };
             let empty = json["summary"].is_null();
             flaws.cured(
@@ -86,17 +86,17 @@ fn item_id(kind: &str, json: &Json, flaws: &mut Flaws) {
     let text = format!(
         "the `id` of an item of the type `{kind}` has to begin with `{start}`; leave it out if the provider did not give it"
     );
-    // Reasoning without its id is refused where the provider keeps it.
-    let edit = (kind != "reasoning").then(|| Edit::Remove(Place::default(), "id"));
+    // A provider that keeps reasoning refuses it without its id.
+    let edit = (kind != "reasoning").then(|| Edit::Remove(Pointer::default(), "id"));
     let cure = edit.map(|edit| (flaws.place(), edit)).into_iter().collect();
     flaws.push(Code::ItemId, text, json["call_id"].as_str(), cure);
 }
 
-fn said(message: &Message, flaws: &mut Flaws) {
-    let content = Place::of(["content".into()]);
+fn content(message: &Message, flaws: &mut Flaws) {
+    let content = Pointer::of(["content".into()]);
     let is_model = message.role == Role::Assistant;
     let (kinds, plain) = if is_model {
-        (SAID, "output_text")
+        (ANSWERED, "output_text")
     } else {
         (GIVEN, "input_text")
     };
@@ -122,7 +122,7 @@ fn said(message: &Message, flaws: &mut Flaws) {
     }
 }
 
-fn part(part: &Json, at: &Place, kinds: &[&str], plain: &str, flaws: &mut Flaws) {
+fn part(part: &Json, at: &Pointer, kinds: &[&str], plain: &str, flaws: &mut Flaws) {
     let kind = part["type"].as_str().unwrap_or_default();
     if kinds.contains(&kind) {
         let member = if kind == "refusal" { "refusal" } else { "text" };
@@ -141,10 +141,10 @@ fn part(part: &Json, at: &Place, kinds: &[&str], plain: &str, flaws: &mut Flaws)
         kinds.join(", ")
     );
     let mut edits = Vec::new();
-    if let Some(said) = part.as_str() {
+    if let Some(words) = part.as_str() {
         edits.push(Edit::set(
             at.clone(),
-            &json!({ "type": plain, "text": said }),
+            &json!({ "type": plain, "text": words }),
         ));
     } else if matches!(kind, "text" | "input_text" | "output_text") && part["text"].is_string() {
         edits.push(Edit::set(at.inside("type"), &plain.into()));

@@ -6,7 +6,7 @@ use super::flaw::Flaws;
 use crate::edit::Edit;
 use crate::finding::Code;
 use crate::list::MessageList;
-use crate::raw::Place;
+use crate::raw::Pointer;
 
 /// The items whose `id` is their own. An output or a reference may have that of another item.
 const OWN: [&str; 15] = [
@@ -62,14 +62,14 @@ fn ids(list: &MessageList, flaws: &mut Flaws) {
             "the `id` `{id}` is that of item {first}; drop the item if it stands twice, or leave the `id` out"
         );
         let edit = WITHOUT.contains(&kind);
-        let edit = edit.then(|| Edit::Remove(Place::default(), "id"));
+        let edit = edit.then(|| Edit::Remove(Pointer::default(), "id"));
         flaws.at(Some(at)).cured(Code::ItemId, text, edit);
     }
 }
 
 /// Checks that each approval answers a request of the list.
 fn approvals(list: &MessageList, flaws: &mut Flaws) {
-    // The provider may have the request.
+    // The provider may keep the approval request.
     if list.goes_on() {
         return;
     }
@@ -104,7 +104,7 @@ fn outputs(list: &MessageList, flaws: &mut Flaws) {
             calls.entry(id).or_default().insert(kind);
             continue;
         }
-        // Calls that share an id are another fault, and nobody knows which of them is meant.
+        // If calls share an id, another rule reports that, and the kind of this output cannot be checked.
         let kinds = calls.get(id).filter(|kinds| kinds.len() == 1);
         let call = kinds.and_then(|kinds| kinds.first().copied());
         let (call, fitting) = match call {
@@ -120,7 +120,7 @@ fn outputs(list: &MessageList, flaws: &mut Flaws) {
         );
         // The two kinds have the same members.
         let edit = OUTPUTS[..2].contains(&kind);
-        let edit = edit.then(|| Edit::set(Place::of(["type".into()]), &fitting.into()));
+        let edit = edit.then(|| Edit::set(Pointer::of(["type".into()]), &fitting.into()));
         let cure = edit.map(|edit| (Some(at), edit)).into_iter().collect();
         flaws
             .at(Some(at))

@@ -7,7 +7,7 @@ use super::flaw::Flaws;
 use crate::edit::Edit;
 use crate::finding::Code;
 use crate::list::MessageList;
-use crate::raw::Place;
+use crate::raw::Pointer;
 
 /// The types of images that Anthropic reads, each with the start of its bytes as base64.
 const TYPES: [(&str, &str); 4] = [
@@ -94,7 +94,7 @@ pub(super) fn sizes(list: &MessageList, flaws: &mut Flaws) {
 }
 
 /// Checks an image of Anthropic's form.
-pub(super) fn anthropic(block: &Json, at: &Place, flaws: &mut Flaws) {
+pub(super) fn anthropic(block: &Json, at: &Pointer, flaws: &mut Flaws) {
     let source = &block["source"];
     let place = at.inside("source");
     let text = |key: &str| source[key].as_str();
@@ -111,7 +111,7 @@ pub(super) fn anthropic(block: &Json, at: &Place, flaws: &mut Flaws) {
     }
 }
 
-fn base64(source: &Json, place: &Place, flaws: &mut Flaws) {
+fn base64(source: &Json, place: &Pointer, flaws: &mut Flaws) {
     let kind = source["media_type"].as_str().unwrap_or_default();
     let Some(data) = source["data"].as_str().filter(|data| !data.is_empty()) else {
         let text = "an image has no data; give them as base64, or leave the image out";
@@ -153,7 +153,7 @@ fn base64(source: &Json, place: &Place, flaws: &mut Flaws) {
 }
 
 /// Checks an image of OpenAI's chat.
-pub(super) fn chat(part: &Json, at: &Place, flaws: &mut Flaws) {
+pub(super) fn chat(part: &Json, at: &Pointer, flaws: &mut Flaws) {
     let image = &part["image_url"];
     if image["url"].as_str().is_some_and(|url| !url.is_empty()) {
         return;
@@ -165,7 +165,7 @@ pub(super) fn chat(part: &Json, at: &Place, flaws: &mut Flaws) {
 }
 
 /// Checks an image of Responses.
-pub(super) fn responses(part: &Json, at: &Place, flaws: &mut Flaws) {
+pub(super) fn responses(part: &Json, at: &Pointer, flaws: &mut Flaws) {
     let has = |key: &str| part[key].as_str().is_some_and(|text| !text.is_empty());
     if has("image_url") || has("file_id") {
         return;

@@ -10,7 +10,7 @@ use crate::edit::Edit;
 use crate::finding::Code;
 use crate::form::Form;
 use crate::list::MessageList;
-use crate::raw::{Place, Step};
+use crate::raw::{Pointer, PointerStep};
 
 /// What helps if a name does not fit.
 pub(super) const NAME_CURE: &str =
@@ -18,13 +18,13 @@ pub(super) const NAME_CURE: &str =
 /// The digits of the hash that keeps shortened names apart.
 const DIGITS: usize = 8;
 
-/// Checks the ids and names of all messages. An id that does not fit is told once, at its first place, and gets one new
+/// Checks the ids and names of all messages. An id that does not fit is reported once, at its first place, and gets one new
 /// id everywhere. The new id depends on the old one alone, so a list that grows keeps its ids.
 pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
     let form = list.form();
     let most = form.most();
-    let mut ids: BTreeMap<&str, Vec<(usize, Place)>> = BTreeMap::new();
-    let mut names: BTreeMap<&str, Vec<(usize, Place)>> = BTreeMap::new();
+    let mut ids: BTreeMap<&str, Vec<(usize, Pointer)>> = BTreeMap::new();
+    let mut names: BTreeMap<&str, Vec<(usize, Pointer)>> = BTreeMap::new();
     for (at, message) in list.messages().iter().enumerate() {
         let (found, called) = places(form, message.json());
         for (place, all) in found
@@ -39,7 +39,7 @@ pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
             map.entry(text).or_default().push((at, place));
         }
     }
-    // The provider has the call of a result that stands alone in such a request.
+    // The provider may keep the call of a result, so the id has to stay.
     let kept = list.goes_on();
     let broken = ids
         .iter()
@@ -90,8 +90,8 @@ fn start(text: &str) -> String {
     start
 }
 
-fn renamed(places: &[(usize, Place)], new: &str) -> Vec<(Option<usize>, Edit)> {
-    let edit = |(at, place): &(usize, Place)| (Some(*at), Edit::set(place.clone(), &new.into()));
+fn renamed(places: &[(usize, Pointer)], new: &str) -> Vec<(Option<usize>, Edit)> {
+    let edit = |(at, place): &(usize, Pointer)| (Some(*at), Edit::set(place.clone(), &new.into()));
     places.iter().map(edit).collect()
 }
 
@@ -118,9 +118,9 @@ fn fitting(old: &str, most: usize) -> String {
 }
 
 /// Returns the places of the ids and of the names of tools in a message.
-fn places(form: Form, json: &Json) -> (Vec<Place>, Vec<Place>) {
+fn places(form: Form, json: &Json) -> (Vec<Pointer>, Vec<Pointer>) {
     let (mut ids, mut names) = (Vec::new(), Vec::new());
-    let here = |key: &'static str| Place::of([key.into()]);
+    let here = |key: &'static str| Pointer::of([key.into()]);
     match form {
         Form::OpenAi => {
             ids.push(here("tool_call_id"));
@@ -134,7 +134,7 @@ fn places(form: Form, json: &Json) -> (Vec<Place>, Vec<Place>) {
                 ids.push(at.inside("id"));
                 let inner = ["function", "custom"].into_iter();
                 let inner = inner.filter(|key| call.get(*key).is_some());
-                names.extend(inner.map(|key| at.inside(Step::from(key)).inside("name")));
+                names.extend(inner.map(|key| at.inside(PointerStep::from(key)).inside("name")));
             }
         }
         Form::Anthropic => {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::{Message, Role};
-use crate::raw::Place;
+use crate::raw::Pointer;
 
 /// The calls and results of a list that do not pair.
 #[derive(Debug, Default)]
@@ -123,8 +123,8 @@ impl Pairs {
             if !is_user {
                 self.close(&mut open, &mut past, turn.start);
             }
-            let said = |at: &usize| messages[*at].role != Role::System;
-            for at in turn.clone().filter(said) {
+            let counts = |at: &usize| messages[*at].role != Role::System;
+            for at in turn.clone().filter(counts) {
                 for (index, key) in answers(&messages[at], false) {
                     let here = if is_user { open.answer(key) } else { None };
                     let elsewhere = || all.contains(&key).then_some(Err(Why::Misplaced));
@@ -255,7 +255,7 @@ pub(crate) fn turns(messages: &[Message]) -> Vec<Range<usize>> {
 
 /// Returns the indices and keys of the calls that have an id.
 fn calls(message: &Message) -> impl Iterator<Item = (usize, Key<'_>)> {
-    let old = Place::of(["function_call".into(), "arguments".into()]);
+    let old = Pointer::of(["function_call".into(), "arguments".into()]);
     let calls = message.calls.iter().enumerate();
     let calls = calls.map(move |(index, call)| (index, (call.arguments == old, &*call.id)));
     calls.filter(|(_, (_, id))| !id.is_empty())
@@ -269,17 +269,17 @@ fn answers(message: &Message, old: bool) -> impl Iterator<Item = (usize, Key<'_>
 
 /// Returns the keys of all calls, but for those in system messages.
 fn keys(messages: &[Message]) -> BTreeSet<Key<'_>> {
-    let said = messages
+    let counted = messages
         .iter()
         .filter(|message| message.role != Role::System);
-    let calls = said.flat_map(calls);
+    let calls = counted.flat_map(calls);
     calls.map(|(_, key)| key).collect()
 }
 
 /// Returns whether a turn has results and nothing else.
 fn only_results(turn: &[Message]) -> bool {
-    let mut said = turn.iter().filter(|message| message.role != Role::System);
-    said.all(|message| {
+    let mut counted = turn.iter().filter(|message| message.role != Role::System);
+    counted.all(|message| {
         let blocks = message.blocks();
         !blocks.is_empty() && blocks.iter().all(|block| block["type"] == "tool_result")
     })

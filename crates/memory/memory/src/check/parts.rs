@@ -8,7 +8,7 @@ use super::{as_text, media};
 use crate::edit::Edit;
 use crate::finding::Code;
 use crate::message::{Message, Role};
-use crate::raw::{Place, Step};
+use crate::raw::{Pointer, PointerStep};
 
 /// The parts of each role, each with the member that it has to have. From the types of the package openai 3.57.0, of
 /// November 2026.
@@ -24,7 +24,7 @@ pub(super) fn check(message: &Message, flaws: &mut Flaws) {
         Role::System | Role::Tool => OTHERS,
         Role::Other => return,
     };
-    let content = Place::of(["content".into()]);
+    let content = Pointer::of(["content".into()]);
     match &json["content"] {
         Json::Array(parts) if parts.is_empty() => {
             let has_calls = !message.calls.is_empty();
@@ -55,7 +55,7 @@ pub(super) fn check(message: &Message, flaws: &mut Flaws) {
     let calls = &json["tool_calls"];
     if calls.as_array().is_some_and(Vec::is_empty) {
         let text = "`tool_calls` is empty; leave it out where there is no call";
-        let edit = Edit::Remove(Place::default(), "tool_calls");
+        let edit = Edit::Remove(Pointer::default(), "tool_calls");
         flaws.cured(Code::CallsEmpty, text, [edit]);
     } else if !(calls.is_null() || calls.is_array()) {
         flaws.add(
@@ -64,16 +64,16 @@ pub(super) fn check(message: &Message, flaws: &mut Flaws) {
         );
     }
     for (index, call) in array(calls) {
-        let at = Place::of(["tool_calls".into(), index.into()]);
+        let at = Pointer::of(["tool_calls".into(), index.into()]);
         self::call(message, call, &at, flaws);
     }
-    let old = Place::of(["function_call".into()]);
+    let old = Pointer::of(["function_call".into()]);
     if json["function_call"].is_object() {
         arguments(message, &old.inside("arguments"), &old, None, flaws);
     }
 }
 
-fn part(part: &Json, at: &Place, kinds: &[&str], flaws: &mut Flaws) {
+fn part(part: &Json, at: &Pointer, kinds: &[&str], flaws: &mut Flaws) {
     let kind = part["type"].as_str().unwrap_or_default();
     if !kinds.contains(&kind) {
         let text = format!(
@@ -82,9 +82,9 @@ fn part(part: &Json, at: &Place, kinds: &[&str], flaws: &mut Flaws) {
             kinds.join(", ")
         );
         let edit = match part {
-            Json::String(said) => Some(Edit::set(
+            Json::String(words) => Some(Edit::set(
                 at.clone(),
-                &json!({ "type": "text", "text": said }),
+                &json!({ "type": "text", "text": words }),
             )),
             _ if matches!(kind, "input_text" | "output_text") && part["text"].is_string() => {
                 Some(Edit::set(at.inside("type"), &"text".into()))
@@ -106,7 +106,7 @@ fn part(part: &Json, at: &Place, kinds: &[&str], flaws: &mut Flaws) {
     }
 }
 
-fn call(message: &Message, call: &Json, at: &Place, flaws: &mut Flaws) {
+fn call(message: &Message, call: &Json, at: &Pointer, flaws: &mut Flaws) {
     let id = call["id"].as_str();
     let inner = ["function", "custom"].into_iter();
     let inner: Vec<_> = inner.filter(|key| call[*key].is_object()).collect();
@@ -116,7 +116,7 @@ fn call(message: &Message, call: &Json, at: &Place, flaws: &mut Flaws) {
         (kind, found) => {
             let text = "a call has no type, or not the member of its type; write `\"type\": \"function\"` with `function`, \
                         or `\"type\": \"custom\"` with `custom`";
-            // A call of another type is left to its writer.
+            // The author of a call of another type has to mend it.
             let edit = match found {
                 [inner] if call.get("type").is_none() => {
                     Some(Edit::Put(at.clone(), "type", json!(inner).to_string()))
@@ -129,7 +129,7 @@ fn call(message: &Message, call: &Json, at: &Place, flaws: &mut Flaws) {
         }
     }
     for inner in inner {
-        let holder = at.inside(Step::from(inner));
+        let holder = at.inside(PointerStep::from(inner));
         let key = if inner == "function" {
             "arguments"
         } else {
@@ -142,8 +142,8 @@ fn call(message: &Message, call: &Json, at: &Place, flaws: &mut Flaws) {
 /// Checks that the arguments of a call are a text.
 pub(super) fn arguments(
     message: &Message,
-    at: &Place,
-    holder: &Place,
+    at: &Pointer,
+    holder: &Pointer,
     id: Option<&str>,
     flaws: &mut Flaws,
 ) {

@@ -29,14 +29,14 @@ impl ServerPairs {
         let messages = list.messages();
         let turns = turns(messages);
         let callers = callers(messages);
-        // Calls whose code waits for results of the program. A later turn has the result.
+        // Calls whose code waits for results of the program: their own results stand in a later turn.
         let mut waiting: BTreeMap<&str, (At, bool)> = BTreeMap::new();
         for (number, turn) in turns.iter().enumerate() {
             if messages[turn.start].role != Role::Assistant {
                 continue;
             }
             pairs.turn(messages, turn.clone(), &mut waiting);
-            // The provider may still go on with the last turn.
+            // The provider may still continue the last turn.
             let Some(next) = turns.get(number + 1) else {
                 break;
             };

@@ -7,7 +7,7 @@ use super::names::array;
 use crate::edit::Edit;
 use crate::finding::Code;
 use crate::list::MessageList;
-use crate::raw::Place;
+use crate::raw::Pointer;
 
 /// The fewest tokens of a budget for thoughts.
 const BUDGET: f64 = 1_024.0;
@@ -73,7 +73,7 @@ fn sampling(request: &Json, flaws: &mut Flaws) {
 
 /// Checks that each text of the system prompt says something.
 fn system(system: &Json, flaws: &mut Flaws) {
-    let place = Place::of(["system".into()]);
+    let place = Pointer::of(["system".into()]);
     let is_blank = |block: &Json| {
         let text = block["text"].as_str();
         block["type"] == "text" && text.is_some_and(|text| text.trim().is_empty())
@@ -84,7 +84,7 @@ fn system(system: &Json, flaws: &mut Flaws) {
         return;
     }
     let edits = if array(system).count() == blank.len() {
-        vec![Edit::Remove(Place::default(), "system")]
+        vec![Edit::Remove(Pointer::default(), "system")]
     } else {
         let dropped = |(index, _): &(usize, &Json)| Edit::Drop(place.clone(), *index);
         blank.iter().map(dropped).collect()

@@ -15,9 +15,9 @@ pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
         let kind = block["type"].as_str();
         matches!(kind, Some("thinking" | "redacted_thinking"))
     };
-    let said = |at: &usize| messages[*at].role != Role::System;
+    let counts = |at: &usize| messages[*at].role != Role::System;
     for turn in &turns {
-        let end = turn.clone().rfind(said);
+        let end = turn.clone().rfind(counts);
         let end = end.filter(|at| messages[*at].role == Role::Assistant);
         if let Some(at) = end.filter(|at| messages[*at].blocks().last().is_some_and(is_thought)) {
             let text = "a turn of the assistant ends with a thought; keep what the model said or did after it, or drop \

@@ -11,7 +11,7 @@ use crate::finding::Code;
 use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::Message;
-use crate::raw::Place;
+use crate::raw::Pointer;
 
 /// The schema of a tool that takes nothing.
 const NOTHING: &str = r#"{"type":"object","properties":{}}"#;
@@ -93,14 +93,14 @@ fn shape(list: &MessageList, index: usize, tool: &Json, flaws: &mut Flaws) {
         Form::Anthropic => "`{\"name\", \"input_schema\"}`",
     };
     let text = format!("tool {index} is not of this form; write it as {shape}");
-    let at = Place::of(["tools".into(), index.into()]);
+    let at = Pointer::of(["tools".into(), index.into()]);
     let new = written(list, &at, tool).map(|new| Edit::Set(at, new));
     flaws.cured(Code::ToolForm, text, new);
 }
 
 /// Returns a function in the form of the list, with its values as they were written. `None` if it has members that the
 /// other form may not have.
-fn written(list: &MessageList, at: &Place, tool: &Json) -> Option<String> {
+fn written(list: &MessageList, at: &Pointer, tool: &Json) -> Option<String> {
     let (at, function) = match inner(tool) {
         Some(("function", function)) => {
             only(tool, &["type", "function"])?;
@@ -117,7 +117,7 @@ fn written(list: &MessageList, at: &Place, tool: &Json) -> Option<String> {
     if schema.is_none() && (function["strict"] == true || tool["type"] == "custom") {
         return None;
     }
-    // Without a sign of another form the schema may be forgotten.
+    // Nothing shows that the tool is of another form: its schema may be missing.
     if schema.is_none() && tool["type"].is_null() && inner(tool).is_none() {
         return None;
     }
@@ -139,7 +139,7 @@ fn written(list: &MessageList, at: &Place, tool: &Json) -> Option<String> {
     };
     members.push(format!("\"{key}\":{schema}"));
     match (&function["strict"], list.form()) {
-        // Responses alone would try to be strict where nothing is said.
+        // Only Responses makes a function strict if `strict` is left out.
         (Json::Null, Form::Responses) => members.push("\"strict\":false".to_owned()),
         (Json::Null, _) => {}
         (strict, _) => members.push(format!("\"strict\":{strict}")),

@@ -15,8 +15,8 @@ use crate::finding::Finding;
 use crate::form::Form;
 use crate::message::Message;
 use crate::names::SessionId;
-use crate::plan::Plan;
-use crate::session::{Covers, Kind, Session, Slot, Use};
+use crate::plan::ListPlan;
+use crate::session::{Covers, ListSession, Slot, SlotKind, Usage};
 
 /// The name of a session's side in the store.
 const SIDE: &str = "context";
@@ -51,23 +51,24 @@ pub enum ColdError {
 
 /// One step of a session's list.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Step {
+pub(crate) struct StoredStep {
     form: String,
     at: String,
-    /// How many messages were said by then.
-    said: usize,
+    /// How many messages the conversation had by then.
+    #[serde(rename = "said")]
+    messages: usize,
     archived: usize,
     checkpoints: u64,
     /// The list, unless only what was said since stands behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    list: Option<Vec<Place>>,
+    list: Option<Vec<StoredSlot>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    made: Vec<Made>,
+    made: Vec<StoredMessage>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     events: Vec<Event>,
     /// The files to write, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) files: Vec<KeptFile>,
+    pub(crate) files: Vec<StoredFile>,
     /// Messages that the caller marked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     marks: Vec<usize>,
@@ -78,31 +79,32 @@ pub(crate) struct Step {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     summed_up: Option<usize>,
     /// How full the window was then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    use_of: Option<Use>,
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "use_of")]
+    usage: Option<Usage>,
 }
 
 /// What stands in a place of the list.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Place {
+enum StoredSlot {
     /// The message of the conversation with this index.
-    Said(usize),
+    #[serde(rename = "said")]
+    Original(usize),
     /// What a step made, by its digest.
     Made(Hash),
 }
 
 /// A message that nobody said.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Made {
+struct StoredMessage {
     text: String,
-    kind: Kind,
+    kind: SlotKind,
     covers: Covers,
 }
 
 /// A file of a step. Its text, or what it grows by, is a value of its own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct KeptFile {
+pub(crate) struct StoredFile {
     pub(crate) path: String,
     /// Where the text begins in the file: 0, unless the file grows.
     pub(crate) from: u64,
@@ -111,7 +113,7 @@ pub(crate) struct KeptFile {
     key: String,
 }
 
-impl KeptFile {
+impl StoredFile {
     /// Returns whether a step wrote the file, or a part of it.
     pub(crate) fn is_of(&self, step: u64) -> bool {
         self.key.starts_with(&format!("{FILE}{step}."))
@@ -120,12 +122,12 @@ impl KeptFile {
 
 /// A session as it was kept.
 #[derive(Debug)]
-pub(crate) struct Kept {
-    pub(crate) session: Session,
+pub(crate) struct StoredSession {
+    pub(crate) session: ListSession,
     /// How many steps there are.
     pub(crate) steps: u64,
     /// All files of the session, in the order in which they were written.
-    pub(crate) files: Vec<KeptFile>,
+    pub(crate) files: Vec<StoredFile>,
 }
 
 /// The cold state of one session.
@@ -151,24 +153,24 @@ impl Cold {
     }
 
     /// Returns what was kept; `None` if the session has not begun.
-    pub(crate) fn load(&mut self) -> Result<Option<Kept>, ColdError> {
+    pub(crate) fn load(&mut self) -> Result<Option<StoredSession>, ColdError> {
         let keys = self.store.cold_keys(&self.side)?;
         let count = |start: &str| keys.iter().filter(|key| key.starts_with(start)).count();
         let (messages, steps) = (count(MESSAGE), count(STEP));
         let mut kept = None;
         let mut made = BTreeMap::new();
-        let mut said: Vec<Message> = Vec::new();
+        let mut originals: Vec<Message> = Vec::new();
         for number in 0..steps {
             let step = self.step(number)?;
             let form = Form::named(&step.form)
                 .ok_or_else(|| self.damaged(&key(STEP, number), "has a form that is not known"))?;
-            for index in said.len()..step.said {
+            for index in originals.len()..step.messages {
                 let raw = self.text(&key(MESSAGE, index))?;
                 let read = Message::read(form, index, &raw);
-                said.push(read.map_err(|fault| self.not_a_message(index, &fault))?);
+                originals.push(read.map_err(|fault| self.not_a_message(index, &fault))?);
             }
-            let kept = kept.get_or_insert_with(|| Kept {
-                session: Session::new(self.id.clone(), form),
+            let kept = kept.get_or_insert_with(|| StoredSession {
+                session: ListSession::new(self.id.clone(), form),
                 steps: 0,
                 files: Vec::new(),
             });
@@ -183,15 +185,18 @@ impl Cold {
                 made.insert(message.digest(), (message, one.kind, one.covers));
             }
             let from = kept.session.originals.len();
-            kept.session.originals.extend(said[from..].iter().cloned());
+            kept.session
+                .originals
+                .extend(originals[from..].iter().cloned());
             if let Some(list) = step.list {
-                let slots = list.iter().map(|place| slot(*place, &said, &made));
+                let slots = list.iter().map(|place| slot(*place, &originals, &made));
                 let slots: Option<Vec<_>> = slots.collect();
                 kept.session.slots = slots.ok_or_else(|| {
                     self.damaged(&key(STEP, number), "names a message that is not there")
                 })?;
             } else {
-                let slots = (from..said.len()).map(|at| Slot::said(at, said[at].clone()));
+                let slots =
+                    (from..originals.len()).map(|at| Slot::original(at, originals[at].clone()));
                 kept.session.slots.extend(slots);
             }
             kept.session.archived = step.archived;
@@ -200,15 +205,15 @@ impl Cold {
             kept.session.marks.extend(step.marks);
             kept.session.drift.extend(step.drift);
             kept.session.summed_up = step.summed_up.or(kept.session.summed_up);
-            if step.use_of.is_some() {
-                kept.session.use_of.clone_from(&step.use_of);
+            if step.usage.is_some() {
+                kept.session.usage.clone_from(&step.usage);
             }
             kept.files.extend(step.files);
             kept.steps += 1;
         }
         match kept {
-            Some(_) if said.len() != messages => {
-                Err(self.damaged(&key(MESSAGE, said.len()), "belongs to no step"))
+            Some(_) if originals.len() != messages => {
+                Err(self.damaged(&key(MESSAGE, originals.len()), "belongs to no step"))
             }
             kept => Ok(kept),
         }
@@ -217,23 +222,20 @@ impl Cold {
     /// Keeps a step as a whole, and returns its files.
     pub(crate) fn keep(
         &mut self,
-        kept: Option<&Kept>,
+        kept: Option<&StoredSession>,
         form: Form,
-        plan: &Plan,
+        plan: &ListPlan,
         marks: Vec<usize>,
         at: String,
-    ) -> Result<Vec<KeptFile>, ColdError> {
+    ) -> Result<Vec<StoredFile>, ColdError> {
         let number = kept.map_or(0, |kept| kept.steps);
-        let said = kept.map_or(0, |kept| kept.session.originals.len());
-        let mut batch = Batch {
-            host: true,
-            ..Batch::default()
-        };
+        let first = kept.map_or(0, |kept| kept.session.originals.len());
+        let mut batch = Batch::new(true);
         for (index, message) in plan.new.iter().enumerate() {
             let bytes = message.raw().as_bytes();
-            batch.cold.push(value(key(MESSAGE, said + index), bytes));
+            batch.cold.push(value(key(MESSAGE, first + index), bytes));
         }
-        let mut files: Vec<KeptFile> = Vec::new();
+        let mut files: Vec<StoredFile> = Vec::new();
         for (index, file) in plan.files.iter().enumerate() {
             let key = format!("{FILE}{number}.{index}");
             batch.cold.push(value(key.clone(), file.text.as_bytes()));
@@ -244,7 +246,7 @@ impl Cold {
                     .map(|known| known.bytes)
                     .sum()
             };
-            files.push(KeptFile {
+            files.push(StoredFile {
                 path: file.path.clone(),
                 from: if file.grows { grown() } else { 0 },
                 bytes: file.text.len() as u64,
@@ -253,18 +255,18 @@ impl Cold {
             });
         }
         let place = |slot: &Slot| match (slot.kind, slot.covers.as_slice()) {
-            (Kind::Said, [range]) => Place::Said(range.start),
-            _ => Place::Made(slot.message.digest()),
+            (SlotKind::Original, [range]) => StoredSlot::Original(range.start),
+            _ => StoredSlot::Made(slot.message.digest()),
         };
-        let made = |(message, covers, kind): &(Message, Covers, Kind)| Made {
+        let made = |(message, covers, kind): &(Message, Covers, SlotKind)| StoredMessage {
             text: message.raw().to_owned(),
             kind: *kind,
             covers: covers.clone(),
         };
-        let step = Step {
+        let step = StoredStep {
             form: form.name().to_owned(),
             at,
-            said: said + plan.new.len(),
+            messages: first + plan.new.len(),
             archived: plan.archived,
             checkpoints: plan.checkpoints,
             list: (!plan.made.is_empty()).then(|| plan.slots.iter().map(place).collect()),
@@ -274,7 +276,7 @@ impl Cold {
             marks,
             drift: plan.drift.clone(),
             summed_up: plan.summed_up,
-            use_of: plan.window.clone(),
+            usage: plan.window.clone(),
         };
         let text = serde_json::to_vec(&step).unwrap_or_default();
         batch.cold.push(value(
@@ -286,11 +288,11 @@ impl Cold {
     }
 
     /// Returns the text of a file, or what it grew by.
-    pub(crate) fn file(&mut self, file: &KeptFile) -> Result<String, ColdError> {
+    pub(crate) fn file(&mut self, file: &StoredFile) -> Result<String, ColdError> {
         self.text(&file.key)
     }
 
-    fn step(&mut self, number: usize) -> Result<Step, ColdError> {
+    fn step(&mut self, number: usize) -> Result<StoredStep, ColdError> {
         let key = key(STEP, number);
         let text = self.text(&key)?;
         serde_json::from_str(&text)
@@ -334,13 +336,13 @@ fn value(key: String, bytes: &[u8]) -> Value {
 }
 
 fn slot(
-    place: Place,
-    said: &[Message],
-    made: &BTreeMap<Hash, (Message, Kind, Covers)>,
+    place: StoredSlot,
+    originals: &[Message],
+    made: &BTreeMap<Hash, (Message, SlotKind, Covers)>,
 ) -> Option<Slot> {
     Some(match place {
-        Place::Said(at) => Slot::said(at, said.get(at)?.clone()),
-        Place::Made(digest) => {
+        StoredSlot::Original(at) => Slot::original(at, originals.get(at)?.clone()),
+        StoredSlot::Made(digest) => {
             let (message, kind, covers) = made.get(&digest)?.clone();
             Slot {
                 message,

@@ -6,17 +6,17 @@ use accp_store::files::{Files, Private, create_private_folder, private};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::cold::{Cold, Kept, KeptFile};
+use super::cold::{Cold, StoredFile, StoredSession};
 use super::error::{ContextError, failed};
-use super::writer::{Here, Writer};
+use super::writer::{DiskLookup, Writer};
 use crate::drift::DriftEvent;
 use crate::event::Event;
 use crate::form::Form;
 use crate::hooks::Hooks;
 use crate::list::MessageList;
 use crate::names::{CHECKPOINTS, CONVERSATIONS, INTERMEDIATE, OFFLOADED, SessionId};
-use crate::plan::{Apart, NewFile, Options, Plan, PlanError};
-use crate::session::Session;
+use crate::plan::{ListPlan, NewFile, OnDemand, Options, PlanError};
+use crate::session::ListSession;
 use crate::window::State;
 
 /// The file with cold state, below the root.
@@ -50,18 +50,18 @@ pub struct Context<F = Private> {
     work: PathBuf,
     id: SessionId,
     files: F,
-    /// Nothing, as long as nothing was kept below the root.
-    held: Option<Held>,
-    kept: Option<Kept>,
+    /// `None` until something was kept below the root.
+    held: Option<LockedRoot>,
+    kept: Option<StoredSession>,
     /// Whether `kept` is what cold state has, and all its files are on the disk.
     is_settled: bool,
 }
 
 /// A root that no other process has.
 #[derive(Debug)]
-struct Held {
+struct LockedRoot {
     cold: Cold,
-    /// Held as long as this is there.
+    /// LockedRoot as long as this is there.
     _lock: std::fs::File,
 }
 
@@ -79,7 +79,7 @@ impl Context<Private> {
     ///
     /// # Errors
     /// When there is no such session, the root cannot be read or written, or what stands there is damaged.
-    pub fn open_begun(root: impl Into<PathBuf>, id: SessionId) -> Result<Self, ContextError> {
+    pub fn open_existing(root: impl Into<PathBuf>, id: SessionId) -> Result<Self, ContextError> {
         let context = Self::open(root, id)?;
         context.begun()?;
         Ok(context)
@@ -168,7 +168,7 @@ impl<F: Files> Context<F> {
         let lock = lock.map_err(|error| failed(&path, error))?;
         lock.lock().map_err(|error| failed(&path, error))?;
         let is_new = !self.is_there();
-        self.held = Some(Held {
+        self.held = Some(LockedRoot {
             cold: Cold::open(&self.root.join(COLD), self.id.clone())?,
             _lock: lock,
         });
@@ -177,7 +177,7 @@ impl<F: Files> Context<F> {
     }
 
     /// Returns the session, if it has begun.
-    pub fn session(&self) -> Option<&Session> {
+    pub fn session(&self) -> Option<&ListSession> {
         self.kept.as_ref().map(|kept| &kept.session)
     }
 
@@ -196,14 +196,14 @@ impl<F: Files> Context<F> {
         hooks: &mut dyn Hooks,
     ) -> Result<Compressed, ContextError> {
         self.settle()?;
-        let fresh = Session::new(self.id.clone(), list.form());
+        let fresh = ListSession::new(self.id.clone(), list.form());
         let session = self.session().unwrap_or(&fresh);
-        let plan = session.plan(list, options, &self.here(), hooks)?;
-        // A list that was refused has made no folder. Now the list is one that leaves.
+        let plan = session.plan(list, options, &self.lookup(), hooks)?;
+        // Folders are made only now, so that a refused list leaves none behind.
         if self.held.is_none() && !plan.is_empty() {
             let is_new = self.hold()?;
             if !is_new {
-                // Another process was quicker.
+                // Another process began the root meanwhile, so the list is planned again.
                 return self.compress(list, options, hooks);
             }
         }
@@ -236,7 +236,7 @@ impl<F: Files> Context<F> {
         if session.marks.contains(&message) {
             return Ok(());
         }
-        let (form, plan) = (session.form, Plan::unchanged(session));
+        let (form, plan) = (session.form, ListPlan::unchanged(session));
         self.keep(form, &plan, vec![message], now)
     }
 
@@ -245,7 +245,7 @@ impl<F: Files> Context<F> {
     /// # Errors
     /// When the session has not begun, or a file cannot be written.
     pub fn checkpoint(&mut self, options: &Options<'_>) -> Result<u64, ContextError> {
-        self.apart(options, Apart::Checkpoint)?;
+        self.on_demand(options, OnDemand::Checkpoint)?;
         Ok(self.begun()?.checkpoints)
     }
 
@@ -255,7 +255,7 @@ impl<F: Files> Context<F> {
     /// # Errors
     /// When the session has not begun, what is marked as critical does not fit, or a file cannot be written.
     pub fn resume(&mut self, options: &Options<'_>) -> Result<MessageList, ContextError> {
-        self.apart(options, Apart::Fresh)?;
+        self.on_demand(options, OnDemand::Fresh)?;
         let session = self.begun()?;
         let list = MessageList::of(
             session.form,
@@ -279,10 +279,10 @@ impl<F: Files> Context<F> {
         Ok(held.cold.file(&file)?)
     }
 
-    fn apart(&mut self, options: &Options<'_>, apart: Apart) -> Result<(), ContextError> {
+    fn on_demand(&mut self, options: &Options<'_>, what: OnDemand) -> Result<(), ContextError> {
         self.settle()?;
         let session = self.begun()?;
-        let plan = session.plan_apart(options, &self.here(), apart)?;
+        let plan = session.plan_on_demand(options, &self.lookup(), what)?;
         let form = session.form;
         self.keep(form, &plan, Vec::new(), options.now)
     }
@@ -291,20 +291,20 @@ impl<F: Files> Context<F> {
     ///
     /// # Errors
     /// When it has not begun.
-    pub fn begun(&self) -> Result<&Session, ContextError> {
+    pub fn begun(&self) -> Result<&ListSession, ContextError> {
         let missing = || ContextError::missing(&self.root, &self.id);
         self.session().ok_or_else(missing)
     }
 
-    fn here(&self) -> Here<'_, F> {
-        Here {
+    fn lookup(&self) -> DiskLookup<'_, F> {
+        DiskLookup {
             root: &self.root,
             work: &self.work,
             files: &self.files,
         }
     }
 
-    /// Finishes what an earlier call or another process began, and did not end. What cold state has, holds.
+    /// Finishes what an earlier call or another process began and did not end. Cold state says what has to be there.
     fn settle(&mut self) -> Result<(), ContextError> {
         if self.is_settled {
             return Ok(());
@@ -319,11 +319,11 @@ impl<F: Files> Context<F> {
         };
         let writer = Writer::new(&self.root, &self.files);
         let unfinished = writer.unfinished()?;
-        let last = |kept: &Kept, id: &SessionId| {
+        let last = |kept: &StoredSession, id: &SessionId| {
             let is_unfinished = unfinished.as_ref() == Some(id);
             is_unfinished.then_some(kept.steps.saturating_sub(1))
         };
-        // The files of another session first: their names are taken, though they are not there yet.
+        // The files of another session come first: their names are taken before they exist.
         if let Some(id) = unfinished.as_ref().filter(|id| **id != self.id) {
             let mut cold = Cold::open(&self.root.join(COLD), id.clone())?;
             if let Some(kept) = cold.load()? {
@@ -343,7 +343,7 @@ impl<F: Files> Context<F> {
     fn keep(
         &mut self,
         form: Form,
-        plan: &Plan,
+        plan: &ListPlan,
         marks: Vec<usize>,
         now: OffsetDateTime,
     ) -> Result<(), ContextError> {
@@ -369,8 +369,8 @@ impl<F: Files> Context<F> {
         }
         let cold = &mut held.cold;
         let files = cold.keep(self.kept.as_ref(), form, plan, marks.clone(), at)?;
-        let kept = self.kept.get_or_insert_with(|| Kept {
-            session: Session::new(self.id.clone(), form),
+        let kept = self.kept.get_or_insert_with(|| StoredSession {
+            session: ListSession::new(self.id.clone(), form),
             steps: 0,
             files: Vec::new(),
         });
@@ -379,8 +379,8 @@ impl<F: Files> Context<F> {
         let last = kept.steps;
         kept.steps += 1;
         kept.files.extend(files.iter().cloned());
-        // A file that grew before has to be there up to where it grows from.
-        let grows = |known: &&KeptFile| files.iter().any(|file| file.path == known.path);
+        // A file that grows has to be whole up to its new part.
+        let grows = |known: &&StoredFile| files.iter().any(|file| file.path == known.path);
         let parts: Vec<_> = kept.files.iter().filter(grows).cloned().collect();
         writer.complete(cold, &parts, Some(last))?;
         if !plan.files.is_empty() {

@@ -101,7 +101,7 @@ pub fn read(
 ) -> Result<Lines, ReadError> {
     let bytes = bytes(root.as_ref(), path)?;
     let mut all: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
-    // What follows the last line feed is a line if it is there.
+    // A text behind the last line feed is a line, too.
     if all.last().is_some_and(|line| line.is_empty()) {
         all.pop();
     }

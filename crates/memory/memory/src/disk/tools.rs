@@ -160,8 +160,8 @@ impl Tool {
     /// ```
     pub fn definition(self, form: Form) -> Json {
         let (name, description, parameters) = (self.name(), self.description(), self.parameters());
-        // Strict functions cannot have arguments that are left out, and Responses takes a function for strict if
-        // nothing is said.
+        // Strict functions cannot have optional arguments, and Responses makes a function strict if `strict` is left
+        // out.
         match form {
             Form::OpenAi => json!({
                 "type": "function",
@@ -243,7 +243,7 @@ struct RecoverArgs {
 
 /// Reads the arguments of a tool.
 fn checked<T: DeserializeOwned>(tool: Tool, arguments: &Json) -> Result<T, ToolError> {
-    // A model that has nothing to say may give nothing at all.
+    // A model may leave the arguments out where none are required.
     let none = json!({});
     let given = if arguments.is_null() {
         &none
@@ -365,7 +365,7 @@ impl Search<'_> {
         root: &Path,
         session: &SessionId,
     ) -> Result<(Vec<Hit>, Vec<Skipped>), ToolError> {
-        drop(Context::open_begun(root, session.clone())?);
+        drop(Context::open_existing(root, session.clone())?);
         let mut index = Index::open(root)?;
         let skipped = index.update()?;
         let hits = if self.exact {
@@ -378,7 +378,7 @@ impl Search<'_> {
 }
 
 fn status(root: &Path, session: &SessionId) -> Result<Answer, ToolError> {
-    let context = Context::open_begun(root, session.clone())?;
+    let context = Context::open_existing(root, session.clone())?;
     let session = context.begun()?;
     let window = session.window();
     let status = window.map(|window| session.status(&window));

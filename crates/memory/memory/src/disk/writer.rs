@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use accp_registry::Hash;
 use accp_store::files::Files;
 
-use super::cold::{Cold, KeptFile};
+use super::cold::{Cold, StoredFile};
 use super::error::{ContextError, failed};
 use crate::names::SessionId;
-use crate::plan::World;
+use crate::plan::FileLookup;
 
 /// The folder of everything, below the root.
 const CACHE: &str = "cache";
@@ -46,7 +46,7 @@ impl<'w, F: Files> Writer<'w, F> {
     pub(super) fn unfinished(&self) -> Result<Option<SessionId>, ContextError> {
         let path = self.root.join(UNFINISHED);
         match self.files.read(&path) {
-            // A note that was cut is one of a session that had not begun to write.
+            // If the note itself was cut off, its session had not begun to write files.
             Ok(bytes) => Ok(std::str::from_utf8(&bytes)
                 .ok()
                 .and_then(|id| SessionId::new(id).ok())),
@@ -71,17 +71,17 @@ impl<'w, F: Files> Writer<'w, F> {
     pub(super) fn complete(
         &self,
         cold: &mut Cold,
-        files: &[KeptFile],
+        files: &[StoredFile],
         last: Option<u64>,
     ) -> Result<(), ContextError> {
-        let mut all: BTreeMap<&str, Vec<&KeptFile>> = BTreeMap::new();
+        let mut all: BTreeMap<&str, Vec<&StoredFile>> = BTreeMap::new();
         for file in files {
             all.entry(&file.path).or_default().push(file);
         }
         let mut unsure = BTreeSet::new();
         for (name, parts) in all {
             let path = self.root.join(name);
-            let is_last = |part: &KeptFile| last.is_some_and(|last| part.is_of(last));
+            let is_last = |part: &StoredFile| last.is_some_and(|last| part.is_of(last));
             let there = match self.files.read(&path) {
                 Ok(bytes) => bytes,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -142,8 +142,8 @@ struct Missing {
 fn missing(
     cold: &mut Cold,
     mut there: &[u8],
-    parts: &[&KeptFile],
-    is_last: impl Fn(&KeptFile) -> bool,
+    parts: &[&StoredFile],
+    is_last: impl Fn(&StoredFile) -> bool,
 ) -> Result<Option<Missing>, ContextError> {
     let mut missing = Missing {
         from: there.len(),
@@ -180,13 +180,13 @@ fn missing(
 }
 
 /// The files around a list.
-pub(super) struct Here<'h, F> {
+pub(super) struct DiskLookup<'h, F> {
     pub(super) root: &'h Path,
     pub(super) work: &'h Path,
     pub(super) files: &'h F,
 }
 
-impl<F: Files> World for Here<'_, F> {
+impl<F: Files> FileLookup for DiskLookup<'_, F> {
     fn is_taken(&self, path: &str) -> bool {
         Writer::new(self.root, self.files).is_taken(path)
     }

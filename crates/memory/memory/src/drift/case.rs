@@ -2,8 +2,8 @@
 
 use super::kind::{Indicator, Severity};
 use crate::archive::Archived;
-use crate::brief::{Brief, Item, clipped};
-use crate::said::Said;
+use crate::parsed::Parsed;
+use crate::summary::{Content, Item, clipped};
 
 /// Longer evidence is cut.
 const EVIDENCE: usize = 1_000;
@@ -11,25 +11,25 @@ const EVIDENCE: usize = 1_000;
 /// What a [`Judge`](crate::Judge) sees: one message of the assistant, and what came before it.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'c> {
-    /// The brief of the summary.
-    pub(crate) brief: &'c Brief,
+    /// The content of the summary.
+    pub(crate) content: &'c Content,
     /// The conversation before the message.
-    pub(crate) archive: &'c [Said],
+    pub(crate) archive: &'c [Parsed],
     /// The list before the message, with the summary.
-    pub(crate) list: &'c [Said],
+    pub(crate) list: &'c [Parsed],
     /// The message of the assistant.
-    pub(crate) message: &'c Said,
+    pub(crate) message: &'c Parsed,
 }
 
 impl Case<'_> {
     /// Returns the message of the assistant.
     pub fn message(&self) -> Archived {
-        Archived::said(self.message, None)
+        Archived::of_parsed(self.message, None)
     }
 
-    /// Returns all that was said before the message, whether it stands in the list or not. The number of a message
+    /// Returns the conversation before the message, whether it stands in the list or not. The number of a message
     /// is its index in the conversation.
-    pub fn said(&self) -> Vec<Archived> {
+    pub fn conversation(&self) -> Vec<Archived> {
         shown(self.archive)
     }
 
@@ -41,25 +41,27 @@ impl Case<'_> {
 
     /// Returns the objectives of the user: each with the index of its message in the conversation.
     pub fn intent(&self) -> Vec<(usize, &str)> {
-        self.brief.intent.iter().map(pair).collect()
+        self.content.intent.iter().map(pair).collect()
     }
 
     /// Returns the decisions that left the list: each with the index of its message in the conversation.
     pub fn decisions(&self) -> Vec<(usize, &str)> {
-        self.brief.decisions.iter().map(pair).collect()
+        self.content.decisions.iter().map(pair).collect()
     }
 
     /// Returns the constraints that left the list and that no later one replaces: each with the index of its
     /// message in the conversation.
     pub fn constraints(&self) -> Vec<(usize, &str)> {
-        let all = self.brief.constraints.iter();
+        let all = self.content.constraints.iter();
         let hold = all.filter(|one| one.replaced.is_none());
         hold.map(|one| pair(&one.item)).collect()
     }
 }
 
-fn shown(all: &[Said]) -> Vec<Archived> {
-    all.iter().map(|said| Archived::said(said, None)).collect()
+fn shown(all: &[Parsed]) -> Vec<Archived> {
+    let all = all.iter();
+    all.map(|message| Archived::of_parsed(message, None))
+        .collect()
 }
 
 fn pair(item: &Item) -> (usize, &str) {

@@ -4,192 +4,45 @@ use std::collections::BTreeSet;
 
 use super::case::{Case, Sign};
 use super::kind::Indicator;
-use super::thing::things;
+use super::noun_phrases::noun_phrases;
 use crate::message::Role;
+use crate::parsed::Parsed;
 use crate::prose::{Sentence, sentences, stem, topics};
-use crate::said::Said;
 
-/// Phrases that ask for something without a question mark.
-const WANTS: [&str; 28] = [
-    "please provide",
-    "please tell",
-    "please give",
-    "please share",
-    "please send",
-    "please confirm",
-    "please specify",
-    "please clarify",
-    "please let me know",
-    "let me know the",
-    "let me know your",
-    "let me know which",
-    "let me know what",
-    "let me know when",
-    "let me know where",
-    "let me know how",
-    "i need to know",
-    "i'll need the",
-    "i'll need your",
-    "i will need the",
-    "i will need your",
-    "i need the",
-    "i need your",
-    "i don't have the",
-    "i don't have your",
-    "i'm missing",
-    "i am missing",
-    "i don't know the",
-];
-/// Beginnings of questions that offer something, ask for leave, or are not for the user.
-const OFFERS: [&str; 28] = [
-    "what if",
-    "does it",
-    "is it",
-    "how do",
-    "how does",
-    "why",
-    "shall i",
-    "shall we",
-    "should i go",
-    "should i proceed",
-    "should i continue",
-    "would you like",
-    "do you want me",
-    "may i go",
-    "can i go",
-    "is there anything",
-    "anything else",
-    "does this",
-    "does that",
-    "is this",
-    "is that",
-    "are you",
-    "are these",
-    "ready to",
-    "okay with",
-    "sound good",
-    "look good",
-    "want me to",
-];
-/// Phrases that ask for a wish or for leave, and for nothing that was told before.
-const CONSENT: [&str; 13] = [
-    "let me know if",
-    "confirm if",
-    "confirm that",
-    "confirm whether",
-    "you would like",
-    "you'd like",
-    "would you like",
-    "any other questions",
-    "further questions",
-    "anything else",
-    "if you have",
-    "like to proceed",
-    "want to proceed",
-];
-/// Words of a statement that tells a value.
-const TELLS: [&str; 10] = [
-    "is", "are", "it's", "was", "were", "be", "that's", "name", "named", "called",
-];
-/// Words of a statement that tells none.
-const TELLS_NOT: [&str; 16] = [
-    "don't have",
-    "do not have",
-    "didn't",
-    "don't know",
-    "not sure",
-    "i'll get",
-    "i'll find",
-    "i'll check",
-    "i'll work",
-    "i need to",
-    "i want to",
-    "i'd like to",
-    "i would like to",
-    "go ahead",
-    "can't find",
-    "trying to",
-];
-
-/// Words of asking, which are not what is asked for.
-const ASKING: [&str; 62] = [
-    "following",
-    "follow",
-    "tell",
-    "know",
-    "need",
-    "continue",
-    "proceed",
-    "remind",
-    "send",
-    "repeat",
-    "repeating",
-    "ask",
-    "again",
-    "first",
-    "sorry",
-    "mind",
-    "missing",
-    "seem",
-    "ahead",
-    "give",
-    "giving",
-    "let",
-    "please",
-    "confirm",
-    "clarify",
-    "specify",
-    "information",
-    "details",
-    "detail",
-    "exact",
-    "exactly",
-    "correct",
-    "right",
-    "ahead",
-    "begin",
-    "start",
-    "moment",
-    "still",
-    "lost",
-    "find",
-    "look",
-    "looking",
-    "come",
-    "way",
-    "much",
-    "many",
-    "kind",
-    "question",
-    "quick",
-    "quickly",
-    "task",
-    "job",
-    "would",
-    "could",
-    "may",
-    "there",
-    "here",
-    "value",
-    "choose",
-    "pick",
-    "want",
-    "go",
-];
+words! {
+    "clarification.json";
+    /// Phrases that ask for something without a question mark.
+    wants,
+    /// Beginnings of questions that offer something, ask for leave, or are not for the user.
+    offers,
+    /// Phrases that ask for a wish or for leave, and for nothing that was told before.
+    consent,
+    /// Words of a statement that tells a value.
+    tells,
+    /// Words of a statement that tells none.
+    tells_not,
+    /// Phrases of a reply that does not answer.
+    evasive,
+    /// Words of asking, which are not what is asked for.
+    asking,
+}
 
 /// Returns a sign for each question that the archive answers.
 pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
     let all = sentences(&case.message.text);
     let mut found: Vec<Sign> = Vec::new();
     for (at, sentence) in all.iter().enumerate() {
-        let wants = sentence.has(&WANTS);
-        if !(sentence.asks || wants) || sentence.begins(&OFFERS) || sentence.has(&CONSENT) {
+        let wants = sentence.has(&WORDS.wants);
+        if !(sentence.asks || wants)
+            || sentence.begins(&WORDS.offers)
+            || sentence.has(&WORDS.consent)
+        {
             continue;
         }
         let mut wanted = wanted(sentence);
         if wanted.is_empty() && at > 0 {
             // "I don't have the code. Would you send it?"
-            let before = all.get(at - 1).filter(|before| before.has(&WANTS));
+            let before = all.get(at - 1).filter(|before| before.has(&WORDS.wants));
             wanted = before.map(self::wanted).unwrap_or_default();
         }
         if let Some((message, answer)) = answer(&wanted, sentence, case) {
@@ -212,14 +65,14 @@ fn clipped(text: &str) -> String {
 
 /// Returns the words of what a sentence asks for: of the first thing that it names, or else all of its words.
 fn wanted(sentence: &Sentence) -> BTreeSet<String> {
-    let things = things(&sentence.text).into_iter();
-    let mut things = things.map(|thing| without_asking(topics(&thing)));
-    let first = things.find(|words| !words.is_empty());
+    let phrases = noun_phrases(&sentence.text).into_iter();
+    let mut phrases = phrases.map(|phrase| without_asking(topics(&phrase)));
+    let first = phrases.find(|words| !words.is_empty());
     first.unwrap_or_else(|| without_asking(topics(&sentence.text)))
 }
 
 fn without_asking(mut wanted: BTreeSet<String>) -> BTreeSet<String> {
-    for word in ASKING {
+    for word in WORDS.asking.iter().copied() {
         wanted.remove(&stem(word));
         wanted.remove(word);
     }
@@ -236,7 +89,7 @@ fn answer(
         return None;
     }
     let known = case
-        .brief
+        .content
         .facts
         .iter()
         .rev()
@@ -245,7 +98,7 @@ fn answer(
         let name = topics(&fact.name.replace(['_', '.'], " "));
         !name.is_empty() && wanted.is_subset(&name)
     });
-    told(wanted, question, case.archive)
+    stated(wanted, question, case.archive)
         .or_else(|| fact.map(|fact| (fact.message, format!("{} {}", fact.name, fact.value))))
         .or_else(|| replied(wanted, case.archive))
         .or_else(|| decided(wanted, question, case))
@@ -253,9 +106,10 @@ fn answer(
 }
 
 /// Returns an argument of this name that an earlier call had. Whoever called with it had its value.
-fn called(wanted: &BTreeSet<String>, archive: &[Said]) -> Option<(usize, String)> {
+fn called(wanted: &BTreeSet<String>, archive: &[Parsed]) -> Option<(usize, String)> {
     let calls = archive.iter().rev();
-    let mut calls = calls.flat_map(|said| said.calls.iter().map(|call| (said.index, call)));
+    let mut calls =
+        calls.flat_map(|message| message.calls.iter().map(|call| (message.index, call)));
     calls.find_map(|(index, call)| {
         let mut arguments = call.arguments.as_object()?.iter();
         let (name, value) = arguments.find(|(name, value)| {
@@ -267,18 +121,21 @@ fn called(wanted: &BTreeSet<String>, archive: &[Said]) -> Option<(usize, String)
 }
 
 /// Returns a statement of a user or an assistant that has all that is asked for and says something of it.
-fn told(
+fn stated(
     wanted: &BTreeSet<String>,
     question: &Sentence,
-    archive: &[Said],
+    archive: &[Parsed],
 ) -> Option<(usize, String)> {
-    let speaks = archive.iter().rev().filter(|said| said.role == Role::User);
-    for said in speaks {
-        for sentence in sentences(&said.text) {
+    let speaks = archive
+        .iter()
+        .rev()
+        .filter(|message| message.role == Role::User);
+    for message in speaks {
+        for sentence in sentences(&message.text) {
             let says = topics(&sentence.text);
             let states = !sentence.asks && sentence.plain != question.plain && tells(&sentence);
             if states && wanted.is_subset(&says) && specific(wanted, &says) {
-                return Some((said.index, sentence.text));
+                return Some((message.index, sentence.text));
             }
         }
     }
@@ -294,7 +151,7 @@ fn tells(sentence: &Sentence) -> bool {
         let is_kind = word.trim_end_matches(|c: char| !c.is_alphanumeric()) == "ID";
         word.contains(|c: char| c.is_ascii_digit()) || is_name && !is_speaker && !is_kind
     };
-    !sentence.has(&TELLS_NOT) && (words.any(names) || sentence.has(&TELLS))
+    !sentence.has(&WORDS.tells_not) && (words.any(names) || sentence.has(&WORDS.tells))
 }
 
 /// Returns whether the words asked for are enough of a sentence for the sentence to be about them.
@@ -303,7 +160,7 @@ fn specific(wanted: &BTreeSet<String>, says: &BTreeSet<String>) -> bool {
 }
 
 /// Returns the reply of a user to an earlier question for the same thing.
-fn replied(wanted: &BTreeSet<String>, archive: &[Said]) -> Option<(usize, String)> {
+fn replied(wanted: &BTreeSet<String>, archive: &[Parsed]) -> Option<(usize, String)> {
     let pairs = archive.iter().zip(archive.iter().skip(1)).rev();
     for (asked, reply) in pairs {
         let answers = asked.role == Role::Assistant && reply.role == Role::User;
@@ -313,7 +170,7 @@ fn replied(wanted: &BTreeSet<String>, archive: &[Said]) -> Option<(usize, String
         let questions = sentences(&asked.text);
         let mut questions = questions
             .iter()
-            .filter(|sentence| sentence.asks || sentence.has(&WANTS));
+            .filter(|sentence| sentence.asks || sentence.has(&WORDS.wants));
         let same = questions.any(|sentence| {
             let earlier = self::wanted(sentence);
             let shared = earlier.intersection(wanted).count();
@@ -330,16 +187,8 @@ fn replied(wanted: &BTreeSet<String>, archive: &[Said]) -> Option<(usize, String
 fn evades(reply: &str) -> bool {
     let all = sentences(reply);
     let is_short = reply.split_whitespace().count() <= 5;
-    let evasive = [
-        "i don't know",
-        "i do not know",
-        "not sure",
-        "don't have",
-        "later",
-        "no idea",
-    ];
     let tells = is_short || all.iter().any(tells);
-    !tells || all.iter().any(|sentence| sentence.has(&evasive))
+    !tells || all.iter().any(|sentence| sentence.has(&WORDS.evasive))
 }
 
 /// Returns the decision or constraint that answers a question with alternatives.
@@ -351,8 +200,8 @@ fn decided(
     if !question.has(&["or", "which"]) {
         return None;
     }
-    let constraints = case.brief.constraints.iter().map(|one| &one.item);
-    let items = case.brief.decisions.iter().chain(constraints);
+    let constraints = case.content.constraints.iter().map(|one| &one.item);
+    let items = case.content.decisions.iter().chain(constraints);
     let mut items = items.filter(|item| {
         let says = topics(&item.text);
         let shared = says.intersection(wanted).count();

@@ -4,94 +4,23 @@ use std::collections::BTreeSet;
 
 use super::case::{Case, Sign};
 use super::kind::Indicator;
-use crate::brief::{Item, contradicts};
 use crate::message::Role;
 use crate::prose::{Sentence, plain, sentences, stem, topics};
+use crate::summary::{Item, contradicts};
 
-/// Phrases of a choice.
-const CHOOSES: [&str; 38] = [
-    "use",
-    "using",
-    "go with",
-    "going with",
-    "take",
-    "taking",
-    "choose",
-    "chose",
-    "chosen",
-    "pick",
-    "picked",
-    "settled on",
-    "settle on",
-    "opted for",
-    "opt for",
-    "decided on",
-    "decided to",
-    "switch",
-    "switching",
-    "switched",
-    "set up",
-    "setting up",
-    "configured",
-    "replace",
-    "replaced",
-    "change",
-    "changing",
-    "changed",
-    "stick with",
-    "drop",
-    "dropped",
-    "is going to be",
-    "will be",
-    "instead",
-    "instead of",
-    "rather than",
-    "after all",
-    "moving to",
-];
-/// Phrases that turn away from something.
-const AGAINST: [&str; 19] = [
-    "not",
-    "won't",
-    "isn't",
-    "instead of",
-    "rather than",
-    "drop",
-    "dropped",
-    "no longer",
-    "replace",
-    "replaced",
-    "switch",
-    "switching",
-    "switched",
-    "abandon",
-    "abandoned",
-    "never",
-    "don't",
-    "without",
-    "aren't",
-];
-/// Words of a choice, which are not what is chosen.
-const CHOOSING: [&str; 25] = [
-    "use", "using", "go", "going", "take", "choose", "chosen", "chose", "pick", "picked",
-    "settled", "settle", "opted", "opt", "decided", "decide", "let", "because", "since", "given",
-    "switch", "set", "drop", "replaced", "change",
-];
-
-/// Beginnings of a reason.
-const BECAUSE: [&str; 7] = [
-    " because ",
-    " since ",
-    " so that ",
-    " due to ",
-    " given that ",
-    ", as ",
-    " in order to ",
-];
-/// Words of a condition or a possibility.
-const OPEN: [&str; 8] = [
-    "once", "if", "when", "could", "might", "would", "unless", "whether",
-];
+words! {
+    "contradiction.json";
+    /// Phrases of a choice.
+    chooses,
+    /// Phrases that turn away from something.
+    against,
+    /// Words of a choice, which are not what is chosen.
+    choosing,
+    /// Beginnings of a reason.
+    because,
+    /// Words of a condition or a possibility.
+    open,
+}
 
 /// A decision: what is chosen for what.
 struct Decided<'b> {
@@ -133,7 +62,11 @@ fn parts(text: &str) -> Option<(&str, &str)> {
 
 /// Returns a text without its reason.
 fn before_reason(text: &str) -> &str {
-    let at = BECAUSE.iter().filter_map(|word| text.find(word)).min();
+    let at = WORDS
+        .because
+        .iter()
+        .filter_map(|word| text.find(word))
+        .min();
     text.get(..at.unwrap_or(text.len())).unwrap_or(text)
 }
 
@@ -147,7 +80,7 @@ fn chosen(text: &str) -> BTreeSet<String> {
         .filter(|word| !is_file(word))
         .collect();
     let mut words = topics(&words.join(" "));
-    for word in CHOOSING {
+    for word in WORDS.choosing.iter().copied() {
         words.remove(&stem(word));
         words.remove(word);
     }
@@ -157,10 +90,10 @@ fn chosen(text: &str) -> BTreeSet<String> {
 /// Returns a sign for each decision that a message contradicts.
 pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
     let all = sentences(&case.message.text);
-    let decisions: Vec<_> = case.brief.decisions.iter().map(Decided::of).collect();
+    let decisions: Vec<_> = case.content.decisions.iter().map(Decided::of).collect();
     let mut found = Vec::new();
     for (at, decision) in decisions.iter().enumerate() {
-        // A later decision about the same thing counts.
+        // Of decisions about the same thing, the latest counts.
         let later = decisions.get(at + 1..).unwrap_or_default();
         let is_old = later.iter().any(|later| {
             let shared = later.says.intersection(&decision.says).count();
@@ -190,7 +123,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
 
 /// Returns whether a sentence says the opposite of a decision, or another value.
 fn opposes(sentence: &Sentence, decision: &Decided<'_>) -> bool {
-    if sentence.asks || decision.says.is_empty() || sentence.has(&OPEN) {
+    if sentence.asks || decision.says.is_empty() || sentence.has(&WORDS.open) {
         return false;
     }
     let says = chosen(before_reason(&sentence.text));
@@ -202,23 +135,23 @@ fn opposes(sentence: &Sentence, decision: &Decided<'_>) -> bool {
     let has_other = says.difference(&decision.says).next().is_some();
     let of_slot = says.intersection(&decision.slot).count();
     let about_slot = of_slot > 0 && of_slot * 2 >= decision.slot.len();
-    let chooses = sentence.has(&CHOOSES) && !decision.chosen.is_subset(&says);
+    let chooses = sentence.has(&WORDS.chooses) && !decision.chosen.is_subset(&says);
     let replaces = chooses && about_slot && has_other;
-    let turns = sentence.has(&AGAINST) && turned(sentence, &shared);
+    let turns = sentence.has(&WORDS.against) && turned(sentence, &shared);
     let one_topic = shared.len() * 3 >= says.len() * 2;
     let opposite = one_topic && contradicts(&sentence.text, &decision.item.text);
     turns
         || replaces
         || has_other_value(sentence, decision.item)
-        || opposite && (!is_same || sentence.has(&AGAINST))
+        || opposite && (!is_same || sentence.has(&WORDS.against))
 }
 
 /// Returns whether a sentence says what a decision says, with another value of the same kind.
 fn has_other_value(sentence: &Sentence, decision: &Item) -> bool {
     let (words, values) = valued(before_reason(&decision.text));
-    let (said, others) = valued(before_reason(&sentence.text));
-    let shared = words.intersection(&said).count();
-    let is_same = shared >= 2 && shared * 4 >= words.len() * 3 && shared * 2 >= said.len();
+    let (stated, others) = valued(before_reason(&sentence.text));
+    let shared = words.intersection(&stated).count();
+    let is_same = shared >= 2 && shared * 4 >= words.len() * 3 && shared * 2 >= stated.len();
     let mut gone = values.difference(&others);
     is_same && gone.any(|old| others.difference(&values).any(|new| kind(old) == kind(new)))
 }
@@ -254,7 +187,7 @@ fn valued(text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
 
 /// Returns whether one of these words stands right behind a phrase that turns away.
 fn turned(sentence: &Sentence, shared: &BTreeSet<String>) -> bool {
-    AGAINST.iter().any(|phrase| {
+    WORDS.against.iter().any(|phrase| {
         sentence
             .plain
             .match_indices(&format!(" {phrase} "))
@@ -271,11 +204,14 @@ fn turned(sentence: &Sentence, shared: &BTreeSet<String>) -> bool {
 fn asked(sentence: &Sentence, decision: &Decided<'_>, case: &Case<'_>) -> bool {
     let says = chosen(&sentence.text);
     let new: BTreeSet<_> = says.difference(&decision.says).cloned().collect();
-    let users = case.archive.iter().filter(|said| said.role == Role::User);
-    let mut later = users.filter(|said| said.index > decision.item.message);
-    later.any(|said| {
-        let wanted = chosen(&said.text);
+    let users = case
+        .archive
+        .iter()
+        .filter(|message| message.role == Role::User);
+    let mut later = users.filter(|message| message.index > decision.item.message);
+    later.any(|message| {
+        let wanted = chosen(&message.text);
         let named = new.intersection(&wanted).count();
-        named > 0 && named * 2 >= new.len() && !plain(&said.text).contains(" don't ")
+        named > 0 && named * 2 >= new.len() && !plain(&message.text).contains(" don't ")
     })
 }

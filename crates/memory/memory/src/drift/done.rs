@@ -2,108 +2,29 @@
 
 use std::collections::BTreeSet;
 
-use accp_registry::words;
-
 use super::case::{Case, Sign};
 use super::kind::Indicator;
-use super::untouched::{LOOKING, untouched};
-use crate::brief::Item;
+use super::untouched::{looks_by_name, untouched};
 use crate::message::Role;
+use crate::parsed::{Parsed, ParsedCall, ParsedResult};
 use crate::prose::{Sentence, sentences, topics};
-use crate::said::{Said, SaidCall, SaidResult};
+use crate::summary::Item;
 use crate::writes::{Writes, reported};
 
-/// Words of an end.
-const ENDS: [&str; 20] = [
-    "complete",
-    "completed",
-    "done",
-    "finished",
-    "accomplished",
-    "fulfilled",
-    "concluded",
-    "finalized",
-    "finalised",
-    "wrapped up",
-    "closed",
-    "taken care of",
-    "ready",
-    "delivered",
-    "over",
-    "all set",
-    "nothing left",
-    "nothing remains",
-    "nothing more",
-    "nothing is left",
-];
-/// Words of the whole task.
-const WHOLE: [&str; 30] = [
-    "all",
-    "everything",
-    "task",
-    "tasks",
-    "work",
-    "job",
-    "assignment",
-    "request",
-    "project",
-    "we are",
-    "we're",
-    "i'm",
-    "i am",
-    "whole",
-    "mission",
-    "nothing",
-    "entire",
-    "what you asked",
-    "that's it",
-    "objective",
-    "goal",
-    "i've",
-    "i have",
-    "it's",
-    "it is",
-    "that is it",
-    "this is",
-    "here",
-    "fully",
-    "deliverables",
-];
-/// Words that make an end partial, conditional or still to come.
-const PARTS: [&str; 31] = [
-    "not", "isn't", "aren't", "once", "if", "when", "until", "before", "after", "will", "would",
-    "step", "steps", "part", "half", "halfway", "first", "second", "next", "section", "almost",
-    "nearly", "still", "yet", "soon", "draft", "phase", "to be", "let me", "i'll", "partly",
-];
+words! {
+    "done.json";
+    /// Words of an end.
+    ends,
+    /// Words of the whole task.
+    whole,
+    /// Words that make an end partial, conditional or still to come.
+    parts,
+    /// Verbs of a request for a file.
+    makes,
+    /// Words before a file that is only read.
+    reads,
+}
 
-/// Verbs of a request for a file.
-const MAKES: [&str; 25] = [
-    "write",
-    "create",
-    "save",
-    "export",
-    "store",
-    "put",
-    "draft",
-    "produce",
-    "generate",
-    "collect",
-    "prepare",
-    "belongs in",
-    "belongs into",
-    "make",
-    "build",
-    "document",
-    "output",
-    "record",
-    "compile",
-    "record",
-    "add",
-    "list",
-    "deliver",
-    "file",
-    "results in",
-];
 /// A longer message is a document, and names files that it does not ask for.
 const DOCUMENT: usize = 1500;
 
@@ -111,7 +32,7 @@ const DOCUMENT: usize = 1500;
 pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
     let all = sentences(&case.message.text);
     let end = all.iter().position(ends)?;
-    // A message that goes on with work does not end it.
+    // A message that announces more work does not end the task.
     let goes_on =
         |sentence: &Sentence| sentence.has(&["next i", "now i'll", "i will now", "i'll now"]);
     if !case.message.calls.is_empty() || all.get(end + 1..)?.iter().any(goes_on) {
@@ -133,19 +54,19 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
 fn ends(sentence: &Sentence) -> bool {
     let short = sentence.count() <= 3;
     !sentence.asks
-        && sentence.has(&ENDS)
-        && (short || sentence.has(&WHOLE))
-        && !sentence.has(&PARTS)
+        && sentence.has(&WORDS.ends)
+        && (short || sentence.has(&WORDS.whole))
+        && !sentence.has(&WORDS.parts)
 }
 
 /// Returns a file that the objectives ask for, and that nothing seems to have written.
 fn files(case: &Case<'_>) -> Option<(usize, String)> {
     let written = written(case);
-    let objectives = case.brief.intent.iter().chain(&case.brief.request);
+    let objectives = case.content.intent.iter().chain(&case.content.request);
     for Item { message, text } in objectives.filter(|item| item.text.len() <= DOCUMENT) {
         let asked = sentences(text)
             .into_iter()
-            .filter(|sentence| sentence.has(&MAKES));
+            .filter(|sentence| sentence.has(&WORDS.makes));
         let asked: Vec<_> = asked.collect();
         let words = asked
             .iter()
@@ -164,17 +85,16 @@ fn files(case: &Case<'_>) -> Option<(usize, String)> {
 /// may have written the file.
 fn touched(case: &Case<'_>, file: &str) -> bool {
     let writes = Writes::default();
-    let runs = |call: &SaidCall| {
-        let looks = words(&call.tool).any(|word| LOOKING.contains(&&*word.to_ascii_lowercase()));
-        !looks
+    let runs = |call: &ParsedCall| {
+        !looks_by_name(call)
             && writes.of(&call.tool, &call.arguments).is_none()
             && call.arguments.to_string().contains(file)
     };
-    let said = case.archive.iter().chain(case.list);
-    let mut said = said.filter(|said| said.role == Role::Assistant);
-    said.any(|said| {
-        let mut blocks = said.text.split("```").skip(1).step_by(2);
-        blocks.any(|block| block.contains(file)) || said.calls.iter().any(runs)
+    let all = case.archive.iter().chain(case.list);
+    let mut own = all.filter(|message| message.role == Role::Assistant);
+    own.any(|message| {
+        let mut blocks = message.text.split("```").skip(1).step_by(2);
+        blocks.any(|block| block.contains(file)) || message.calls.iter().any(runs)
     })
 }
 
@@ -193,32 +113,21 @@ fn file(word: &str) -> Option<&str> {
 
 /// Returns whether a text asks for a file, and does not only read it.
 fn asked_for(text: &str, file: &str) -> bool {
-    const READS: [&str; 9] = [
-        "from",
-        "read",
-        "in the file",
-        "analyze",
-        "analyse",
-        "see",
-        "open",
-        "reads",
-        "using",
-    ];
     let before = text.split(file).next().unwrap_or_default();
     let near: Vec<_> = before.split_whitespace().rev().take(3).collect();
     !near
         .iter()
-        .any(|word| READS.contains(&&*word.to_lowercase()))
+        .any(|word| WORDS.reads.contains(&&*word.to_lowercase()))
 }
 
 /// Returns the paths that successful calls have written.
 fn written(case: &Case<'_>) -> BTreeSet<String> {
     let writes = Writes::default();
     let mut found: BTreeSet<String> = BTreeSet::new();
-    for said in [case.archive, case.list] {
-        for (at, message) in said.iter().enumerate() {
+    for messages in [case.archive, case.list] {
+        for (at, message) in messages.iter().enumerate() {
             for call in &message.calls {
-                let answer = answer(said, at, &call.id);
+                let answer = answer(messages, at, &call.id);
                 if answer.and_then(reported) == Some(true)
                     && let Some(write) = writes.of(&call.tool, &call.arguments)
                 {
@@ -230,8 +139,8 @@ fn written(case: &Case<'_>) -> BTreeSet<String> {
     found
 }
 
-fn answer<'s>(said: &'s [Said], at: usize, id: &str) -> Option<&'s SaidResult> {
-    let later = said.get(at + 1..)?;
+fn answer<'s>(messages: &'s [Parsed], at: usize, id: &str) -> Option<&'s ParsedResult> {
+    let later = messages.get(at + 1..)?;
     later
         .iter()
         .flat_map(|message| &message.results)
@@ -241,7 +150,7 @@ fn answer<'s>(said: &'s [Said], at: usize, id: &str) -> Option<&'s SaidResult> {
 /// Returns a file whose last write has not been reported as a success.
 fn partial(case: &Case<'_>) -> Option<(usize, String)> {
     let written = written(case);
-    let artifacts = case.brief.artifacts.iter();
+    let artifacts = case.content.artifacts.iter();
     let mut open = artifacts.filter(|one| !one.complete && !written.contains(&one.path));
     let one = open.next()?;
     Some((
@@ -255,8 +164,8 @@ fn partial(case: &Case<'_>) -> Option<(usize, String)> {
 
 /// Returns a call without a result, or a promise that nothing after it has kept.
 fn promised(case: &Case<'_>) -> Option<(usize, String)> {
-    let left = &case.brief.progress.remaining;
-    let steps = case.brief.progress.next.iter().chain(left);
+    let left = &case.content.progress.remaining;
+    let steps = case.content.progress.next.iter().chain(left);
     let mut open = steps.filter(|step| is_task(step) && !kept(step, case));
     let step = open.next()?;
     Some((step.message, format!("this is open: {}", step.text)))
@@ -269,21 +178,25 @@ fn is_task(step: &Item) -> bool {
 
 /// Returns whether a later call or a statement of an assistant has words of a step.
 fn kept(step: &Item, case: &Case<'_>) -> bool {
-    let here = case.archive.iter().find(|said| said.index == step.message);
-    if here.is_some_and(|said| !said.calls.is_empty() || said.text.contains("```")) {
-        // The message does at once what it announces.
+    let here = case
+        .archive
+        .iter()
+        .find(|message| message.index == step.message);
+    if here.is_some_and(|message| !message.calls.is_empty() || message.text.contains("```")) {
+        // The message has a call, so it does what it announces.
         return !step.text.starts_with("Wait for the result");
     }
     let wanted = topics(&step.text);
     let later = case.archive.iter().chain(case.list);
-    let mut later = later.filter(|said| said.index >= step.message && said.role == Role::Assistant);
+    let mut later =
+        later.filter(|message| message.index >= step.message && message.role == Role::Assistant);
     wanted.is_empty()
-        || later.any(|said| {
-            let calls = said.calls.iter();
+        || later.any(|message| {
+            let calls = message.calls.iter();
             let calls =
                 calls.map(|call| format!("{} {}", call.tool.replace('_', " "), call.arguments));
-            let words = if said.index > step.message {
-                said.text.clone()
+            let words = if message.index > step.message {
+                message.text.clone()
             } else {
                 String::new()
             };

@@ -29,14 +29,14 @@ use crate::prose::may_be_english;
 ///
 /// let mut judges = LEXICAL.to_vec();
 /// judges.push(&Shrugs);
-/// # use accp_memory::{Form, MessageList, Options, Session, SessionId, Window};
+/// # use accp_memory::{Form, MessageList, Options, ListSession, SessionId, Window};
 /// # let counter = accp_tokens::Bpe::o200k_base();
 /// # let window = Window::of(2_000)?;
 /// let options = Options {
 ///     judges: &judges,
 ///     ..Options::new(&window, &counter, time::OffsetDateTime::now_utc())
 /// };
-/// # let mut session = Session::new(SessionId::new("s")?, Form::OpenAi);
+/// # let mut session = ListSession::new(SessionId::new("s")?, Form::OpenAi);
 /// # let said = |role: &str, text: &str| serde_json::json!({ "role": role, "content": text }).to_string();
 /// # let mut said_so_far = vec![said("user", "Plan a shed."), said("assistant", &"Rye. ".repeat(850)), said("user", "And?")];
 /// # let list = MessageList::of(Form::OpenAi, said_so_far.iter().map(String::as_str))?;
@@ -79,7 +79,7 @@ pub const LEXICAL: &[&dyn Judge] = &[
 
 impl Judge for Lexical {
     fn judge(&self, case: &Case<'_>) -> Vec<Sign> {
-        // What stands in a list is seen without reading the message.
+        // A missing constraint is found in the list, in any language of the message.
         if self.0 != Indicator::Constraint && !may_be_english(&case.message.text) {
             return Vec::new();
         }

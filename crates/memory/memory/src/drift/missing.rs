@@ -4,43 +4,41 @@ use std::collections::BTreeSet;
 
 use super::case::{Case, Sign};
 use super::kind::Indicator;
-use crate::brief::Force;
+use crate::parsed::Parsed;
 use crate::prose::{Sentence, plain, sentences, topics};
-use crate::said::Said;
 
 /// Returns a sign for each constraint that neither stands in the list nor has been replaced.
 pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
-    let stands: Vec<String> = case.list.iter().map(|said| plain(&text(said))).collect();
+    let constraints = &case.content.constraints;
+    let stands: Vec<String> = case.list.iter().map(|one| plain(&text(one))).collect();
     let stands_plain = |constraint: &str| {
         let wanted = plain(constraint);
         stands.iter().any(|text| text.contains(wanted.trim()))
     };
-    let constraints = case.brief.constraints.iter();
-    let missing = constraints.filter(|one| {
-        let binds = one.force == Force::Rule || one.force == Force::Wish;
-        binds && one.replaced.is_none() && !stands_plain(&one.item.text)
-    });
-    let missing: Vec<_> = missing.collect();
-    if missing.is_empty() {
+    let missing = constraints.iter().filter(|one| one.replaced.is_none());
+    let mut missing = missing
+        .filter(|one| !stands_plain(&one.item.text))
+        .peekable();
+    if missing.peek().is_none() {
         return Vec::new();
     }
-    let said = case.list.iter().flat_map(|said| sentences(&text(said)));
     // A rule that stands in the list is not another rule in other words, however few of its words differ.
-    let rules = case.brief.constraints.iter();
-    let rules: Vec<_> = rules.map(|one| plain(&one.item.text)).collect();
+    let rules: Vec<_> = constraints
+        .iter()
+        .map(|one| plain(&one.item.text))
+        .collect();
     let is_rule = |sentence: &Sentence| {
         rules
             .iter()
             .any(|rule| sentence.plain.contains(rule.trim()))
     };
-    let said = said.filter(|sentence| !is_rule(sentence));
-    let said: Vec<_> = said
+    let others = case.list.iter().flat_map(|one| sentences(&text(one)));
+    let others: Vec<_> = others
+        .filter(|sentence| !is_rule(sentence))
         .map(|sentence| (topics(&sentence.text), numbers(&sentence.plain)))
         .collect();
-    let others = missing
-        .into_iter()
-        .filter(|one| !paraphrased(&one.item.text, &said));
-    others
+    missing
+        .filter(|one| !paraphrased(&one.item.text, &others))
         .map(|one| {
             let evidence = format!("does not stand in the list: {}", one.item.text);
             let sign = Sign::new(Indicator::Constraint, evidence, vec![one.item.message]);
@@ -50,8 +48,8 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
 }
 
 /// Returns the words of a message without the marks of quotations.
-fn text(said: &Said) -> String {
-    said.text.replace("\n> ", "\n").replace("\n  > ", "\n")
+fn text(message: &Parsed) -> String {
+    message.text.replace("\n> ", "\n").replace("\n  > ", "\n")
 }
 
 fn numbers(plain: &str) -> BTreeSet<String> {
@@ -61,10 +59,10 @@ fn numbers(plain: &str) -> BTreeSet<String> {
 }
 
 /// Returns whether a sentence of the list has nearly all the words of a constraint, and its numbers.
-fn paraphrased(constraint: &str, said: &[(BTreeSet<String>, BTreeSet<String>)]) -> bool {
+fn paraphrased(constraint: &str, others: &[(BTreeSet<String>, BTreeSet<String>)]) -> bool {
     let (wanted, values) = (topics(constraint), numbers(&plain(constraint)));
     wanted.len() > 2
-        && said.iter().any(|(topics, numbers)| {
+        && others.iter().any(|(topics, numbers)| {
             let shared = topics.intersection(&wanted).count();
             shared * 5 >= wanted.len() * 4 && values.is_subset(numbers)
         })

@@ -1,24 +1,9 @@
-use accp_frame::TokenCounter;
-
 use super::*;
 
 mod indicators;
 
 #[path = "../../tests/drift/cases.rs"]
 mod cases;
-
-/// Counts words, which is quick.
-pub(super) struct Words;
-
-impl TokenCounter for Words {
-    fn name(&self) -> &'static str {
-        "words"
-    }
-
-    fn count(&self, text: &str) -> usize {
-        text.split_whitespace().count()
-    }
-}
 
 /// How often a judge is right about an indicator.
 #[derive(Debug, Default, Clone, Copy)]
@@ -49,7 +34,7 @@ fn score(indicator: Indicator, held_out: bool, cases: &[cases::Labelled]) -> Sco
     let mut score = Score::default();
     for case in cases.iter().filter(|case| case.held_out == held_out) {
         let given = Case {
-            brief: &case.brief,
+            content: &case.content,
             archive: &case.archive,
             list: &case.list,
             message: &case.message,

@@ -9,54 +9,16 @@ use super::kind::Indicator;
 use crate::message::Role;
 use crate::prose::{Sentence, may_be_english, sentences, stem, topics};
 
-/// Phrases that announce an action.
-const PLANS: [&str; 24] = [
-    "let me",
-    "let's",
-    "i'll",
-    "i will",
-    "i'm going to",
-    "i am going to",
-    "next i",
-    "now i",
-    "i should",
-    "i need to",
-    "i want to",
-    "it's time to",
-    "time to",
-    "my plan is to",
-    "i plan to",
-    "we will",
-    "we'll",
-    "we should",
-    "going to",
-    "on to",
-    "i'd like to",
-    "i think i",
-    "i start",
-    "i am starting",
-];
-/// Announcements that are not actions.
-const IDLE: [&str; 9] = [
-    "let me know",
-    "i'll be happy",
-    "i'll be here",
-    "i'll wait",
-    "i'll use",
-    "i need the",
-    "i'll assist",
-    "i will assist",
-    "let's see",
-];
-/// Words of actions of all kinds, which say nothing of a topic.
-const ACTING: [&str; 55] = [
-    "search", "web", "look", "check", "read", "file", "open", "find", "list", "show", "view",
-    "run", "query", "write", "create", "edit", "update", "start", "begin", "continue", "call",
-    "tool", "step", "next", "plan", "data", "text", "name", "path", "value", "type", "command",
-    "input", "output", "bash", "shell", "python", "code", "time", "thing", "point", "think",
-    "right", "first", "few", "some", "new", "work", "task", "done", "document", "lookup", "number",
-    "send", "mail",
-];
+words! {
+    "unrelated.json";
+    /// Phrases that announce an action.
+    plans,
+    /// Announcements that are not actions.
+    idle,
+    /// Words of actions of all kinds, which say nothing of a topic.
+    acting,
+}
+
 /// One word in so many has to be of the task. A long conversation has nearly any single word somewhere.
 const SHARED: usize = 4;
 /// An action with fewer words says too little.
@@ -65,7 +27,7 @@ const LEAST: usize = 2;
 /// Returns a sign if a message's actions share no identifier and hardly a word with the task.
 pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
     let (action, words) = action(case)?;
-    let task = case.brief.intent.iter().map(|item| &item.text);
+    let task = case.content.intent.iter().map(|item| &item.text);
     if !task.chain([&action]).all(|text| may_be_english(text)) {
         return None;
     }
@@ -73,8 +35,8 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
     if words.len() < LEAST || is_related(&words, &known) {
         return None;
     }
-    let intent = case.brief.intent.first().map(|item| item.message);
-    let request = case.brief.request.as_ref().map(|item| item.message);
+    let intent = case.content.intent.first().map(|item| item.message);
+    let request = case.content.request.as_ref().map(|item| item.message);
     let evidence =
         format!("shares hardly a word with the intent, the facts and the last request: {action}");
     Some(Sign::new(
@@ -86,8 +48,9 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
 
 /// Returns what a message does, and its words.
 fn action(case: &Case<'_>) -> Option<(String, BTreeSet<String>)> {
-    let plans =
-        |sentence: &Sentence| !sentence.asks && sentence.has(&PLANS) && !sentence.has(&IDLE);
+    let plans = |sentence: &Sentence| {
+        !sentence.asks && sentence.has(&WORDS.plans) && !sentence.has(&WORDS.idle)
+    };
     let all = sentences(&case.message.text);
     let planned: Vec<_> = all
         .iter()
@@ -106,16 +69,16 @@ fn action(case: &Case<'_>) -> Option<(String, BTreeSet<String>)> {
     }
     let text = parts.join(" ");
     let mut words = words(&text);
-    for word in ACTING {
+    for word in WORDS.acting.iter().copied() {
         words.remove(&stem(word));
     }
     (!parts.is_empty()).then_some((text.chars().take(200).collect(), words))
 }
 
 /// Returns the words of a message that acts by a block of code.
-fn in_code(text: &str, said: &[Sentence]) -> Option<String> {
+fn in_code(text: &str, sentences: &[Sentence]) -> Option<String> {
     let blocks = text.split("```").skip(1).step_by(2);
-    let parts: Vec<_> = said
+    let parts: Vec<_> = sentences
         .iter()
         .map(|one| &*one.text)
         .chain(blocks.clone())
@@ -150,27 +113,27 @@ fn words(text: &str) -> BTreeSet<String> {
 /// Returns the words of the task: its objectives, requests, constraints, decisions, artifacts and facts, and what
 /// users and results say in the list.
 fn known(case: &Case<'_>) -> BTreeSet<String> {
-    let brief = case.brief;
+    let content = case.content;
     let mut known = BTreeSet::new();
-    let items = brief
+    let items = content
         .intent
         .iter()
-        .chain(&brief.request)
-        .chain(&brief.decisions)
-        .chain(&brief.marked);
+        .chain(&content.request)
+        .chain(&content.decisions)
+        .chain(&content.marked);
     let items = items
-        .chain(&brief.progress.remaining)
-        .chain(&brief.progress.next);
+        .chain(&content.progress.remaining)
+        .chain(&content.progress.next);
     items.for_each(|item| known.extend(words(&item.text)));
-    brief
+    content
         .constraints
         .iter()
         .for_each(|one| known.extend(words(&one.item.text)));
-    brief
+    content
         .artifacts
         .iter()
         .for_each(|one| known.extend(words(&one.path)));
-    for fact in &brief.facts {
+    for fact in &content.facts {
         known.extend(words(&fact.value));
         known.extend(words(&fact.name));
         known.extend(words(&fact.about));
@@ -179,9 +142,9 @@ fn known(case: &Case<'_>) -> BTreeSet<String> {
         .archive
         .iter()
         .chain(case.list)
-        .filter(|said| said.role == Role::User);
-    users.for_each(|said| known.extend(words(&said.text)));
-    for result in case.list.iter().flat_map(|said| &said.results) {
+        .filter(|message| message.role == Role::User);
+    users.for_each(|message| known.extend(words(&message.text)));
+    for result in case.list.iter().flat_map(|message| &message.results) {
         known.extend(words(&result.text));
     }
     known

@@ -1,106 +1,57 @@
 //! A request for a change, after which nothing was changed.
 
-use accp_registry::words;
 use serde_json::Value as Json;
 
 use super::case::Case;
 use crate::message::Role;
+use crate::parsed::{Parsed, ParsedCall};
 use crate::prose::sentences;
-use crate::said::{Said, SaidCall};
+use crate::words::in_name;
 
-/// Verbs of requests for a change.
-const CHANGES: [&str; 36] = [
-    "add",
-    "book",
-    "build",
-    "buy",
-    "cancel",
-    "change",
-    "configure",
-    "convert",
-    "correct",
-    "create",
-    "delete",
-    "deploy",
-    "downgrade",
-    "edit",
-    "exchange",
-    "fix",
-    "generate",
-    "implement",
-    "install",
-    "migrate",
-    "modify",
-    "move",
-    "order",
-    "pay",
-    "refactor",
-    "refund",
-    "remove",
-    "rename",
-    "repair",
-    "replace",
-    "reserve",
-    "resolve",
-    "schedule",
-    "send",
-    "update",
-    "write",
-];
-/// Words in the names of tools that only look.
-pub(super) const LOOKING: [&str; 9] = [
-    "get", "list", "search", "find", "read", "view", "show", "open", "cat",
-];
-/// Commands that only look.
-const LOOKS: [&str; 22] = [
-    "cat",
-    "cd",
-    "file",
-    "find",
-    "git diff",
-    "git grep",
-    "git log",
-    "git show",
-    "git status",
-    "grep",
-    "head",
-    "less",
-    "ls",
-    "nl",
-    "pwd",
-    "rg",
-    "sed -n",
-    "stat",
-    "tail",
-    "tree",
-    "wc",
-    "which",
-];
+words! {
+    "untouched.json";
+    /// Verbs of requests for a change.
+    changes,
+    /// Words in the names of tools that only look.
+    looking,
+    /// Commands that only look.
+    looks,
+}
 
 /// Returns the last request for a change, if all that the assistant did since only looks.
 pub(super) fn untouched(case: &Case<'_>) -> Option<(usize, String)> {
-    let said = case.archive;
-    let at = said.iter().rposition(asks)?;
-    let (request, since) = (said.get(at)?, said.get(at + 1..)?);
-    let mut own = since.iter().filter(|said| said.role == Role::Assistant);
-    let looks = own.all(|said| {
-        said.calls.iter().all(only_looks) && said.text.split("```").skip(1).step_by(2).all(looks)
+    let messages = case.archive;
+    let at = messages.iter().rposition(asks)?;
+    let (request, since) = (messages.get(at)?, messages.get(at + 1..)?);
+    let mut own = since
+        .iter()
+        .filter(|message| message.role == Role::Assistant);
+    let looks = own.all(|message| {
+        message.calls.iter().all(only_looks)
+            && message.text.split("```").skip(1).step_by(2).all(looks)
     });
     let what = "all that was done since it was asked for a change only looks".to_owned();
     looks.then_some((request.index, what))
 }
 
 /// Returns whether a user asks for a change.
-fn asks(said: &Said) -> bool {
-    let speaks = said.role == Role::User && said.results.is_empty();
-    speaks && sentences(&said.text).iter().any(|one| one.has(&CHANGES))
+fn asks(message: &Parsed) -> bool {
+    let speaks = message.role == Role::User && message.results.is_empty();
+    speaks
+        && sentences(&message.text)
+            .iter()
+            .any(|one| one.has(&WORDS.changes))
 }
 
 /// Returns whether a call only looks: by its command, or by the name of its tool.
-pub(super) fn only_looks(call: &SaidCall) -> bool {
-    let by_name = || words(&call.tool).any(|word| LOOKING.contains(&&*word.to_ascii_lowercase()));
+fn only_looks(call: &ParsedCall) -> bool {
     let command = call.arguments.get("command").and_then(Json::as_str);
-    command.map_or_else(by_name, looks)
+    command.map_or_else(|| looks_by_name(call), looks)
+}
+
+/// Returns whether the name of the tool says that a call only looks.
+pub(super) fn looks_by_name(call: &ParsedCall) -> bool {
+    in_name(&call.tool, &WORDS.looking)
 }
 
 /// Returns whether the commands of a block only look.
@@ -112,7 +63,7 @@ fn looks(block: &str) -> bool {
         .unwrap_or(block);
     let lines = block.split(['\n', ';', '|', '&']);
     let mut commands = lines.map(str::trim).filter(|command| !command.is_empty());
-    !block.contains('>') && commands.all(|command| LOOKS.iter().any(|look| is(command, look)))
+    !block.contains('>') && commands.all(|command| WORDS.looks.iter().any(|look| is(command, look)))
 }
 
 /// Returns whether a command has this name.

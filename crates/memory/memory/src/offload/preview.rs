@@ -56,7 +56,7 @@ pub(super) fn rest(text: &str, tokens: u64, most: u64, counter: &dyn TokenCounte
         return String::new();
     }
     let lines: Vec<_> = text.lines().enumerate().skip(LINES).collect();
-    // A shorter text saves too little by leaving.
+    // A shorter text would save too little if its end were shown.
     let last = match tokens {
         LONG.. => lines.len().saturating_sub(LAST),
         _ => lines.len(),
@@ -64,7 +64,7 @@ pub(super) fn rest(text: &str, tokens: u64, most: u64, counter: &dyn TokenCounte
     let numbered =
         |&(at, line): &(usize, &str)| Cow::Owned(format!("{}: {}", at + 1, readable(line)));
     let mut out = String::new();
-    // Errors that differ in numbers only are one kind.
+    // Errors that differ only in digits are of one kind.
     let mut kinds = BTreeSet::new();
     let mut errors = Vec::new();
     let mut all = 0;

@@ -6,12 +6,12 @@ use super::planner::Planner;
 use crate::event::Tier;
 use crate::hooks::Hooks;
 use crate::message::Message;
-use crate::raw::Place;
+use crate::raw::Pointer;
 
 /// A picture, a document or a sound in the list.
 struct Stands {
     slot: usize,
-    part: Place,
+    part: Pointer,
     tokens: u64,
     /// Whether the result of a tool has it: a screenshot, for example.
     is_result: bool,
@@ -87,11 +87,14 @@ impl Planner<'_> {
         let place = &self.draft.slots[one.slot];
         let (form, message) = (self.session.form, place.message.clone());
         let found = message.media.iter().find(|found| found.part == one.part);
-        let said = place.covers.first().map(|range| range.start);
-        let new = found.zip(said).and_then(|(found, said)| {
+        let index = place.covers.first().map(|range| range.start);
+        let new = found.zip(index).and_then(|(found, index)| {
             message.with(
                 form,
-                &[(found.part.clone(), found.left(form, &self.session.id, said))],
+                &[(
+                    found.part.clone(),
+                    found.left(form, &self.session.id, index),
+                )],
             )
         });
         let tokens = |message: &Message| {

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use time::format_description::well_known::Rfc3339;
 
-use super::{NewFile, Options, Plan, PlanError, World};
+use super::{FileLookup, ListPlan, NewFile, Options, PlanError};
 use crate::archive::{Archive, Archived};
-use crate::brief::quoted;
 use crate::check::broken;
 use crate::drift::DriftEvent;
 use crate::event::{Event, Intent, Tier};
@@ -15,8 +14,9 @@ use crate::hooks::{Hooks, Verdict};
 use crate::list::MessageList;
 use crate::message::{Message, Role};
 use crate::names;
-use crate::said::{Said, said};
-use crate::session::{Covers, Kind, Session, Slot, Taken, Use};
+use crate::parsed::{Parsed, parse};
+use crate::session::{Covers, ListSession, ListUpdate, Slot, SlotKind, Usage};
+use crate::summary::quoted;
 use crate::unit::{Unit, last, units};
 use crate::window::State;
 
@@ -25,12 +25,12 @@ const STEP: u64 = 10;
 
 /// The list while tiers act on it, and what they have decided.
 pub(super) struct Planner<'p> {
-    pub(super) session: &'p Session,
+    pub(super) session: &'p ListSession,
     pub(super) options: &'p Options<'p>,
-    pub(super) world: &'p dyn World,
+    pub(super) lookup: &'p dyn FileLookup,
     given: &'p MessageList,
     /// The whole conversation.
-    pub(super) all: Vec<Said>,
+    pub(super) all: Vec<Parsed>,
     pub(super) draft: Draft,
     /// Tokens beside the list.
     beside: u64,
@@ -47,7 +47,7 @@ pub(super) struct Draft {
     pub(super) slots: Vec<Slot>,
     /// The tokens of each slot.
     pub(super) tokens: Vec<u64>,
-    made: Vec<(Message, Covers, Kind)>,
+    made: Vec<(Message, Covers, SlotKind)>,
     pub(super) files: Vec<NewFile>,
     taken: BTreeSet<String>,
     /// How many messages the archive has.
@@ -65,29 +65,29 @@ pub(super) struct Act {
 
 impl<'p> Planner<'p> {
     pub(super) fn new(
-        session: &'p Session,
+        session: &'p ListSession,
         options: &'p Options<'p>,
-        world: &'p dyn World,
+        lookup: &'p dyn FileLookup,
         given: &'p MessageList,
-        taken: &Taken,
+        update: &ListUpdate,
     ) -> Self {
-        let mut all = said(
+        let mut all = parse(
             session.form,
             Some(&session.id),
-            session.originals.iter().chain(&taken.new),
+            session.originals.iter().chain(&update.new),
         );
-        for said in &mut all {
-            said.marked = session.marks.contains(&said.index);
+        for message in &mut all {
+            message.marked = session.marks.contains(&message.index);
         }
         let mut planner = Self {
             session,
             options,
-            world,
+            lookup,
             given,
             all,
             beside: given.beside(options.counter),
             before: 0,
-            has_news: !taken.new.is_empty(),
+            has_news: !update.new.is_empty(),
             events: Vec::new(),
             drift: Vec::new(),
             draft: Draft {
@@ -96,7 +96,7 @@ impl<'p> Planner<'p> {
                 ..Draft::default()
             },
         };
-        for slot in &taken.slots {
+        for slot in &update.slots {
             planner.push(slot.clone());
         }
         planner.before = options.window.count(given, options.counter);
@@ -254,8 +254,8 @@ impl<'p> Planner<'p> {
         let tokens = self.options.window.tokens(&message, self.options.counter);
         let place = &mut self.draft.slots[slot];
         place.message = message.clone();
-        if place.kind == Kind::Said {
-            place.kind = Kind::Cut;
+        if place.kind == SlotKind::Original {
+            place.kind = SlotKind::Cut;
         }
         self.draft.tokens[slot] = tokens;
         self.draft
@@ -301,7 +301,7 @@ impl<'p> Planner<'p> {
             now.second()
         );
         let taken = &self.draft.taken;
-        let is_taken = |path: &str| taken.contains(path) || self.world.is_taken(path);
+        let is_taken = |path: &str| taken.contains(path) || self.lookup.is_taken(path);
         let path = names::offloaded(&stamp, tool, is_taken);
         self.draft.taken.insert(path.clone());
         path
@@ -311,7 +311,7 @@ impl<'p> Planner<'p> {
     pub(super) fn archive(&mut self) {
         let new: Vec<_> = self.all[self.draft.archived..]
             .iter()
-            .map(|said| Archived::said(said, Some(self.options.now)))
+            .map(|message| Archived::of_parsed(message, Some(self.options.now)))
             .collect();
         if !new.is_empty() {
             self.draft.files.push(NewFile {
@@ -357,14 +357,16 @@ impl<'p> Planner<'p> {
         let first = self
             .all
             .iter()
-            .find(|said| said.role == Role::User && !said.text.trim().is_empty());
+            .find(|message| message.role == Role::User && !message.text.trim().is_empty());
         let Some(first) = first else {
             return Intent::Verbatim;
         };
         let shows = |slot: &Slot| match slot.kind {
-            Kind::Said | Kind::Cut => slot.covers.iter().any(|range| range.contains(&first.index)),
-            Kind::Summary => shown(&slot.message, &first.text),
-            Kind::Recovered => false,
+            SlotKind::Original | SlotKind::Cut => {
+                slot.covers.iter().any(|range| range.contains(&first.index))
+            }
+            SlotKind::Summary => shown(&slot.message, &first.text),
+            SlotKind::Recovered => false,
         };
         if self.draft.slots.iter().any(shows) {
             Intent::Verbatim
@@ -398,12 +400,14 @@ impl<'p> Planner<'p> {
         for (at, slot) in self.draft.slots.iter().enumerate() {
             let part = match slot.message.role {
                 Role::System => "system message",
-                _ if slot.kind == Kind::Summary => "summary",
+                _ if slot.kind == SlotKind::Summary => "summary",
                 _ if at >= newest => "newest turn",
                 _ => continue,
             };
             let place = match (slot.covers.as_slice(), slot.kind) {
-                ([range], Kind::Said | Kind::Cut) => format!(" (message {})", range.start),
+                ([range], SlotKind::Original | SlotKind::Cut) => {
+                    format!(" (message {})", range.start)
+                }
                 _ => String::new(),
             };
             what.push(format!("{} of the {part}{place}", self.draft.tokens[at]));
@@ -416,7 +420,7 @@ impl<'p> Planner<'p> {
         Finding::of_list(Code::OverWindow, text)
     }
 
-    pub(super) fn finish(mut self, new: Vec<Message>) -> Plan {
+    pub(super) fn finish(mut self, new: Vec<Message>) -> ListPlan {
         let after = self.total();
         let window = self.options.window;
         let state = window.state(after);
@@ -433,7 +437,7 @@ impl<'p> Planner<'p> {
                 self.session.id.as_str()
             ));
         }
-        Plan {
+        ListPlan {
             form: self.session.form,
             slots: self.draft.slots,
             new,
@@ -444,7 +448,7 @@ impl<'p> Planner<'p> {
             files: self.draft.files,
             archived: self.draft.archived,
             checkpoints: self.draft.checkpoints,
-            window: Some(Use {
+            window: Some(Usage {
                 tokens: after,
                 room: window.room(),
                 window: window.size(),

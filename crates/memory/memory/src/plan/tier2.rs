@@ -73,16 +73,16 @@ impl Planner<'_> {
                 let Some(write) = write.filter(|_| tokens > least) else {
                     continue;
                 };
-                let is_cut = |place: &crate::raw::Place| {
+                let is_cut = |place: &crate::raw::Pointer| {
                     let text = place.value(&arguments).and_then(|text| text.as_str());
                     text.is_some_and(|text| text.starts_with(HEADING))
                 };
                 if write.texts.iter().any(is_cut) {
                     continue;
                 }
-                let said = self.result(slot, &call.id).and_then(reported);
-                let read = |path: &str| self.world.written(path);
-                if let Some(persisted) = persisted(&write, &arguments, said, &read) {
+                let success = self.result(slot, &call.id).and_then(reported);
+                let read = |path: &str| self.lookup.written(path);
+                if let Some(persisted) = persisted(&write, &arguments, success, &read) {
                     all.push(Found {
                         slot,
                         call: index,
@@ -96,14 +96,14 @@ impl Planner<'_> {
         all
     }
 
-    /// Returns the result of a call, as it was said.
-    fn result(&self, slot: usize, id: &str) -> Option<&crate::said::SaidResult> {
-        let said = self.draft.slots[slot].covers.first()?.start;
+    /// Returns the result of a call in the conversation.
+    fn result(&self, slot: usize, id: &str) -> Option<&crate::parsed::ParsedResult> {
+        let index = self.draft.slots[slot].covers.first()?.start;
         let later = self
             .all
-            .get(said + 1..)?
+            .get(index + 1..)?
             .iter()
-            .flat_map(|said| &said.results);
+            .flat_map(|message| &message.results);
         later.into_iter().find(|result| result.id == id)
     }
 }

@@ -5,13 +5,13 @@ use accp_frame::TokenCounter as _;
 use super::PlanError;
 use super::planner::Planner;
 use crate::archive::{Archive, Archived};
-use crate::brief::{Brief, Head, Room};
 use crate::event::Tier;
 use crate::hooks::Hooks;
 use crate::message::Message;
 use crate::names::{CHECKPOINTS, OFFLOADED};
-use crate::session::{Covers, Kind, Slot};
-use crate::summary::{Sent, SummaryError, Wanted};
+use crate::session::{Covers, Slot, SlotKind};
+use crate::summarizer::{Sent, SummaryError, SummaryRequest};
+use crate::summary::{Content, Head, Room};
 use crate::unit::{Unit, last};
 
 /// The most of a window that a summary takes beside the requests of the user, in percent.
@@ -68,8 +68,8 @@ impl Planner<'_> {
         let total = self.total();
         let act = self.begin(Tier::Three, self.over(total));
         let is_shorter = match self.sum_up(self.goal()) {
-            // A list that fits leaves as it is, if no summary is short enough. Who has marked something learns that
-            // early.
+            // If no summary is short enough, a list that fits stays as it is. A caller with marked messages gets the
+            // error now, before the window is full.
             Err(PlanError::NoRoom(_))
                 if total <= window.room() && self.session.marks.is_empty() =>
             {
@@ -78,7 +78,7 @@ impl Planner<'_> {
             done => done?,
         };
         let saved = total.saturating_sub(self.total());
-        // A window that is nearly full takes any step.
+        // If the window is nearly full, any saving counts.
         let is_step = saved >= self.step() || total >= window.tokens_at(window.limits().fresh);
         if is_shorter && saved > 0 && is_step {
             self.checkpoint();
@@ -103,7 +103,7 @@ impl Planner<'_> {
     fn sum_up(&mut self, goal: u64) -> Result<bool, PlanError> {
         let window = self.options.window;
         let units = self.units();
-        // At least the newest turn stays, so that a summary may have to be shorter than it could.
+        // The newest turn stays in any case, and the summary gets what is left beside it.
         let least = self.least(&units);
         let left = window.room().saturating_sub(least);
         let most = Most {
@@ -111,7 +111,7 @@ impl Planner<'_> {
             good: window.tokens_at(WHOLE).saturating_sub(least + 1),
             left,
         };
-        // Room is left for a large summary first, and then for the one that was written.
+        // The first try leaves room for a large summary, and the others for the summary that was written.
         let mut first = self.first_kept(&units, most.usual, goal);
         let Some((mut slots, mut made)) = self.with_summary(&units, first, most)? else {
             return Ok(false);
@@ -179,7 +179,7 @@ impl Planner<'_> {
         for (at, unit) in units.iter().enumerate().rev() {
             let is_summary = self.draft.slots[unit.messages.clone()]
                 .iter()
-                .any(|slot| slot.kind == Kind::Summary);
+                .any(|slot| slot.kind == SlotKind::Summary);
             if is_summary {
                 break;
             }
@@ -227,7 +227,7 @@ impl Planner<'_> {
         let made = Slot {
             message: Message::user(self.session.form, &text),
             covers,
-            kind: Kind::Summary,
+            kind: SlotKind::Summary,
         };
         slots.push(made.clone());
         let kept = units
@@ -241,7 +241,7 @@ impl Planner<'_> {
     fn summary(&self, leaves: &[bool], saved: u64, most: Most) -> Result<String, SummaryError> {
         let (options, window) = (self.options, self.options.window);
         let stays = leaves.iter().enumerate().filter(|(_, leaves)| !**leaves);
-        let brief = Brief::of(
+        let content = Content::of(
             &self.all,
             &stays.map(|(at, _)| at).collect(),
             options.writes,
@@ -269,18 +269,24 @@ impl Planner<'_> {
             most: tokens(most.left.saturating_sub(around)),
         };
         let counter = Sent(options.counter);
-        let asked = brief.asked(&head, room, &counter);
-        let first = brief.write(&head, room, &counter)?;
-        // What the summary itself takes is not saved.
+        let asked = content.asked(&head, room, &counter);
+        let first = content.write(&head, room, &counter)?;
+        // The tokens of the summary itself are not saved.
         let head = Head {
             saved: saved.saturating_sub(counter.count(&first) as u64),
             ..head
         };
-        let rules = brief.write(&head, room, &counter)?;
-        let marked: Vec<_> = brief.marked.iter().map(|item| item.text.clone()).collect();
+        let rules = content.write(&head, room, &counter)?;
+        let marked: Vec<_> = content
+            .marked
+            .iter()
+            .map(|item| item.text.clone())
+            .collect();
         let left = || {
-            let left = self.all.iter().filter(|said| leaves[said.index]);
-            let left: Vec<_> = left.map(|said| Archived::said(said, None)).collect();
+            let left = self.all.iter().filter(|message| leaves[message.index]);
+            let left: Vec<_> = left
+                .map(|message| Archived::of_parsed(message, None))
+                .collect();
             Archive::text(&left)
         };
         let within = |most: u64| {
@@ -291,14 +297,14 @@ impl Planner<'_> {
                 usual,
                 ..room
             };
-            brief.write(&head, room, &counter).ok()
+            content.write(&head, room, &counter).ok()
         };
         let conversation = || {
             let all = self.all.iter().zip(leaves);
-            let shown = all.filter_map(|(said, leaves)| Some((said.shown()?, *leaves)));
+            let shown = all.filter_map(|(message, leaves)| Some((message.for_policy()?, *leaves)));
             shown.collect()
         };
-        let wanted = Wanted {
+        let request = SummaryRequest {
             rules: &rules,
             room: ((room.total + asked).min(room.most) as u64).max(counter.count(&rules) as u64),
             within: &within,
@@ -306,8 +312,8 @@ impl Planner<'_> {
             conversation: &conversation,
             marked: &marked,
         };
-        let better = options.summarizer.summarize(&wanted);
-        let better = better.filter(|text| wanted.accepts(text, counter.count(text) as u64));
+        let better = options.summarizer.summarize(&request);
+        let better = better.filter(|text| request.accepts(text, counter.count(text) as u64));
         Ok(better.unwrap_or(rules))
     }
 }

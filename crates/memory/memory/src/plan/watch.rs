@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::planner::Planner;
-use crate::brief::Brief;
 use crate::drift::{Case, DriftEvent, Sign, judged};
 use crate::message::{Message, Role};
-use crate::said::said;
-use crate::session::{Covers, Kind, Slot};
+use crate::parsed::parse;
+use crate::session::{Covers, Slot, SlotKind};
+use crate::summary::Content;
 
 /// How many messages of the assistant are watched after a summary.
 const WATCHED: usize = 6;
@@ -26,9 +26,9 @@ impl Planner<'_> {
         if self.options.judges.is_empty() {
             return;
         }
-        let said = self.all.len();
+        let count = self.all.len();
         let assistant = |at: &usize| self.all[*at].role == Role::Assistant;
-        let watched: Vec<_> = (summed_up..said).filter(assistant).take(WATCHED).collect();
+        let watched: Vec<_> = (summed_up..count).filter(assistant).take(WATCHED).collect();
         let new = self.session.originals.len();
         let mut found: Vec<(usize, Sign)> = Vec::new();
         for at in watched.into_iter().filter(|at| *at >= new) {
@@ -44,7 +44,7 @@ impl Planner<'_> {
                 evidence: sign.evidence,
                 recovered,
             };
-            // A constraint without room is missing at each of the messages. It is said once, and when it comes back.
+            // A constraint that has no room is missing at each message. It is logged once, and again when it is recovered.
             let all = self.session.drift.iter().chain(&self.drift);
             let is_known = all.filter(|known| known.message >= summed_up).any(|known| {
                 (known.indicator, &known.evidence) == (event.indicator, &event.evidence)
@@ -59,16 +59,16 @@ impl Planner<'_> {
     fn judged(&self, at: usize) -> Vec<Sign> {
         let before = |slot: &&Slot| slot.covers.iter().all(|range| range.start < at);
         let slots: Vec<_> = self.draft.slots.iter().filter(before).collect();
-        let is_shown = |slot: &&&Slot| matches!(slot.kind, Kind::Said | Kind::Cut);
+        let is_shown = |slot: &&&Slot| matches!(slot.kind, SlotKind::Original | SlotKind::Cut);
         let shown = slots.iter().filter(is_shown).flat_map(|slot| &slot.covers);
         let stays: BTreeSet<usize> = shown.cloned().flatten().collect();
-        let list = said(
+        let list = parse(
             self.session.form,
             Some(&self.session.id),
             slots.iter().map(|slot| &slot.message),
         );
         let case = Case {
-            brief: &Brief::of(&self.all[..at], &stays, self.options.writes),
+            content: &Content::of(&self.all[..at], &stays, self.options.writes),
             archive: &self.all[..at],
             list: &list,
             message: &self.all[at],
@@ -100,7 +100,7 @@ impl Planner<'_> {
             Slot {
                 message,
                 covers: Covers::new(),
-                kind: Kind::Recovered,
+                kind: SlotKind::Recovered,
             },
         );
         recovered
@@ -112,11 +112,11 @@ impl Planner<'_> {
         found.signs += 1;
         let mut any = false;
         for index in &sign.messages {
-            let Some(said) = self.all.get(*index) else {
+            let Some(message) = self.all.get(*index) else {
                 continue;
             };
-            let results = said.results.iter().map(|result| &*result.text);
-            let whole: String = std::iter::once(&*said.text).chain(results).collect();
+            let results = message.results.iter().map(|result| &*result.text);
+            let whole: String = std::iter::once(&*message.text).chain(results).collect();
             for words in [Some(whole), sign.passage.clone()].into_iter().flatten() {
                 let mut more = found.clone();
                 more.add(*index, &words, &sign.evidence);

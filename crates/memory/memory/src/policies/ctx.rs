@@ -15,10 +15,10 @@ use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::Role;
 use crate::names::SessionId;
-use crate::plan::{self, World};
-use crate::session::{Kind, Session, Slot};
-use crate::summary::Summarizer;
-use crate::views::Views;
+use crate::plan::{self, FileLookup};
+use crate::policies::Views;
+use crate::session::{ListSession, Slot, SlotKind};
+use crate::summarizer::Summarizer;
 use crate::window::Window;
 
 /// The form of names that [`plan`] takes, for people.
@@ -36,7 +36,7 @@ const WINDOW: u64 = 8_192;
 /// assert_eq!(accp_memory::policies::ctx::plan("ctx:4096,stress").unwrap().name, "ctx:4096,stress");
 /// assert!(accp_memory::policies::ctx::plan("ctx:0").is_none());
 /// ```
-pub fn plan(name: &str) -> Option<policy::Plan> {
+pub fn plan(name: &str) -> Option<policy::NamedPolicy> {
     let Options {
         size,
         stress,
@@ -52,7 +52,7 @@ pub fn plan(name: &str) -> Option<policy::Plan> {
             ""
         }
     );
-    Some(policy::Plan::new(name, doc, move |opening| Ctx {
+    Some(policy::NamedPolicy::new(name, doc, move |opening| Ctx {
         opening: opening.clone(),
         window: window.clone(),
         summarizer: if views {
@@ -60,7 +60,7 @@ pub fn plan(name: &str) -> Option<policy::Plan> {
         } else {
             Box::new(())
         },
-        said: Vec::new(),
+        messages: Vec::new(),
         agents: BTreeMap::new(),
     }))
 }
@@ -123,14 +123,14 @@ fn options(name: &str) -> Option<Options> {
 /// ```
 pub fn refuses<'t>(agent: &str, texts: impl IntoIterator<Item = &'t str>) -> Option<bool> {
     let mut foreign = BTreeSet::new();
-    let said = texts
+    let chat = texts
         .into_iter()
         .map(|text| in_chat(text, agent, &mut foreign));
-    let said: Vec<_> = said.collect::<Option<_>>()?;
-    if said.is_empty() {
+    let chat: Vec<_> = chat.collect::<Option<_>>()?;
+    if chat.is_empty() {
         return None;
     }
-    let list = MessageList::of(Form::OpenAi, said.iter().map(|text| &**text)).ok()?;
+    let list = MessageList::of(Form::OpenAi, chat.iter().map(|text| &**text)).ok()?;
     Some(!broken(&list).is_empty())
 }
 
@@ -149,13 +149,13 @@ struct Ctx {
     opening: Opening,
     window: Window,
     summarizer: Box<dyn Summarizer>,
-    said: Vec<policy::Message>,
-    agents: BTreeMap<Arc<str>, Held>,
+    messages: Vec<policy::Message>,
+    agents: BTreeMap<Arc<str>, AgentList>,
 }
 
 /// The list of one agent.
-struct Held {
-    session: Session,
+struct AgentList {
+    session: ListSession,
     /// How many messages of the conversation the agent has read.
     read: usize,
     /// The messages of the conversation that are in the agent's.
@@ -169,7 +169,7 @@ struct Held {
 #[derive(Default)]
 struct Files(RefCell<BTreeSet<String>>);
 
-impl World for Files {
+impl FileLookup for Files {
     fn is_taken(&self, path: &str) -> bool {
         self.0.borrow().contains(path)
     }
@@ -181,27 +181,27 @@ impl World for Files {
 
 impl Policy for Ctx {
     fn push(&mut self, message: &policy::Message) {
-        self.said.push(message.clone());
+        self.messages.push(message.clone());
     }
 
     fn prompt(&mut self, agent: &Agent) -> Vec<Segment> {
         let held = self
             .agents
             .entry(Arc::clone(&agent.name))
-            .or_insert_with(Held::new);
+            .or_insert_with(AgentList::new);
         let mut given: Vec<String> = held
             .session
             .slots
             .iter()
             .map(|slot| slot.message.raw().to_owned())
             .collect();
-        for message in &self.said[held.read..] {
+        for message in &self.messages[held.read..] {
             if message.is_for(&agent.name) {
                 held.indices.push(message.index);
                 given.push(as_chat(message, &agent.name, &mut held.foreign).to_string());
             }
         }
-        held.read = self.said.len();
+        held.read = self.messages.len();
         let list = MessageList::of(Form::OpenAi, given.iter().map(String::as_str));
         let list = list.map(|list| match &self.opening.tools {
             Some(tools) => list.with_beside(tools.to_string()),
@@ -225,7 +225,7 @@ impl Policy for Ctx {
                 held.session.apply(&plan);
                 held.session.slots.clone()
             }
-            // There is no list inside the window. What would have been sent shows that it is over.
+            // No list fits the window. The segments show the list that would have been sent.
             None => held.refused(&given),
         };
         let tools = Segment::tools(&self.opening);
@@ -234,23 +234,23 @@ impl Policy for Ctx {
     }
 
     fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
-        let message = self.said.get(index)?;
-        let holds = |held: &Held| {
+        let message = self.messages.get(index)?;
+        let holds = |held: &AgentList| {
             let at = held.indices.iter().position(|known| *known == index);
             at.is_some_and(|at| at < held.session.originals.len())
         };
         let is_read = self.agents.values().any(holds);
-        // A message that nobody has read yet stands in the next list as it is.
+        // A message that no agent has read yet is whole in the next list.
         let is_next = self.agents.values().all(|held| index >= held.read);
         (is_read || is_next).then(|| Cow::Borrowed(message.original()))
     }
 }
 
-impl Held {
+impl AgentList {
     fn new() -> Self {
         let id = SessionId::named("measured");
         Self {
-            session: Session::new(id, Form::OpenAi),
+            session: ListSession::new(id, Form::OpenAi),
             read: 0,
             indices: Vec::new(),
             foreign: BTreeSet::new(),
@@ -266,7 +266,7 @@ impl Held {
         let new = new.map(|list| list.messages().to_vec()).unwrap_or_default();
         for (at, message) in new.into_iter().enumerate() {
             self.session.originals.push(message.clone());
-            self.session.slots.push(Slot::said(first + at, message));
+            self.session.slots.push(Slot::original(first + at, message));
         }
         self.session.slots.clone()
     }
@@ -311,17 +311,17 @@ fn as_chat(message: &policy::Message, agent: &str, foreign: &mut BTreeSet<String
 /// Returns the part of a prompt that shows a message of the list.
 fn segment(slot: &Slot, indices: &[usize]) -> Segment {
     let kind = match (slot.kind, slot.message.role) {
-        (Kind::Summary | Kind::Recovered, _) => SegmentKind::Facts,
+        (SlotKind::Summary | SlotKind::Recovered, _) => SegmentKind::Facts,
         (_, Role::System) => SegmentKind::System,
         (_, Role::Tool) => SegmentKind::Result,
         (_, Role::User) => SegmentKind::User,
         _ if !slot.message.calls.is_empty() => SegmentKind::Call,
         _ => SegmentKind::Agent,
     };
-    let shows_one = matches!(slot.kind, Kind::Said | Kind::Cut);
-    let said = slot.covers.first().filter(|_| shows_one);
+    let shows_one = matches!(slot.kind, SlotKind::Original | SlotKind::Cut);
+    let index = slot.covers.first().filter(|_| shows_one);
     Segment {
-        message: said.and_then(|range| indices.get(range.start)).copied(),
+        message: index.and_then(|range| indices.get(range.start)).copied(),
         ..Segment::new(kind, slot.message.line())
     }
 }
@@ -350,7 +350,7 @@ mod tests {
     fn a_list_that_forgets_half_of_a_pair_is_refused() {
         assert_eq!(refuses("desk", [TASK, RESULT]), Some(true));
         assert_eq!(refuses("desk", [TASK, CALL, TASK]), Some(true));
-        // A call in flight is none of these.
+        // A call in flight is allowed.
         assert_eq!(refuses("desk", [TASK, CALL]), Some(false));
         assert_eq!(refuses("desk", []), None);
         assert_eq!(refuses("desk", ["4 bags", TASK]), None);

@@ -146,7 +146,7 @@ impl Part {
 /// A message with its forms.
 struct Entry {
     message: Message,
-    /// Who speaks, and what later messages need to know: it stays when lines leave.
+    /// Who speaks, and the definitions that later messages need: it stays when lines leave.
     head: String,
     lines: Vec<String>,
     is_numbered: bool,
@@ -194,7 +194,7 @@ impl Memory {
     /// Gives the messages that the agent has seen their last form.
     fn settle(&mut self, seen: usize) {
         for at in self.settled..seen {
-            // The form at first sight has to be there: later it could refer to later messages.
+            // The first form is made before the last one: made later, it could refer to later messages.
             let whole = self.whole(at);
             let referred = self.referred(at);
             let entry = &self.entries[at];
@@ -214,8 +214,8 @@ impl Memory {
 
     /// Returns whether lines of a message may be left out: the model can fetch them.
     fn may_cut(&self, at: usize) -> bool {
-        let is_told = self.tool_at.is_some_and(|tool| tool <= at);
-        is_told && self.has(Part::Cuts) && self.entries[at].message.kind == Kind::Result
+        let is_declared = self.tool_at.is_some_and(|tool| tool <= at);
+        is_declared && self.has(Part::Cuts) && self.entries[at].message.kind == Kind::Result
     }
 
     /// Returns the lines of a message, with references to lines of messages in their last form.
@@ -334,7 +334,7 @@ impl Policy for Memory {
         let mut lines = lines::lines(message.kind, &text, spaces);
         let mut speaker = quoted(message.speaker());
         if message.only_for.is_some() {
-            // Under the agent's name alone its instructions would read as its own words.
+            // Under the agent's name alone, its instructions would look like its own words.
             speaker = format!("system to {speaker}");
         }
         let mut mark = ": ";

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::message::{Call, Message};
-use crate::raw::Place;
+use crate::raw::Pointer;
 
 /// What the result of a call says whose result is not in the list.
 const NO_RESULT: &str = "No result was recorded for this call.";
@@ -14,7 +14,7 @@ const PICTURE: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAY
 
 /// Returns the message that answers a call of OpenAI's chat.
 pub(super) fn message(call: &Call) -> String {
-    let old = Place::of(["function_call".into(), "arguments".into()]);
+    let old = Pointer::of(["function_call".into(), "arguments".into()]);
     let message = if call.arguments == old {
         json!({ "role": "function", "name": call.id, "content": NO_RESULT })
     } else {

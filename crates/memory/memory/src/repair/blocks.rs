@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::finding::{Code, Finding};
 use crate::message::Message;
-use crate::raw::{Place, replaced};
+use crate::raw::{Pointer, replaced};
 
 /// The blocks of a message that go and come.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub(super) fn results(message: &Message) -> impl Iterator<Item = usize> {
 
 /// Returns the text of a block.
 pub(super) fn text(message: &Message, index: usize) -> Option<&str> {
-    let place = Place::of(["content".into(), index.into()]);
+    let place = Pointer::of(["content".into(), index.into()]);
     message.raw().get(place.range(message.raw())?)
 }
 
@@ -61,7 +61,7 @@ impl Blocks {
             return Ok(None);
         }
         let unreadable = || unreadable(at);
-        let place = Place::of(["content".into()]);
+        let place = Pointer::of(["content".into()]);
         let content = place.range(message.raw()).ok_or_else(unreadable)?;
         let old: Vec<&RawValue> =
             serde_json::from_str(&message.raw()[content]).map_err(|_| unreadable())?;

@@ -2,36 +2,35 @@
 
 use serde_json::{Map, Value as Json};
 
-use crate::said::SaidResult;
+use crate::parsed::ParsedResult;
 
-/// Members of a JSON result that are true when the call succeeded.
-const SUCCESS: [&str; 4] = ["ok", "success", "succeeded", "successful"];
-/// Members with an error; nothing, an empty text or 0 means none.
-const ERRORS: [&str; 7] = [
-    "error",
-    "errors",
-    "is_error",
-    "isError",
-    "failed",
-    "failure",
-    "exception",
-];
-/// Members with the code of a process.
-const CODES: [&str; 6] = [
-    "exit_code",
-    "exitCode",
-    "exit_status",
-    "exitStatus",
-    "returncode",
-    "return_code",
-];
-/// Members with a state.
-const STATES: [&str; 3] = ["status", "state", "outcome"];
-/// Members with words or with a result inside.
-const INSIDE: [&str; 8] = [
-    "message", "msg", "result", "output", "detail", "stderr", "reason", "content",
-];
-/// Marks of an echo of the file. What follows is not said by the tool.
+words! {
+    "reported.json";
+    /// Members of a JSON result that are true when the call succeeded.
+    success,
+    /// Members with an error; nothing, an empty text or 0 means none.
+    errors,
+    /// Members with the code of a process.
+    codes,
+    /// Members with a state.
+    states,
+    /// Members with words or with a result inside.
+    inside,
+    /// Phrases of failure.
+    failures,
+    /// Words of failure, with their forms.
+    failing,
+    /// Words of success.
+    done,
+    /// Results that are nothing but a word of success.
+    bare,
+    /// Words before a word of success that take its meaning: it is a plan, a question or a time.
+    planned,
+    /// Words that turn a word of failure into its opposite, when they stand before it.
+    none,
+}
+
+/// Marks of an echo of the file. What follows are not words of the tool.
 const ECHOES: [&str; 6] = [
     "cat -n",
     "```",
@@ -40,118 +39,11 @@ const ECHOES: [&str; 6] = [
     "diff --git",
     "a snippet of",
 ];
-/// Phrases of failure.
-const FAILURES: [&str; 44] = [
-    "traceback (most recent call last)",
-    "permission denied",
-    "no such file",
-    "not found",
-    "did not match",
-    "does not match",
-    "didn't match",
-    "no match",
-    "not match",
-    "did not appear",
-    "does not exist",
-    "doesn't exist",
-    "could not",
-    "couldn't",
-    "cannot",
-    "can't",
-    "unable to",
-    "not permitted",
-    "not allowed",
-    "read-only",
-    "no space left",
-    "already exists",
-    "is a directory",
-    "not a directory",
-    "nothing was",
-    "no changes",
-    "no change was",
-    "no replacement",
-    "was not",
-    "were not",
-    "not been",
-    "is not",
-    "wasn't",
-    "did not",
-    "didn't",
-    "not written",
-    "not applied",
-    "not saved",
-    "not updated",
-    "dry run",
-    "dry-run",
-    "timed out",
-    "only partially",
-    "rolled back",
-];
-/// Words of failure, with their forms.
-const FAILING: [&str; 23] = [
-    "error",
-    "errors",
-    "failed",
-    "fails",
-    "fail",
-    "failing",
-    "failure",
-    "failures",
-    "denied",
-    "permission",
-    "exception",
-    "invalid",
-    "refused",
-    "rejected",
-    "aborted",
-    "cancelled",
-    "canceled",
-    "fatal",
-    "partially",
-    "partial",
-    "skipped",
-    "unchanged",
-    "unsuccessful",
-];
-/// Words of success.
-const DONE: [&str; 22] = [
-    "created",
-    "updated",
-    "written",
-    "wrote",
-    "edited",
-    "saved",
-    "replaced",
-    "applied",
-    "inserted",
-    "modified",
-    "overwritten",
-    "overwrote",
-    "appended",
-    "deleted",
-    "removed",
-    "renamed",
-    "added",
-    "patched",
-    "persisted",
-    "success",
-    "successfully",
-    "successful",
-];
-/// Results that are nothing but a word of success.
-const BARE: [&str; 5] = ["ok", "done", "success", "true", "completed"];
-/// Words before a word of success that take its meaning: it is a plan, a question or a time.
-const PLANNED: [&str; 12] = [
-    "be", "if", "when", "once", "last", "not", "never", "without", "would", "should", "until",
-    "before",
-];
-/// Words that turn a word of failure into its opposite, when they stand before it.
-const NONE: [&str; 4] = ["no", "without", "zero", "any"];
 
 /// Returns whether a result says that its call succeeded: `None` if it says neither.
 ///
 /// What says both is a failure: success is never assumed.
-pub(crate) fn reported(result: &SaidResult) -> Option<bool> {
+pub(crate) fn reported(result: &ParsedResult) -> Option<bool> {
     if result.failed {
         return Some(false);
     }
@@ -165,8 +57,8 @@ pub(crate) fn reported(result: &SaidResult) -> Option<bool> {
 
 fn of_map(map: &Map<String, Json>, depth: usize) -> Option<bool> {
     let one = |keys: &[&str], read: &dyn Fn(&Json) -> Option<bool>| {
-        let said = keys.iter().filter_map(|key| map.get(*key)).filter_map(read);
-        said.min()
+        let outcomes = keys.iter().filter_map(|key| map.get(*key)).filter_map(read);
+        outcomes.min()
     };
     let inside = |value: &Json| match value {
         Json::Object(map) => of_map(map, depth.checked_sub(1)?),
@@ -174,11 +66,11 @@ fn of_map(map: &Map<String, Json>, depth: usize) -> Option<bool> {
         _ => None,
     };
     let all = [
-        one(&SUCCESS, &|value| value.as_bool()),
-        one(&ERRORS, &of_error),
-        one(&CODES, &|value| Some(value.as_i64()? == 0)),
-        one(&STATES, &of_state),
-        one(&INSIDE, &inside),
+        one(&WORDS.success, &|value| value.as_bool()),
+        one(&WORDS.errors, &of_error),
+        one(&WORDS.codes, &|value| Some(value.as_i64()? == 0)),
+        one(&WORDS.states, &of_state),
+        one(&WORDS.inside, &inside),
     ];
     // A failure counts before a success.
     all.into_iter().flatten().min()
@@ -193,7 +85,7 @@ fn of_error(value: &Json) -> Option<bool> {
         Json::Array(items) => items.is_empty(),
         Json::Object(map) => map.is_empty(),
     };
-    // That there is no error does not say what was done.
+    // No error does not mean that something was done.
     (!is_none).then_some(false)
 }
 
@@ -217,12 +109,14 @@ fn of_text(text: &str) -> Option<bool> {
         return Some(false);
     }
     let echo = ECHOES.iter().filter_map(|mark| text.find(mark)).min();
-    let said = text.get(..echo.unwrap_or(text.len())).unwrap_or(&text);
-    if fails(said) || incomplete(said) {
+    let words = text.get(..echo.unwrap_or(text.len())).unwrap_or(&text);
+    if fails(words) || incomplete(words) {
         return Some(false);
     }
-    let is_done = BARE.contains(&said.trim().trim_matches(['.', '!', '"']))
-        || parts(said).any(done)
+    let is_done = WORDS
+        .bare
+        .contains(&words.trim().trim_matches(['.', '!', '"']))
+        || parts(words).any(done)
         || codes.contains(&0);
     is_done.then_some(true)
 }
@@ -250,17 +144,17 @@ fn is_file(word: &str) -> bool {
 }
 
 fn fails(text: &str) -> bool {
-    FAILURES.iter().any(|phrase| text.contains(phrase))
+    WORDS.failures.iter().any(|phrase| text.contains(phrase))
         || parts(text).any(|part| {
             let words = words_of(part);
-            let failing = (0..words.len()).filter(|at| FAILING.contains(&words[*at]));
+            let failing = (0..words.len()).filter(|at| WORDS.failing.contains(&words[*at]));
             failing.into_iter().any(|at| !is_denied(&words, at))
         })
 }
 
 /// Returns whether a word of failure says that there was none: `no errors`, `0 failed`, `errors: 0`.
 fn is_denied(words: &[&str], at: usize) -> bool {
-    let is_none = |word: &&str| NONE.contains(word) || *word == "0";
+    let is_none = |word: &&str| WORDS.none.contains(word) || *word == "0";
     let before = words.get(at.saturating_sub(2)..at).unwrap_or_default();
     let after = words.get(at + 1);
     before.iter().any(is_none)
@@ -283,8 +177,9 @@ fn incomplete(text: &str) -> bool {
             let all = number(at + 2).or_else(|| number(at + 3));
             let less = of && some.zip(all).is_some_and(|(some, all)| some < all);
             let near = words.get(at.saturating_sub(2)..(at + 4).min(words.len()));
-            let acts = near.is_some_and(|near| near.iter().any(|word| DONE.contains(word)));
-            let fails = near.is_some_and(|near| near.iter().any(|word| FAILING.contains(word)));
+            let acts = near.is_some_and(|near| near.iter().any(|word| WORDS.done.contains(word)));
+            let fails =
+                near.is_some_and(|near| near.iter().any(|word| WORDS.failing.contains(word)));
             less || some == Some(0) && acts && !fails
         })
     })
@@ -298,7 +193,7 @@ fn done(part: &str) -> bool {
     let words = words_of(part);
     (0..words.len()).any(|at| {
         let before = words.get(at.saturating_sub(3)..at).unwrap_or_default();
-        DONE.contains(&words[at]) && !before.iter().any(|word| PLANNED.contains(word))
+        WORDS.done.contains(&words[at]) && !before.iter().any(|word| WORDS.planned.contains(word))
     })
 }
 

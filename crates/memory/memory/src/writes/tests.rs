@@ -1,7 +1,7 @@
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::said::SaidResult;
+use crate::parsed::ParsedResult;
 
 fn of(tool: &str, arguments: &Json) -> Option<Write> {
     Writes::default().of(tool, arguments)
@@ -179,7 +179,7 @@ fn a_users_file_is_refused_with_its_place() {
 #[test]
 fn a_result_says_success_failure_or_neither() {
     let said = |text: &str| {
-        reported(&SaidResult {
+        reported(&ParsedResult {
             id: String::new(),
             tool: None,
             text: text.to_owned(),
@@ -255,7 +255,7 @@ fn a_result_says_success_failure_or_neither() {
     ] {
         assert_eq!(said(text), expected, "{text}");
     }
-    let failed = SaidResult {
+    let failed = ParsedResult {
         id: String::new(),
         tool: None,
         text: "created".to_owned(),

@@ -8,3 +8,4 @@ pub(crate) mod junk;
 pub(crate) mod lists;
 pub(crate) mod plant;
 pub(crate) mod quarters;
+pub(crate) mod recorded;

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use accp_memory::{
-    Case, Form, Judge, MessageList, Options, Plan, Session, SessionId, Sign, Summarizer, Tier,
-    Wanted, Window,
+    Case, Form, Judge, ListPlan, ListSession, MessageList, Options, SessionId, Sign, Summarizer,
+    SummaryRequest, Tier, Window,
 };
 use serde_json::Value as Json;
 use time::OffsetDateTime;
@@ -20,7 +20,7 @@ pub(crate) const WATCHED: usize = 6;
 /// A place in a conversation: the assistant is about to speak.
 #[derive(Clone)]
 pub(crate) struct Point {
-    pub(crate) session: Session,
+    pub(crate) session: ListSession,
     /// The list that the assistant answers.
     pub(crate) list: Vec<String>,
     /// The number of the message that the assistant says then.
@@ -32,7 +32,7 @@ pub(crate) struct Point {
 pub(crate) struct Continued<'r> {
     pub(crate) recorded: &'r Recorded,
     /// The session and the list just before the summary.
-    before: (Session, Vec<String>),
+    before: (ListSession, Vec<String>),
     pub(crate) points: Vec<Point>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Continued<'r> {
 struct Forgetful<'t>(&'t str);
 
 impl Summarizer for Forgetful<'_> {
-    fn summarize(&self, wanted: &Wanted<'_>) -> Option<String> {
+    fn summarize(&self, wanted: &SummaryRequest<'_>) -> Option<String> {
         let kept = wanted.rules.lines().filter(|line| !line.contains(self.0));
         Some(kept.collect::<Vec<_>>().join("\n"))
     }
@@ -48,12 +48,12 @@ impl Summarizer for Forgetful<'_> {
 
 /// Returns the plan for a list.
 fn plan(
-    session: &Session,
+    session: &ListSession,
     list: &[String],
     window: u64,
     judges: &[&dyn Judge],
     summarizer: &dyn Summarizer,
-) -> Option<(Plan, Vec<String>)> {
+) -> Option<(ListPlan, Vec<String>)> {
     let list = MessageList::of(Form::OpenAi, list.iter().map(String::as_str)).ok()?;
     let window = Window::of(window).unwrap();
     let options = Options {
@@ -104,7 +104,7 @@ impl<'r> Continued<'r> {
     }
 
     fn within(recorded: &'r Recorded, window: u64) -> Option<Self> {
-        let mut session = Session::new(SessionId::new("recorded").unwrap(), Form::OpenAi);
+        let mut session = ListSession::new(SessionId::new("recorded").unwrap(), Form::OpenAi);
         let mut list = Vec::new();
         let mut before = None;
         let mut points = Vec::new();

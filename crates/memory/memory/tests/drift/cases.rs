@@ -9,10 +9,11 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Indicator, Words};
-use crate::brief::{Brief, Head, Room};
+use super::Indicator;
+use crate::counters::WORDS;
 use crate::message::Role;
-use crate::said::{Said, SaidCall, SaidResult};
+use crate::parsed::{Parsed, ParsedCall, ParsedResult};
+use crate::summary::{Content, Head, Room};
 use crate::writes::Writes;
 use phrases::{
     ASKS, ASKS_NOT, CHANGES, CONTRADICTS, DECIDES, DONE, DONE_NOT, KEEPS, PLANS, TOLD, filled, half,
@@ -24,10 +25,10 @@ pub(super) struct Labelled {
     pub(super) indicator: Indicator,
     pub(super) is_faulty: bool,
     pub(super) held_out: bool,
-    pub(super) archive: Vec<Said>,
-    pub(super) brief: Brief,
-    pub(super) list: Vec<Said>,
-    pub(super) message: Said,
+    pub(super) archive: Vec<Parsed>,
+    pub(super) content: Content,
+    pub(super) list: Vec<Parsed>,
+    pub(super) message: Parsed,
 }
 
 /// Numbers that look random, from a seed.
@@ -47,8 +48,8 @@ impl Dice {
     }
 }
 
-fn said(role: Role, text: impl Into<String>) -> Said {
-    Said {
+fn said(role: Role, text: impl Into<String>) -> Parsed {
+    Parsed {
         index: 0,
         role,
         name: None,
@@ -59,9 +60,9 @@ fn said(role: Role, text: impl Into<String>) -> Said {
     }
 }
 
-fn call(id: &str, tool: &str, arguments: serde_json::Value) -> Said {
+fn call(id: &str, tool: &str, arguments: serde_json::Value) -> Parsed {
     let mut said = said(Role::Assistant, "");
-    said.calls.push(SaidCall {
+    said.calls.push(ParsedCall {
         id: id.to_owned(),
         tool: tool.to_owned(),
         arguments,
@@ -69,9 +70,9 @@ fn call(id: &str, tool: &str, arguments: serde_json::Value) -> Said {
     said
 }
 
-fn result(id: &str, tool: &str, text: &str) -> Said {
+fn result(id: &str, tool: &str, text: &str) -> Parsed {
     let mut said = said(Role::Tool, "");
-    said.results.push(SaidResult {
+    said.results.push(ParsedResult {
         id: id.to_owned(),
         tool: Some(tool.to_owned()),
         text: text.to_owned(),
@@ -91,9 +92,9 @@ enum Deliverable {
 /// A conversation about a scenario.
 struct Talk<'s> {
     scenario: &'s Scenario,
-    archive: Vec<Said>,
+    archive: Vec<Parsed>,
     /// What the newest turns say.
-    newest: Vec<Said>,
+    newest: Vec<Parsed>,
     /// A text that does not stand in the summary.
     dropped: Option<String>,
 }
@@ -165,7 +166,7 @@ impl<'s> Talk<'s> {
         indicator: Indicator,
         is_faulty: bool,
         held_out: bool,
-        mut message: Said,
+        mut message: Parsed,
     ) -> Labelled {
         let mut archive = self.archive;
         let from = archive.len();
@@ -175,7 +176,7 @@ impl<'s> Talk<'s> {
         }
         message.index = archive.len();
         let stays: BTreeSet<usize> = (from..archive.len()).collect();
-        let brief = Brief::of(&archive, &stays, &Writes::default());
+        let content = Content::of(&archive, &stays, &Writes::default());
         let head = Head {
             session: "s".to_owned(),
             generated: "2026-01-29 14:25:30 +02:00".to_owned(),
@@ -192,12 +193,15 @@ impl<'s> Talk<'s> {
             good: 8000,
             most: 8000,
         };
-        let mut summary = brief.write(&head, room, &Words).unwrap();
+        let mut summary = content.write(&head, room, &WORDS).unwrap();
         if let Some(dropped) = self.dropped {
             assert!(
                 !is_faulty
                     || summary.contains(&dropped)
-                    || brief.constraints.iter().all(|one| one.item.text != dropped)
+                    || content
+                        .constraints
+                        .iter()
+                        .all(|one| one.item.text != dropped)
             );
             let lines = summary.lines().filter(|line| !line.contains(&dropped));
             summary = lines.collect::<Vec<_>>().join("\n");
@@ -209,7 +213,7 @@ impl<'s> Talk<'s> {
             is_faulty,
             held_out,
             archive,
-            brief,
+            content,
             list,
             message,
         }

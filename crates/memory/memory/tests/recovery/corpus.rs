@@ -6,8 +6,9 @@ use std::path::Path;
 
 use accp_memory::disk::index::{Filter, Hit};
 use accp_memory::{Archived, Form, MessageList};
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
+use crate::common::recorded::chat;
 use crate::recovery::folder::{ARCHIVE, Folder};
 
 const FILES: [&str; 4] = ["tau_airline", "code_fc", "toolbench_chatgpt", "handoffs"];
@@ -21,30 +22,6 @@ struct Ranks {
     /// With the two next words, also if they are keys.
     literal: usize,
     missed: Vec<String>,
-}
-
-/// Returns a recorded message in the form of OpenAI chat.
-fn chat(message: &Json) -> String {
-    let role = match message["role"].as_str() {
-        Some("agent") => "assistant",
-        Some(role) => role,
-        None => "user",
-    };
-    let mut out = json!({ "role": role, "content": message["content"] });
-    let calls = message["tool_calls"].as_array().into_iter().flatten();
-    let calls: Vec<_> = calls
-        .map(|call| {
-            let arguments = call["arguments"].to_string();
-            json!({ "id": call["id"], "type": "function", "function": { "name": call["name"], "arguments": arguments } })
-        })
-        .collect();
-    if !calls.is_empty() {
-        out["tool_calls"] = calls.into();
-    }
-    if role == "tool" {
-        out["tool_call_id"] = message["tool_call_id"].clone();
-    }
-    out.to_string()
 }
 
 /// Returns the values in arguments that tell something, with their keys.
@@ -94,7 +71,7 @@ fn measure(path: &Path) -> Ranks {
             .as_array()
             .unwrap()
             .iter()
-            .map(chat)
+            .map(|message| chat(message).to_string())
             .collect();
         let list = MessageList::of(Form::OpenAi, messages.iter().map(String::as_str)).unwrap();
         let all = Archived::of(&list, None);

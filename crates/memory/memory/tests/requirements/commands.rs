@@ -48,7 +48,7 @@ fn ctx_58_accepts_a_report_of_use_that_outlives_the_process() {
     let done = desk.compress(&small().list());
     let context = desk.open();
     let session = context.begun().unwrap();
-    let used = session.use_of().unwrap();
+    let used = session.usage().unwrap();
     assert_eq!(
         (used.tokens, used.room, used.window),
         (done.after, 20_000, 20_000)

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use accp_frame::TokenCounter;
 use accp_memory::disk::index::{Filter, Hit, Index};
 use accp_memory::disk::{Compressed, Context, ContextError};
 use accp_memory::{
@@ -13,19 +12,7 @@ use serde_json::Value as Json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Counts a token for four bytes, which is quick and easy to reckon with.
-#[derive(Debug)]
-pub(crate) struct Quarters;
-
-impl TokenCounter for Quarters {
-    fn name(&self) -> &'static str {
-        "quarters"
-    }
-
-    fn count(&self, text: &str) -> usize {
-        text.len().div_ceil(4)
-    }
-}
+pub(crate) use crate::common::quarters::Quarters;
 
 /// A session below a root, with the window of its model.
 pub(crate) struct Desk {

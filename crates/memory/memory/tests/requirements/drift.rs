@@ -1,7 +1,7 @@
 //! Drift: CTX-36 to CTX-44.
 
 use accp_memory::disk::Compressed;
-use accp_memory::{DriftEvent, Indicator, Severity, Summarizer, Tier, Wanted};
+use accp_memory::{DriftEvent, Indicator, Severity, Summarizer, SummaryRequest, Tier};
 use serde_json::json;
 
 use crate::requirements::desk::{Desk, raws, tiers};
@@ -85,7 +85,7 @@ fn ctx_37_refuses_to_pass_over_an_unrelated_subtask_among_the_steps() {
 struct Forgetful;
 
 impl Summarizer for Forgetful {
-    fn summarize(&self, wanted: &Wanted<'_>) -> Option<String> {
+    fn summarize(&self, wanted: &SummaryRequest<'_>) -> Option<String> {
         let lines = wanted.rules.lines();
         let kept: Vec<_> = lines.filter(|line| !line.contains(CONSTRAINT)).collect();
         Some(kept.join("\n"))

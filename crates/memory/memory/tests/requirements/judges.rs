@@ -33,7 +33,7 @@ struct Strict;
 
 impl Judge for Strict {
     fn judge(&self, case: &Case<'_>) -> Vec<Sign> {
-        let (message, said, list) = (case.message(), case.said(), case.list());
+        let (message, said, list) = (case.message(), case.conversation(), case.list());
         assert_eq!((&*message.role, message.number), ("assistant", said.len()));
         assert_eq!((case.intent(), &*said[0].text), (vec![(0, INTENT)], INTENT));
         assert_eq!(
@@ -104,7 +104,7 @@ struct Babbles;
 
 impl Judge for Babbles {
     fn judge(&self, case: &Case<'_>) -> Vec<Sign> {
-        let all = case.said().len();
+        let all = case.conversation().len();
         let said = format!(
             "## Session Summary\n\n{}",
             "\u{1f33e}\n```\"}]\n".repeat(300)

@@ -1,7 +1,7 @@
 //! Principles: CTX-01 to CTX-04.
 
 use accp_memory::disk::ContextError;
-use accp_memory::{Form, Indicator, MessageList, Summarizer, Tier, Wanted};
+use accp_memory::{Form, Indicator, MessageList, Summarizer, SummaryRequest, Tier};
 
 use crate::requirements::desk::{Desk, raws, summary, text, tiers};
 use crate::requirements::talk::{INTENT, Talk, rows};
@@ -24,7 +24,7 @@ fn ctx_01_accepts_ten_summaries_in_a_row_with_the_intent_verbatim() {
 struct Edits(fn(&str) -> String);
 
 impl Summarizer for Edits {
-    fn summarize(&self, wanted: &Wanted<'_>) -> Option<String> {
+    fn summarize(&self, wanted: &SummaryRequest<'_>) -> Option<String> {
         Some((self.0)(wanted.rules))
     }
 }

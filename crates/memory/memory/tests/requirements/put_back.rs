@@ -1,6 +1,6 @@
 //! A constraint that a summary has lost comes back (CTX-39, CTX-44).
 
-use accp_memory::{Indicator, Severity, Summarizer, Tier, Wanted, check};
+use accp_memory::{Indicator, Severity, Summarizer, SummaryRequest, Tier, check};
 use serde_json::json;
 
 use crate::requirements::desk::{Desk, raws, tiers};
@@ -13,7 +13,7 @@ const NAILS: &str = "Do not use more than 40 nails.";
 struct Forgetful;
 
 impl Summarizer for Forgetful {
-    fn summarize(&self, wanted: &Wanted<'_>) -> Option<String> {
+    fn summarize(&self, wanted: &SummaryRequest<'_>) -> Option<String> {
         let lines = wanted.rules.lines();
         let kept = lines.filter(|line| !line.contains(GROUND) && !line.contains(NAILS));
         Some(kept.collect::<Vec<_>>().join("\n"))

@@ -174,7 +174,7 @@ fn ctx_49_accepts_reports_of_use_and_of_each_tier() {
     assert_eq!(heard.before, done.events);
     assert_eq!(heard.after, done.events);
     assert_eq!(heard.after[0].before, 7_600);
-    let used = desk.open().begun().unwrap().use_of().unwrap();
+    let used = desk.open().begun().unwrap().usage().unwrap();
     assert_eq!((used.tokens, used.room), (done.after, 10_000));
     assert_eq!(done.state, desk.window.state(used.tokens));
 }

@@ -1,7 +1,7 @@
 //! The sections of a summary: CTX-25 to CTX-33.
 
 use accp_memory::disk::ContextError;
-use accp_memory::{Intent, PlanError, Summarizer, Wanted};
+use accp_memory::{Intent, PlanError, Summarizer, SummaryRequest};
 use serde_json::json;
 
 use crate::requirements::desk::{Desk, section, summary};
@@ -293,7 +293,7 @@ fn ctx_33_accepts_all_seven_sections_of_a_talk_that_says_nothing() {
 struct Without(&'static str);
 
 impl Summarizer for Without {
-    fn summarize(&self, wanted: &Wanted<'_>) -> Option<String> {
+    fn summarize(&self, wanted: &SummaryRequest<'_>) -> Option<String> {
         Some(wanted.rules.replace(&format!("### {}\n", self.0), ""))
     }
 }

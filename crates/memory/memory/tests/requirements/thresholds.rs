@@ -81,7 +81,7 @@ fn ctx_07_accepts_a_list_from_a_quarter_on_as_yellow_and_reports_its_use() {
     let desk = Desk::of(20_000);
     let done = desk.compress(&talk(&desk, 5_000).list());
     assert_eq!(done.state, State::Yellow);
-    let used = desk.open().begun().unwrap().use_of().unwrap();
+    let used = desk.open().begun().unwrap().usage().unwrap();
     assert_eq!(
         (used.tokens, used.room, used.window),
         (5_000, 20_000, 20_000)

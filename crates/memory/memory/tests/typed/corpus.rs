@@ -4,11 +4,12 @@
 use std::fs;
 use std::path::Path;
 
-use accp_memory::{Form, MessageList, Options, Session, SessionId, Window};
+use accp_memory::{Form, ListSession, MessageList, Options, SessionId, Window};
 use accp_tokens::{Bpe, TokenCounter};
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use time::OffsetDateTime;
 
+use crate::common::recorded::chat;
 use crate::typed::shown::Shown;
 
 /// The tokens of the form of a summary, and of the heading of a request.
@@ -36,31 +37,6 @@ struct Share {
     disorder: usize,
 }
 
-/// Returns a recorded message in the form of OpenAI chat. A result without a call is in the user's place.
-fn chat(message: &Json) -> Json {
-    let role = match message["role"].as_str() {
-        Some("agent") => "assistant",
-        Some("tool") if message["tool_call_id"].is_null() => "user",
-        Some(role) => role,
-        None => "user",
-    };
-    let mut out = json!({ "role": role, "content": message["content"] });
-    let calls = message["tool_calls"].as_array().into_iter().flatten();
-    let calls: Vec<_> = calls
-        .map(|call| {
-            let arguments = call["arguments"].to_string();
-            json!({ "id": call["id"], "type": "function", "function": { "name": call["name"], "arguments": arguments } })
-        })
-        .collect();
-    if !calls.is_empty() {
-        out["tool_calls"] = calls.into();
-    }
-    if role == "tool" {
-        out["tool_call_id"] = message["tool_call_id"].clone();
-    }
-    out
-}
-
 /// Measures each `step`th list of a file.
 fn measure(path: &Path, percent: u64, step: usize, counter: &Bpe) -> Share {
     let mut share = Share::default();
@@ -85,7 +61,7 @@ fn measure(path: &Path, percent: u64, step: usize, counter: &Bpe) -> Share {
             let full = Window::of(u64::MAX / 200).unwrap().count(&list, counter);
             let window = Window::of(full * percent / 100).unwrap();
             let options = Options::new(&window, counter, OffsetDateTime::UNIX_EPOCH);
-            let session = Session::new(SessionId::new("s").unwrap(), Form::OpenAi);
+            let session = ListSession::new(SessionId::new("s").unwrap(), Form::OpenAi);
             let words: usize = typed.iter().map(|text| counter.count(text)).sum();
             let fits = 2 * words as u64 <= window.room();
             let stays: usize = all[..end]

@@ -1,6 +1,6 @@
 //! What a program writes in the user's place is no request.
 
-use accp_memory::{Form, MessageList, Options, Session, SessionId, Window};
+use accp_memory::{Form, ListSession, MessageList, Options, SessionId, Window};
 use serde_json::{Value as Json, json};
 use time::OffsetDateTime;
 
@@ -18,7 +18,7 @@ fn intent(form: Form, mut messages: Vec<Json>) -> String {
     let list = MessageList::of(form, texts.iter().map(String::as_str)).unwrap();
     let window = Window::of(3_400).unwrap();
     let options = Options::new(&window, &Quarters, OffsetDateTime::UNIX_EPOCH);
-    let session = Session::new(SessionId::new("s").unwrap(), form);
+    let session = ListSession::new(SessionId::new("s").unwrap(), form);
     let plan = session.plan(&list, &options, &(), &mut ()).unwrap();
     Shown::of(&plan.list(&list)).intent
 }

@@ -1,6 +1,6 @@
 //! What happens to the words of a person as room gets short.
 
-use accp_memory::{Form, MessageList, Options, Plan, Session, SessionId, Tier, Window};
+use accp_memory::{Form, ListPlan, ListSession, MessageList, Options, SessionId, Tier, Window};
 use proptest::prelude::*;
 use serde_json::Value as Json;
 use time::OffsetDateTime;
@@ -15,8 +15,8 @@ fn list(messages: &[Json]) -> MessageList {
     MessageList::of(Form::OpenAi, texts.iter().map(String::as_str)).unwrap()
 }
 
-fn planned(list: &MessageList, window: &Window) -> (Plan, Shown) {
-    let session = Session::new(SessionId::new("s").unwrap(), Form::OpenAi);
+fn planned(list: &MessageList, window: &Window) -> (ListPlan, Shown) {
+    let session = ListSession::new(SessionId::new("s").unwrap(), Form::OpenAi);
     let options = Options::new(window, &Quarters, OffsetDateTime::UNIX_EPOCH);
     let plan = session.plan(list, &options, &(), &mut ()).unwrap();
     let shown = Shown::of(&plan.list(list));

@@ -1,7 +1,7 @@
-//! The right to call the model for a new instruction: one caller at a time, and the others wait.
+//! The right to call the model for a new instruction: one caller has it at a time, and the others wait.
 //!
-//! The caller holds it for the time of a lease. If the caller hangs or is killed, the lease ends, and one
-//! of those that wait takes over. This file decides; registries keep the rows.
+//! The caller has the right for the time of a lease. If the caller hangs or is killed, the lease ends, and one
+//! of those that wait takes over. This file decides who calls; registries store the rows.
 
 use super::model::ModelError;
 
@@ -9,25 +9,25 @@ use super::model::ModelError;
 /// back, and counts as ended.
 pub(super) const LONGEST: u64 = 15 * 60 * 1000;
 
-/// Who asks for the right to call, and when.
+/// A request for the right to call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ask {
-    /// A random number of the asker. No two askers have the same.
+pub struct ClaimRequest {
+    /// A random number of the caller. No two callers have the same.
     pub holder: u64,
-    /// The number of the call that the asker has waited for.
+    /// The number of the call that the caller has waited for.
     pub waited: Option<u64>,
     /// The time, in milliseconds since 1970.
     pub now: u64,
-    /// How long the right is asked for, in milliseconds.
+    /// How long the right is needed, in milliseconds.
     pub lease: u64,
 }
 
-/// The row of an instruction for which the model is called, or was called in vain.
+/// The row of an instruction for which the model is called, or the call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     /// The number of the call, counted from 1.
     pub number: u64,
-    /// Who calls.
+    /// The caller.
     pub holder: u64,
     /// When the lease ends, in milliseconds since 1970; 0 when nobody calls.
     pub until: u64,
@@ -37,9 +37,9 @@ pub struct Claim {
     pub failure: Option<ModelError>,
 }
 
-/// What an asker has to do.
+/// What a caller has to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Turn {
+pub enum ClaimDecision {
     /// Call the model. This row has been written.
     Call(Claim),
     /// Wait for the call of this number, whose lease ends at this time.
@@ -49,25 +49,25 @@ pub enum Turn {
         /// The end of its lease, in milliseconds since 1970.
         until: u64,
     },
-    /// The call that the asker has waited for failed in this way.
+    /// The call that the caller has waited for failed in this way.
     Failed(ModelError),
 }
 
-/// Decides what an asker has to do. The registry writes the row of [`Turn::Call`] in the same
+/// Decides what a caller has to do. The registry writes the row of [`ClaimDecision::Call`] in the same
 /// transaction.
-pub fn turn(row: Option<&Claim>, ask: &Ask) -> Turn {
+pub fn decide(row: Option<&Claim>, ask: &ClaimRequest) -> ClaimDecision {
     if let Some(row) = row {
         let waited = ask.waited.filter(|waited| *waited <= row.failed);
         if let (Some(_), Some(failure)) = (waited, &row.failure) {
-            return Turn::Failed(failure.clone());
+            return ClaimDecision::Failed(failure.clone());
         }
         let is_live = row.until > ask.now && row.until <= ask.now.saturating_add(LONGEST);
         if is_live {
             let (number, until) = (row.number, row.until);
-            return Turn::Wait { number, until };
+            return ClaimDecision::Wait { number, until };
         }
     }
-    Turn::Call(Claim {
+    ClaimDecision::Call(Claim {
         number: row.map_or(0, |row| row.number).saturating_add(1),
         holder: ask.holder,
         until: ask.now.saturating_add(ask.lease.min(LONGEST)),

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use accp_registry::Hash;
 
-use super::claim::{Ask, Claim, Turn, turn};
+use super::claim::{Claim, ClaimDecision, ClaimRequest, decide};
 use super::entry::{Entry, EntryKey};
 use super::model::ModelError;
 use super::registry::{Claimed, Registry, RegistryError};
@@ -52,15 +52,15 @@ impl Registry for MemoryRegistry {
             .collect())
     }
 
-    fn claim(&mut self, key: &EntryKey, ask: &Ask) -> Result<Claimed, RegistryError> {
+    fn claim(&mut self, key: &EntryKey, ask: &ClaimRequest) -> Result<Claimed, RegistryError> {
         if let Some(entry) = self.hit(key)? {
             return Ok(Claimed::Entry(entry));
         }
-        let turn = turn(self.claims.get(key), ask);
-        if let Turn::Call(claim) = &turn {
+        let decision = decide(self.claims.get(key), ask);
+        if let ClaimDecision::Call(claim) = &decision {
             self.claims.insert(key.clone(), claim.clone());
         }
-        Ok(Claimed::Turn(turn))
+        Ok(Claimed::Decided(decision))
     }
 
     fn settle(

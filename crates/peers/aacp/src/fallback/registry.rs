@@ -4,7 +4,7 @@ use std::fmt;
 
 use accp_registry::Hash;
 
-use super::claim::{Ask, Claim, Turn};
+use super::claim::{Claim, ClaimDecision, ClaimRequest};
 use super::entry::{Entry, EntryKey};
 use super::model::ModelError;
 
@@ -27,10 +27,10 @@ pub trait Registry {
         limit: usize,
     ) -> Result<Vec<Entry>, RegistryError>;
 
-    /// Asks for the right to call the model: [`turn`](super::turn) decides by the row of the key. If
+    /// Asks for the right to call the model: [`decide`](super::decide) decides by the row of the key. If
     /// there is an entry by now, it answers the request, and is counted. A registry that knows that
     /// a caller is not alive may take its lease as ended.
-    fn claim(&mut self, key: &EntryKey, ask: &Ask) -> Result<Claimed, RegistryError>;
+    fn claim(&mut self, key: &EntryKey, ask: &ClaimRequest) -> Result<Claimed, RegistryError>;
 
     /// Ends a call.
     ///
@@ -45,13 +45,13 @@ pub trait Registry {
     ) -> Result<Option<Entry>, RegistryError>;
 }
 
-/// The answer to who asks for the right to call the model.
+/// The answer to a request for the right to call the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claimed {
-    /// The entry is there.
+    /// There is an entry now.
     Entry(Entry),
-    /// It is not, and this is to be done.
-    Turn(Turn),
+    /// There is no entry, and the caller has to do this.
+    Decided(ClaimDecision),
 }
 
 /// A registry that failed: where, what is wrong, and what helps.

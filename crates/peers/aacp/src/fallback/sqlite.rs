@@ -2,7 +2,7 @@
 
 mod call;
 mod fault;
-mod place;
+mod location;
 mod row;
 mod schema;
 
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use accp_registry::Hash;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
-use super::claim::{Ask, Claim, Turn, turn};
+use super::claim::{Claim, ClaimDecision, ClaimRequest, decide};
 use super::entry::{Entry, EntryKey};
 use super::model::ModelError;
 use super::registry::{Claimed, Registry, RegistryError};
@@ -65,7 +65,7 @@ impl SqliteRegistry {
     /// format. It is left as it is.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, RegistryError> {
         let path = path.as_ref();
-        let created = place::prepare(path);
+        let created = location::prepare(path);
         Self::new(path, created.and_then(|()| connect(path)))
     }
 
@@ -77,7 +77,9 @@ impl SqliteRegistry {
         let path = path.as_ref();
         let found = match std::fs::metadata(path) {
             Ok(file) if file.len() == 0 => Err(Fault::Empty),
-            found => found.map_err(Fault::from).and_then(|_| place::closed(path)),
+            found => found
+                .map_err(Fault::from)
+                .and_then(|_| location::closed(path)),
         };
         Self::new(path, found.and_then(|()| connect(path)))
     }
@@ -218,7 +220,7 @@ impl Registry for SqliteRegistry {
         })
     }
 
-    fn claim(&mut self, key: &EntryKey, ask: &Ask) -> Result<Claimed, RegistryError> {
+    fn claim(&mut self, key: &EntryKey, ask: &ClaimRequest) -> Result<Claimed, RegistryError> {
         let path = self.path.clone();
         // The row of a caller that is not alive counts as ended.
         let row = |conn: &Connection| {
@@ -230,24 +232,25 @@ impl Registry for SqliteRegistry {
             }
             Ok::<_, Fault>(row)
         };
-        // Who has to wait needs no lock.
+        // A caller that has to wait needs no lock.
         let seen = self.read(|conn| Ok((row::find(conn, key)?, row(conn)?)))?;
         if let (None, claim) = &seen
-            && let turn @ (Turn::Wait { .. } | Turn::Failed(_)) = turn(claim.as_ref(), ask)
+            && let decision @ (ClaimDecision::Wait { .. } | ClaimDecision::Failed(_)) =
+                decide(claim.as_ref(), ask)
         {
-            return Ok(Claimed::Turn(turn));
+            return Ok(Claimed::Decided(decision));
         }
         let (claimed, call) = self.write(|conn| {
             if let Some(entry) = row::count(conn, key)? {
                 return Ok((Claimed::Entry(entry), None));
             }
-            let turn = turn(row(conn)?.as_ref(), ask);
+            let decision = decide(row(conn)?.as_ref(), ask);
             let mut call = None;
-            if let Turn::Call(claim) = &turn {
+            if let ClaimDecision::Call(claim) = &decision {
                 call = Some(Call::begin(&path, claim.holder)?);
                 row::write_claim(conn, key, claim, ask.now)?;
             }
-            Ok((Claimed::Turn(turn), call))
+            Ok((Claimed::Decided(decision), call))
         })?;
         self.call = call;
         Ok(claimed)

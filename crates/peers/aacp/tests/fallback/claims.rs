@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use accp_aacp::fallback::{
-    Course, FallbackError, MemoryRegistry, ModelError, ModelErrorKind, Options, Registry as _,
-    Request, Source, Step,
+    FallbackError, MemoryRegistry, ModelError, ModelErrorKind, Options, Registry as _, Request,
+    Resolution, ResolutionStep, Source,
 };
 use proptest::prelude::*;
 
@@ -54,12 +54,12 @@ fn run(askers: &[Asker]) -> Outcome {
     };
     let mut registry = MemoryRegistry::default();
     let mut outcome = Outcome::default();
-    let mut courses: BTreeMap<usize, (Course<'_>, bool)> = BTreeMap::new();
+    let mut resolutions: BTreeMap<usize, (Resolution<'_>, bool)> = BTreeMap::new();
     let mut agenda: BTreeSet<(u64, usize)> = BTreeSet::new();
     for (index, asker) in askers.iter().enumerate() {
         let deadline = Some(Duration::from_millis(DEADLINE));
-        let course = Course::new(&request, options, index as u64, deadline);
-        courses.insert(index, (course, false));
+        let resolution = Resolution::new(&request, options, index as u64, deadline);
+        resolutions.insert(index, (resolution, false));
         agenda.insert((asker.begins, index));
     }
     let mut steps = 0;
@@ -67,7 +67,7 @@ fn run(askers: &[Asker]) -> Outcome {
         steps += 1;
         assert!(steps < 1_000_000, "the askers wait for ever");
         let asker = &askers[index];
-        let Some((mut course, is_calling)) = courses.remove(&index) else {
+        let Some((mut resolution, is_calling)) = resolutions.remove(&index) else {
             continue;
         };
         if is_calling {
@@ -79,7 +79,7 @@ fn run(askers: &[Asker]) -> Outcome {
                     continue;
                 }
             };
-            match course.answered(&mut registry, result) {
+            match resolution.answered(&mut registry, result) {
                 Ok(answer) => {
                     outcome.stored.get_or_insert(now);
                     outcome
@@ -91,19 +91,19 @@ fn run(askers: &[Asker]) -> Outcome {
             }
             continue;
         }
-        match course.step(&mut registry, now) {
-            Ok(Step::Call) => {
+        match resolution.step(&mut registry, now) {
+            Ok(ResolutionStep::Call) => {
                 outcome
                     .calls
                     .push((now, (now + asker.takes).min(now + LEASE)));
                 agenda.insert((now + asker.takes, index));
-                courses.insert(index, (course, true));
+                resolutions.insert(index, (resolution, true));
             }
-            Ok(Step::Wait(time)) => {
+            Ok(ResolutionStep::Wait(time)) => {
                 agenda.insert((now + u64::try_from(time.as_millis()).unwrap(), index));
-                courses.insert(index, (course, false));
+                resolutions.insert(index, (resolution, false));
             }
-            Ok(Step::Done(answer)) => {
+            Ok(ResolutionStep::Done(answer)) => {
                 outcome
                     .answered
                     .push((now, answer.source, answer.packet.text().to_owned()));
@@ -203,10 +203,13 @@ fn a_clock_that_was_set_back_does_not_keep_a_claim_for_ever() {
     let mut registry = MemoryRegistry::default();
     let deadline = Some(Duration::from_millis(DEADLINE));
     let year = 365 * 24 * 3600 * 1000;
-    let mut first = Course::new(&request, Options::default(), 1, deadline);
-    assert_eq!(first.step(&mut registry, 2 * year), Ok(Step::Call));
-    let mut second = Course::new(&request, Options::default(), 2, deadline);
-    assert_eq!(second.step(&mut registry, year), Ok(Step::Call));
+    let mut first = Resolution::new(&request, Options::default(), 1, deadline);
+    assert_eq!(
+        first.step(&mut registry, 2 * year),
+        Ok(ResolutionStep::Call)
+    );
+    let mut second = Resolution::new(&request, Options::default(), 2, deadline);
+    assert_eq!(second.step(&mut registry, year), Ok(ResolutionStep::Call));
     // The first call is not lost: what it brings is stored, and the second takes it over.
     let answer = first
         .answered(&mut registry, Ok(ANSWER.to_owned()))
@@ -219,19 +222,19 @@ fn a_clock_that_was_set_back_does_not_keep_a_claim_for_ever() {
 
 /// Returns what ends the wait of a request for a call that hangs, and the time. `deadlines` are those of
 /// the two models, in seconds.
-fn waited_for(deadlines: [u64; 2]) -> (Result<Step, FallbackError>, u64) {
+fn waited_for(deadlines: [u64; 2]) -> (Result<ResolutionStep, FallbackError>, u64) {
     let request = Request::new(ENGLISH, "CS", "Desk", "2").unwrap();
     let mut registry = MemoryRegistry::default();
     let [mut first, mut second] =
         [(1, deadlines[0]), (2, deadlines[1])].map(|(holder, seconds)| {
             let deadline = Some(Duration::from_secs(seconds));
-            Course::new(&request, Options::default(), holder, deadline)
+            Resolution::new(&request, Options::default(), holder, deadline)
         });
-    assert_eq!(first.step(&mut registry, 0), Ok(Step::Call));
+    assert_eq!(first.step(&mut registry, 0), Ok(ResolutionStep::Call));
     let mut now = 0;
     loop {
         match second.step(&mut registry, now) {
-            Ok(Step::Wait(time)) => now += u64::try_from(time.as_millis()).unwrap(),
+            Ok(ResolutionStep::Wait(time)) => now += u64::try_from(time.as_millis()).unwrap(),
             end => return (end, now),
         }
     }
@@ -246,5 +249,5 @@ fn a_request_does_not_wait_for_ever() {
 
 #[test]
 fn a_request_waits_as_long_as_its_own_call_may_take() {
-    assert_eq!(waited_for([600, 600]), (Ok(Step::Call), 615_000));
+    assert_eq!(waited_for([600, 600]), (Ok(ResolutionStep::Call), 615_000));
 }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use accp_aacp::fallback::{
-    Ask, Claimed, Entry, EntryKey, Instruction, ModelError, ModelErrorKind, Registry as _,
-    RegistryErrorKind, SqliteRegistry, Turn,
+    ClaimDecision, ClaimRequest, Claimed, Entry, EntryKey, Instruction, ModelError, ModelErrorKind,
+    Registry as _, RegistryErrorKind, SqliteRegistry,
 };
 use accp_aacp::{Packet, Vocabulary};
 use proptest::prelude::*;
@@ -50,8 +50,8 @@ fn all(registry: &mut SqliteRegistry) -> Vec<Entry> {
     entries
 }
 
-fn ask(holder: u64, waited: Option<u64>, now: u64) -> Ask {
-    Ask {
+fn ask(holder: u64, waited: Option<u64>, now: u64) -> ClaimRequest {
+    ClaimRequest {
         holder,
         waited,
         now,
@@ -136,10 +136,11 @@ fn a_claim_is_seen_by_others_until_it_ends() {
     let (mut one, mut other) = (folder.open(), folder.open());
     let entry = fetch("Fetch it");
     let key = entry.key();
-    let Ok(Claimed::Turn(Turn::Call(claim))) = one.claim(&key, &ask(1, None, 5_000)) else {
+    let Ok(Claimed::Decided(ClaimDecision::Call(claim))) = one.claim(&key, &ask(1, None, 5_000))
+    else {
         panic!("the first may call");
     };
-    let wait = Ok(Claimed::Turn(Turn::Wait {
+    let wait = Ok(Claimed::Decided(ClaimDecision::Wait {
         number: 1,
         until: 6_000,
     }));
@@ -147,8 +148,9 @@ fn a_claim_is_seen_by_others_until_it_ends() {
     let failure = ModelError::new(ModelErrorKind::Status, "500");
     assert_eq!(one.settle(&key, &claim, Err(&failure)), Ok(None));
     let failed = other.claim(&key, &ask(2, Some(1), 5_999));
-    assert_eq!(failed, Ok(Claimed::Turn(Turn::Failed(failure))));
-    let Ok(Claimed::Turn(Turn::Call(claim))) = other.claim(&key, &ask(3, None, 5_999)) else {
+    assert_eq!(failed, Ok(Claimed::Decided(ClaimDecision::Failed(failure))));
+    let Ok(Claimed::Decided(ClaimDecision::Call(claim))) = other.claim(&key, &ask(3, None, 5_999))
+    else {
         panic!("who did not wait asks again");
     };
     assert_eq!(
@@ -176,7 +178,7 @@ fn the_first_answer_stays() {
     );
     let key = one.key();
     let mut claim = |holder, now| match registry.claim(&key, &ask(holder, None, now)) {
-        Ok(Claimed::Turn(Turn::Call(claim))) => claim,
+        Ok(Claimed::Decided(ClaimDecision::Call(claim))) => claim,
         other => panic!("{other:?}"),
     };
     // The lease of the first ends at 1,000.
@@ -213,19 +215,20 @@ fn the_call_of_a_caller_that_is_gone_is_taken_over_at_once() {
     let (mut one, mut other) = (folder.open(), folder.open());
     assert!(matches!(
         one.claim(&key, &ask(1, None, 0)),
-        Ok(Claimed::Turn(Turn::Call(_)))
+        Ok(Claimed::Decided(ClaimDecision::Call(_)))
     ));
     let waits = other.claim(&key, &ask(2, None, 1));
     assert_eq!(
         waits,
-        Ok(Claimed::Turn(Turn::Wait {
+        Ok(Claimed::Decided(ClaimDecision::Wait {
             number: 1,
             until: 1_000
         }))
     );
     assert_eq!(signs(), 1);
     drop(one);
-    let Ok(Claimed::Turn(Turn::Call(claim))) = other.claim(&key, &ask(2, Some(1), 2)) else {
+    let Ok(Claimed::Decided(ClaimDecision::Call(claim))) = other.claim(&key, &ask(2, Some(1), 2))
+    else {
         panic!("the caller is gone");
     };
     assert_eq!((claim.number, signs()), (2, 1));

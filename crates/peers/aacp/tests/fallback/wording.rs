@@ -297,7 +297,7 @@ fn two_entries_that_fit_equally_and_differ_decide_nothing() {
     let packet = Packet::parse("FETCH|HR|return:A|aacp:1.1|res:pay|period:2024-05").unwrap();
     let instruction = Instruction::new(other).unwrap();
     let entry = Entry::new(instruction, "HR", &packet, Vocabulary::standard()).unwrap();
-    let ask = accp_aacp::fallback::Ask {
+    let ask = accp_aacp::fallback::ClaimRequest {
         holder: 1,
         waited: None,
         now: 1,
@@ -305,7 +305,9 @@ fn two_entries_that_fit_equally_and_differ_decide_nothing() {
     };
     let key = entry.key();
     let claimed = registry.claim(&key, &ask).unwrap();
-    let accp_aacp::fallback::Claimed::Turn(accp_aacp::fallback::Turn::Call(claim)) = claimed else {
+    let accp_aacp::fallback::Claimed::Decided(accp_aacp::fallback::ClaimDecision::Call(claim)) =
+        claimed
+    else {
         panic!("{claimed:?}");
     };
     registry.settle(&key, &claim, Ok(&entry)).unwrap();

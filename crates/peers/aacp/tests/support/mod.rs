@@ -1,5 +1,4 @@
 //! What the tests of packets share.
-#![allow(dead_code, reason = "each test uses a part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use accp_aacp::{Code, Finding, Report, Validator, Vocabulary, validate};

@@ -10,7 +10,7 @@ use super::{Shared, review, unwritable};
 use crate::check::check;
 use crate::event::{Event, EventName, Role};
 use crate::finding::{Code, Finding};
-use crate::folder::{Content, Folder, Place, Scope, Source as _};
+use crate::folder::{Content, Folder, RootedPath, Scope, Source as _};
 use crate::log::LOG_FILE;
 use crate::protocol::PROTOCOL_FILE;
 use crate::state::State;
@@ -118,7 +118,7 @@ impl<F: Files> Shared<F> {
             let names: Vec<&str> = EventName::ALL.iter().map(|name| name.as_str()).collect();
             let text = format!(
                 "the event `{}` is unknown; name one of {}",
-                crate::shape::shown(&draft.event),
+                crate::finding::shortened(&draft.event),
                 names.join(", ")
             );
             vec![Finding::new(Code::EventUnknown, text)]
@@ -165,10 +165,10 @@ impl<F: Files> Shared<F> {
             return None;
         }
         let root = file.and_then(|_| protocol.root());
-        let place = Place { root, path: &path };
-        match OfFolder::new(&self.files, &self.path).look(place) {
+        let path = RootedPath { root, path: &path };
+        match OfFolder::new(&self.files, &self.path).look(path) {
             Content::Refused(code @ Code::PathEscape, why) => {
-                Some(Finding::new(code, why).within(&crate::shape::shown(doc), None))
+                Some(Finding::new(code, why).within(&crate::finding::shortened(doc), None))
             }
             _ => None,
         }

@@ -8,11 +8,11 @@ use serde_json::{Value as Json, json};
 
 use super::append::{NEW_PROTOCOL, now};
 use super::{Shared, source, unwritable};
-use crate::begin::{name_reserved, reserved, template};
 use crate::finding::{Code, Finding};
 use crate::folder::{Folder, Scope};
 use crate::kind::Kind;
 use crate::protocol::{Mode, Protocol};
+use crate::settings::{name_reserved, reserved, template};
 use accp_store::files::Files;
 
 /// What is to be declared. The file is relative to the directory of deliverables.

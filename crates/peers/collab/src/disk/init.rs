@@ -8,10 +8,10 @@ use serde_json::{Value as Json, json};
 
 use super::append::now;
 use super::{Shared, source, unwritable};
-use crate::begin::{NewFile, Plan};
 use crate::finding::{Code, Finding};
 use crate::folder::{Folder, Scope};
 use crate::protocol::{Mode, PROTOCOL_FILE};
+use crate::settings::{FolderSettings, NewFile};
 use crate::validate::validate;
 use accp_store::files::Files;
 
@@ -33,12 +33,12 @@ impl<F: Files> Shared<F> {
     /// and whole is fine, and one that an earlier run began is finished.
     ///
     /// # Errors
-    /// All that is wrong with the plan; [`Code::Exists`], [`Code::HalfMade`] and [`Code::FileExists`] for what
+    /// All that is wrong with the settings; [`Code::Exists`], [`Code::HalfMade`] and [`Code::FileExists`] for what
     /// is there; [`Code::Unwritable`] if the disk fails. Nothing was made then, and no file was changed.
-    pub fn init(&self, plan: Plan, is_resumed: bool) -> Result<Made, Vec<Finding>> {
-        let plan = plan.trimmed();
-        let mut wrong = plan.check();
-        let root = match (&plan.mode, &plan.repo_root) {
+    pub fn init(&self, settings: FolderSettings, is_resumed: bool) -> Result<Made, Vec<Finding>> {
+        let settings = settings.trimmed();
+        let mut wrong = settings.check();
+        let root = match (&settings.mode, &settings.repo_root) {
             (Mode::External, Some(root)) if wrong.iter().all(|one| one.code != Code::RepoRoot) => {
                 source::root_of(&self.files, &self.path, root)
                     .map_err(|why| wrong.push(Finding::new(Code::RepoRoot, why)))
@@ -53,7 +53,7 @@ impl<F: Files> Shared<F> {
         let made = work
             .make_folder(&self.path)
             .map_err(|error| vec![unwritable(&self.path, &error)])
-            .and_then(|()| self.make(&plan, root, is_resumed, &mut work));
+            .and_then(|()| self.make(&settings, root, is_resumed, &mut work));
         if made.is_err() {
             work.undo();
         }
@@ -62,7 +62,7 @@ impl<F: Files> Shared<F> {
 
     fn make(
         &self,
-        plan: &Plan,
+        settings: &FolderSettings,
         root: Option<PathBuf>,
         is_resumed: bool,
         work: &mut Work,
@@ -91,7 +91,7 @@ impl<F: Files> Shared<F> {
                 files
             }
             earlier => {
-                let files = plan.files(&now());
+                let files = settings.files(&now());
                 refuse_if_there(&files, &self.path, &root)?;
                 if earlier.is_some() {
                     // It was cut itself, so nothing else was made.
@@ -132,8 +132,10 @@ impl<F: Files> Shared<F> {
         sync(&self.path)?;
         // The folder is whole. A run with --resume would remove it.
         let _ = fs::remove_file(&begun);
-        let names = files.iter().map(|file| match plan.mode {
-            Mode::External if file.is_deliverable => format!("external:{}", plan.primary_file()),
+        let names = files.iter().map(|file| match settings.mode {
+            Mode::External if file.is_deliverable => {
+                format!("external:{}", settings.primary_file())
+            }
             _ => file.path.clone(),
         });
         Ok(Made {

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::unwritable;
 use crate::finding::{Code, Finding};
-use crate::folder::{Content, Place, Source};
+use crate::folder::{Content, RootedPath, Source};
 use accp_store::files::Files;
 
 const LEADS_OUT: &str =
@@ -22,14 +22,14 @@ impl<'f, F: Files> OfFolder<'f, F> {
         Self { files, folder }
     }
 
-    /// Returns where a place is, if it is below its root.
-    fn locate(&self, place: Place<'_>) -> Result<PathBuf, Content> {
-        let root = place
+    /// Returns the full path, if it is below its root.
+    fn locate(&self, path: RootedPath<'_>) -> Result<PathBuf, Content> {
+        let root = path
             .root
             .map_or_else(|| self.folder.to_owned(), |root| self.folder.join(root));
         let resolve = |path: &Path| self.files.resolve(path).map_err(|error| refused(&error));
         let root = resolve(&root)?;
-        let path = resolve(&root.join(place.path))?;
+        let path = resolve(&root.join(path.path))?;
         if path.starts_with(&root) {
             Ok(path)
         } else {
@@ -39,8 +39,8 @@ impl<'f, F: Files> OfFolder<'f, F> {
 }
 
 impl<F: Files> Source for OfFolder<'_, F> {
-    fn read(&mut self, place: Place<'_>) -> Content {
-        let path = match self.locate(place) {
+    fn read(&mut self, path: RootedPath<'_>) -> Content {
+        let path = match self.locate(path) {
             Ok(path) => path,
             Err(content) => return content,
         };
@@ -50,8 +50,8 @@ impl<F: Files> Source for OfFolder<'_, F> {
         }
     }
 
-    fn look(&mut self, place: Place<'_>) -> Content {
-        self.locate(place).err().unwrap_or(Content::Present)
+    fn look(&mut self, path: RootedPath<'_>) -> Content {
+        self.locate(path).err().unwrap_or(Content::Present)
     }
 
     fn check_root(&mut self, root: &str) -> Result<(), String> {
@@ -124,7 +124,7 @@ fn existing(files: &impl Files, path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Returns what an error of reading says about a place.
+/// Returns what an error of reading means.
 fn refused(error: &io::Error) -> Content {
     let why = match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => return Content::Absent,

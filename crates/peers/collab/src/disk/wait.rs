@@ -13,6 +13,7 @@ use crate::log::LOG_FILE;
 use crate::names::names;
 use crate::next::{Action, Next, next};
 use crate::protocol::PROTOCOL_FILE;
+use crate::state::State;
 use crate::table::Phase;
 use crate::texts::READINESS_FILE;
 use accp_store::files::Os;
@@ -130,7 +131,7 @@ impl Shared<Os> {
 /// Returns why a participant need not wait; `None` if it has to.
 fn ready(folder: &Folder, who: &str) -> Result<Option<(Reason, Next)>, Vec<Finding>> {
     let next = next(folder, who)?;
-    let phase = folder.state().map(crate::State::phase);
+    let phase = folder.state().map(State::phase);
     let reason = match phase {
         Some(Phase::Completed) => Reason::Completed,
         Some(Phase::Blocked) => Reason::Blocked,

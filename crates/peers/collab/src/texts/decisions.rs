@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::DECISIONS_FILE;
-use crate::finding::{Code, Finding};
+use crate::finding::{Code, Finding, shortened};
 use crate::markdown;
 use crate::protocol::Protocol;
-use crate::shape::shown;
 
 /// Returns what is wrong with the decisions. A decision without a rationale is a warning.
 pub(crate) fn check(text: &str, protocol: &Protocol) -> Vec<Finding> {
@@ -25,7 +24,7 @@ pub(crate) fn check(text: &str, protocol: &Protocol) -> Vec<Finding> {
             findings.push(finding);
         };
         if named.is_none() {
-            let title = shown(section.title);
+            let title = shortened(section.title);
             let text = format!(
                 "accepted decision headings must use D<number>, and one is `{title}`; write `### {expected}. ` and a title"
             );

@@ -1,10 +1,9 @@
 //! `readiness.md`: open questions, gates, and the snapshot of the frozen deliverable.
 
 use super::READINESS_FILE;
-use crate::finding::{Code, Finding};
+use crate::finding::{Code, Finding, shortened};
 use crate::markdown::{self, Item};
 use crate::protocol::Gate;
-use crate::shape::shown;
 use crate::space::trim;
 
 fn finding(code: Code, message: impl Into<String>, line: Option<usize>) -> Finding {
@@ -19,7 +18,7 @@ pub(crate) fn questions(text: &str) -> Vec<Finding> {
     } in markdown::items(text)
     {
         let mut add = |code, what: &str, cure: &str| {
-            let text = format!("the question `{}` {what}; {cure}", shown(body));
+            let text = format!("the question `{}` {what}; {cure}", shortened(body));
             findings.push(finding(code, text, Some(line)));
         };
         match mark {
@@ -77,7 +76,7 @@ pub(crate) fn unchecked_gates(text: &str, gates: &[Gate]) -> Vec<Finding> {
         .iter()
         .filter(|gate| !checked.contains(trim(&gate.text)));
     let missing = missing.map(|gate| {
-        let gate = shown(&gate.text);
+        let gate = shortened(&gate.text);
         let text = format!("the gate `{gate}` is not checked; write `- [x] {gate}` when it holds");
         finding(Code::GatesUnchecked, text, None)
     });

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use super::REVIEW_FILE;
 use crate::event::{Event, EventName};
-use crate::finding::{Code, Finding};
+use crate::finding::{Code, Finding, shortened};
 use crate::protocol::Protocol;
-use crate::shape::shown;
 use crate::space::{is_space, trim};
 
 /// What a review says that it is about.
@@ -72,7 +71,7 @@ pub(crate) fn check(text: &str, protocol: &Protocol, events: &[Event]) -> Vec<Fi
                 Code::ReviewHeadingParticipant,
                 format!(
                     "the heading names `{}`, and event {} is from `{}`; write that name",
-                    shown(one.from),
+                    shortened(one.from),
                     one.seq,
                     event.from
                 ),

@@ -1,9 +1,9 @@
 //! The receipt at the end: COL-55 to COL-58.
 
 use accp_collab::disk::Declaration;
-use accp_collab::{Action, CONCLUSION_FILE, Code, Kind, Plan};
+use accp_collab::{Action, CONCLUSION_FILE, Code, FolderSettings, Kind};
 
-use crate::requirements::round::{Round, codes, plan};
+use crate::requirements::round::{Round, codes, settings};
 
 const SECTIONS: [&str; 9] = [
     "Decision Outcome",
@@ -91,10 +91,10 @@ fn col_56_refuses_no_outcome_two_of_them_and_blocked() {
 
 /// Returns a folder with a supporting deliverable and an attachment, shortly before its end.
 fn with_more() -> Round {
-    let round = Round::of(Plan {
+    let round = Round::of(FolderSettings {
         kind: Some(Kind::DecisionMemo),
         file: Some("store.md".to_owned()),
-        ..plan()
+        ..settings()
     });
     let one = Declaration::Supporting {
         file: "tests.md".to_owned(),

@@ -2,11 +2,11 @@
 
 use accp_collab::disk::{Declaration, Draft};
 use accp_collab::{
-    Action, CONCLUSION_FILE, Code, DECISIONS_FILE, Kind, Mode, Plan, READINESS_FILE, Role,
+    Action, CONCLUSION_FILE, Code, DECISIONS_FILE, FolderSettings, Kind, Mode, READINESS_FILE, Role,
 };
 use serde_json::{Value as Json, json};
 
-use crate::requirements::round::{Round, codes, custom, external, plan};
+use crate::requirements::round::{Round, codes, custom, external, settings};
 
 fn supporting(file: &str, is_frozen: bool) -> Declaration {
     Declaration::Supporting {
@@ -29,8 +29,8 @@ fn refuse(round: &Round, declaration: &Declaration) -> Vec<Code> {
 
 #[test]
 fn col_14_accepts_one_declared_primary_deliverable() {
-    for plan in [plan(), external(), custom()] {
-        let round = Round::of(plan);
+    for settings in [settings(), external(), custom()] {
+        let round = Round::of(settings);
         round.walk(Action::Stop);
         assert_eq!(round.errors(), []);
         let docs = round
@@ -74,9 +74,9 @@ fn col_15_accepts_the_receipt_beside_the_deliverable() {
     );
     assert_eq!(round.doc(), "deliverables/adr.md");
     // A file of that name below the directory is another file.
-    let named = Plan {
+    let named = FolderSettings {
         file: Some(CONCLUSION_FILE.to_owned()),
-        ..plan()
+        ..settings()
     };
     assert_eq!(Round::of(named).doc(), "deliverables/conclusion.md");
 }
@@ -85,18 +85,18 @@ fn col_15_accepts_the_receipt_beside_the_deliverable() {
 fn col_15_refuses_the_receipt_as_a_deliverable() {
     for dir in [".", "./", "./."] {
         let round = Round::before();
-        let plan = Plan {
+        let settings = FolderSettings {
             dir: dir.into(),
             file: Some(CONCLUSION_FILE.into()),
-            ..plan()
+            ..settings()
         };
-        let wrong = round.shared.init(plan, false).unwrap_err();
+        let wrong = round.shared.init(settings, false).unwrap_err();
         assert_eq!(codes(&wrong), [Code::NameReserved], "{dir}");
         assert!(!round.shared.path().exists());
     }
-    let round = Round::of(Plan {
+    let round = Round::of(FolderSettings {
         dir: ".".into(),
-        ..plan()
+        ..settings()
     });
     assert_eq!(
         refuse(&round, &supporting(CONCLUSION_FILE, false)),
@@ -161,11 +161,11 @@ fn col_16_refuses_other_files_and_the_same_file_twice() {
 
 #[test]
 fn col_17_accepts_the_reference_of_each_mode_everywhere() {
-    for (plan, doc) in [
-        (plan(), "deliverables/adr.md"),
+    for (settings, doc) in [
+        (settings(), "deliverables/adr.md"),
         (external(), "external:adr.md"),
     ] {
-        let round = Round::of(plan);
+        let round = Round::of(settings);
         round.walk(Action::Stop);
         let of_deliverable = |event: &Json| event.get("role").is_some();
         let mut events = round.log();
@@ -187,14 +187,14 @@ fn col_17_refuses_the_reference_of_the_other_mode() {
         "docs/adr.md",
         "adr.md",
     ];
-    for (plan, docs) in [
-        (plan(), [others[0], others[1], others[2], others[3]]),
+    for (settings, docs) in [
+        (settings(), [others[0], others[1], others[2], others[3]]),
         (
             external(),
             ["deliverables/adr.md", others[1], others[2], others[3]],
         ),
     ] {
-        let round = Round::of(plan);
+        let round = Round::of(settings);
         for doc in docs {
             let doc = Some(doc.to_owned());
             let draft = Draft {
@@ -297,7 +297,7 @@ fn col_19_refuses_a_freeze_by_another_a_second_one_and_a_way_back() {
 fn col_20_accepts_a_file_that_says_frozen_with_all_sections_filled() {
     for mode in [Mode::Internal, Mode::External] {
         let of_mode = if mode == Mode::Internal {
-            plan()
+            settings()
         } else {
             external()
         };

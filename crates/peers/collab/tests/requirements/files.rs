@@ -3,12 +3,12 @@
 use std::fs;
 
 use accp_collab::{
-    Action, CONCLUSION_FILE, Code, DECISIONS_FILE, FORBIDDEN, Kind, LOG_FILE, PROPOSAL_FILE,
-    PROTOCOL_FILE, Plan, READINESS_FILE, REVIEW_FILE,
+    Action, CONCLUSION_FILE, Code, DECISIONS_FILE, FORBIDDEN, FolderSettings, Kind, LOG_FILE,
+    PROPOSAL_FILE, PROTOCOL_FILE, READINESS_FILE, REVIEW_FILE,
 };
 use serde_json::json;
 
-use crate::requirements::round::{Round, codes, custom, external, plan};
+use crate::requirements::round::{Round, codes, custom, external, settings};
 
 #[test]
 fn col_08_accepts_a_protocol_with_its_members() {
@@ -187,9 +187,9 @@ fn col_10_refuses_a_folder_that_lacks_a_text() {
 #[test]
 fn col_11_accepts_the_template_of_each_type() {
     for kind in Kind::ALL {
-        let round = Round::of(Plan {
+        let round = Round::of(FolderSettings {
             kind: Some(*kind),
-            ..plan()
+            ..settings()
         });
         let sections = kind.sections().iter();
         let sections = sections.map(|title| format!("\n## {title}\n\n"));
@@ -256,9 +256,9 @@ fn col_12_refuses_the_former_files_and_gates_that_name_them() {
 
         let gate = format!("All of {name} is read");
         let wrong = Round::before().shared.init(
-            Plan {
+            FolderSettings {
                 gates: vec![gate.clone()],
-                ..plan()
+                ..settings()
             },
             false,
         );
@@ -274,7 +274,7 @@ fn col_13_accepts_the_fixed_sections() {
     assert_eq!(counts.collect::<Vec<_>>(), [6, 8, 8, 6, 6, 6]);
     let said = "adr: Status, Context, Decision, Alternatives Considered, Consequences, Follow-ups. \
         design-spec: Problem, Goals, Non-goals, Proposed Design, Interfaces / Contracts, Failure Modes, \
-        Validation Plan, Open Questions. \
+        Validation FolderSettings, Open Questions. \
         implementation-plan: Scope, Phases, Tasks, Dependencies, Rollout / Migration, Tests, Risks, Exit Criteria. \
         decision-memo: Question, Recommendation, Options, Tradeoffs, Decision, Next Action. \
         review-report: Scope, Findings, Risks, Required Changes, Open Questions, Recommendation. \
@@ -287,9 +287,9 @@ fn col_13_accepts_the_fixed_sections() {
 #[test]
 fn col_13_refuses_a_deliverable_that_lacks_one_of_them() {
     for kind in Kind::ALL {
-        let round = Round::of(Plan {
+        let round = Round::of(FolderSettings {
             kind: Some(*kind),
-            ..plan()
+            ..settings()
         });
         let name = round.primary();
         let whole = round.read(&name);

@@ -5,7 +5,7 @@ use std::fs;
 use accp_collab::{Action, Code, LOG_FILE, PROTOCOL_FILE, READINESS_FILE};
 use serde_json::{Value as Json, json};
 
-use crate::requirements::round::{Round, codes, external, plan};
+use crate::requirements::round::{Round, codes, external, settings};
 
 /// All files that init makes, in their order.
 const MADE: [&str; 9] = [
@@ -23,7 +23,7 @@ const MADE: [&str; 9] = [
 #[test]
 fn col_21_accepts_a_new_folder_with_its_first_event() {
     let round = Round::before();
-    let made = round.shared.init(plan(), false).unwrap();
+    let made = round.shared.init(settings(), false).unwrap();
     assert_eq!(made.files, MADE);
     let mut there: Vec<_> = round.files().into_keys().collect();
     there.retain(|path| MADE.iter().all(|name| *path != round.path(name)));
@@ -58,11 +58,11 @@ fn col_21_refuses_another_first_event_and_a_second_beginning() {
 
 #[test]
 fn col_22_accepts_six_generated_gates_behind_those_of_the_objective() {
-    for (plan, doc) in [
-        (plan(), "deliverables/adr.md"),
+    for (settings, doc) in [
+        (settings(), "deliverables/adr.md"),
         (external(), "external:adr.md"),
     ] {
-        let round = Round::of(plan);
+        let round = Round::of(settings);
         let gate = |source: &str, text: &str| json!({ "source": source, "text": text });
         let expected = json!([
             gate("objective", "It is fast"),
@@ -115,7 +115,7 @@ fn col_23_accepts_a_whole_folder_with_resume() {
     for action in [Action::Draft, Action::Accept, Action::Stop] {
         let round = Round::at(action);
         let before = round.files();
-        let made = round.shared.init(plan(), true).unwrap();
+        let made = round.shared.init(settings(), true).unwrap();
         assert_eq!(made.files, [""; 0]);
         assert_eq!(made.folder.log(), round.folder().log());
         assert!(round.files() == before);
@@ -127,7 +127,7 @@ fn col_23_refuses_a_folder_that_is_there_and_half_a_folder() {
     let round = Round::new();
     let refuse = |is_resumed| {
         let before = round.files();
-        let wrong = round.shared.init(plan(), is_resumed).unwrap_err();
+        let wrong = round.shared.init(settings(), is_resumed).unwrap_err();
         assert!(round.files() == before);
         wrong
     };
@@ -139,7 +139,7 @@ fn col_23_refuses_a_folder_that_is_there_and_half_a_folder() {
         round.remove(name);
         // The README is for people, and without protocol.json there is no folder yet.
         match name {
-            "README.md" => assert!(round.shared.init(plan(), true).is_ok()),
+            "README.md" => assert!(round.shared.init(settings(), true).is_ok()),
             PROTOCOL_FILE => assert_eq!(codes(&refuse(true)), [Code::FileExists; 8]),
             _ => {
                 let wrong = refuse(true);
@@ -160,7 +160,7 @@ fn col_24_accepts_a_folder_with_files_of_others_and_leaves_them() {
     let round = Round::before();
     round.write("notes.txt", "Mine.");
     round.write("deliverables/figures/one.png", [0xff]);
-    round.shared.init(plan(), false).unwrap();
+    round.shared.init(settings(), false).unwrap();
     assert_eq!(round.read("notes.txt"), "Mine.");
     assert_eq!(
         fs::read(round.path("deliverables/figures/one.png")).unwrap(),
@@ -175,7 +175,7 @@ fn col_24_refuses_to_overwrite_a_file_and_leaves_nothing_half_made() {
     for name in MADE.into_iter().filter(|name| *name != PROTOCOL_FILE) {
         let round = Round::before();
         round.write(name, "Mine.");
-        let wrong = round.shared.init(plan(), false).unwrap_err();
+        let wrong = round.shared.init(settings(), false).unwrap_err();
         assert_eq!(codes(&wrong), [Code::FileExists], "{name}");
         assert!(wrong[0].file.as_ref().unwrap().ends_with(name));
         assert_eq!(
@@ -187,7 +187,7 @@ fn col_24_refuses_to_overwrite_a_file_and_leaves_nothing_half_made() {
     // A file stands where a directory has to be made, so init stops when it has begun.
     let round = Round::before();
     round.write("deliverables", "Mine.");
-    let wrong = round.shared.init(plan(), false).unwrap_err();
+    let wrong = round.shared.init(settings(), false).unwrap_err();
     assert_eq!(codes(&wrong), [Code::Unwritable]);
     assert_eq!(
         round.files().into_keys().collect::<Vec<_>>(),
@@ -203,7 +203,7 @@ fn col_24_refuses_to_write_through_a_link_that_leads_out() {
     let outside = tempfile::tempdir().unwrap();
     fs::create_dir_all(round.shared.path()).unwrap();
     std::os::unix::fs::symlink(outside.path(), round.path("deliverables")).unwrap();
-    let wrong = round.shared.init(plan(), false).unwrap_err();
+    let wrong = round.shared.init(settings(), false).unwrap_err();
     assert_eq!(codes(&wrong), [Code::PathEscape]);
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
     assert!(!round.path(PROTOCOL_FILE).exists());

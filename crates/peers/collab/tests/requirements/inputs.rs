@@ -1,29 +1,29 @@
 //! What has to be known before a collaboration begins: COL-01 to COL-07.
 
 use accp_collab::disk::Draft;
-use accp_collab::{Code, Kind, LOG_FILE, PROTOCOL_FILE, Plan, next};
+use accp_collab::{Code, FolderSettings, Kind, LOG_FILE, PROTOCOL_FILE, next};
 use serde_json::{Value as Json, json};
 
-use crate::requirements::round::{Round, codes, custom, external, plan};
+use crate::requirements::round::{Round, codes, custom, external, settings};
 
-/// Returns the codes with which a plan is refused. Nothing is made then, not even the folder.
-fn refuse(plan: Plan) -> Vec<Code> {
+/// Returns the codes with which settings are refused. Nothing is made then, not even the folder.
+fn refuse(settings: FolderSettings) -> Vec<Code> {
     let round = Round::before();
-    let wrong = round.shared.init(plan, false).unwrap_err();
+    let wrong = round.shared.init(settings, false).unwrap_err();
     assert_eq!(std::fs::read_dir(round.repository()).unwrap().count(), 0);
     codes(&wrong)
 }
 
-/// Returns what protocol.json declares about deliverables after a plan was followed.
-fn declared(plan: Plan) -> (Round, Json) {
-    let round = Round::of(plan);
+/// Returns what protocol.json declares about deliverables after a folder was made from settings.
+fn declared(settings: FolderSettings) -> (Round, Json) {
+    let round = Round::of(settings);
     let declared = round.protocol()["deliverables"].take();
     (round, declared)
 }
 
 #[test]
 fn col_01_accepts_a_plan_with_all_inputs() {
-    let round = Round::of(plan());
+    let round = Round::of(settings());
     let json = round.protocol();
     assert_eq!(json["objective"], "Choose a store");
     assert_eq!(json["objectiveGates"], json!(["It is fast"]));
@@ -42,37 +42,37 @@ fn col_01_refuses_to_make_anything_while_an_input_is_missing() {
     let blank = || vec![" ".to_owned()];
     for (broken, code) in [
         (
-            Plan {
+            FolderSettings {
                 objective: " ".into(),
-                ..plan()
+                ..settings()
             },
             Code::ObjectiveBlank,
         ),
         (
-            Plan {
+            FolderSettings {
                 gates: vec![],
-                ..plan()
+                ..settings()
             },
             Code::GatesEmpty,
         ),
         (
-            Plan {
+            FolderSettings {
                 gates: blank(),
-                ..plan()
+                ..settings()
             },
             Code::GatesEmpty,
         ),
         (
-            Plan {
+            FolderSettings {
                 participants: vec![],
-                ..plan()
+                ..settings()
             },
             Code::ParticipantsFew,
         ),
         (
-            Plan {
+            FolderSettings {
                 participants: vec!["ada".into(); 2],
-                ..plan()
+                ..settings()
             },
             Code::ParticipantsFew,
         ),
@@ -80,20 +80,20 @@ fn col_01_refuses_to_make_anything_while_an_input_is_missing() {
         assert_eq!(refuse(broken), [code]);
     }
     // Neither a type nor what a custom deliverable needs.
-    let untyped = Plan {
+    let untyped = FolderSettings {
         kind: None,
-        ..plan()
+        ..settings()
     };
     assert_eq!(
         refuse(untyped),
         [Code::PrimaryFileMissing, Code::ChecklistMissing]
     );
     // All that is missing is said at once.
-    let nothing = Plan {
+    let nothing = FolderSettings {
         objective: String::new(),
         participants: vec![],
         gates: vec![],
-        ..plan()
+        ..settings()
     };
     let all = [
         Code::ObjectiveBlank,
@@ -126,9 +126,9 @@ fn col_02_accepts_the_seven_types() {
     ];
     assert_eq!(names.collect::<Vec<_>>(), six);
     for kind in Kind::ALL {
-        let (round, declared) = declared(Plan {
+        let (round, declared) = declared(FolderSettings {
             kind: Some(*kind),
-            ..plan()
+            ..settings()
         });
         assert_eq!(declared["primary"]["type"], kind.as_str());
         assert_eq!(round.errors(), []);
@@ -160,17 +160,17 @@ fn col_02_refuses_another_type() {
 #[test]
 fn col_03_accepts_the_name_of_the_type_and_another_name() {
     for kind in Kind::ALL {
-        let (round, declared) = declared(Plan {
+        let (round, declared) = declared(FolderSettings {
             kind: Some(*kind),
-            ..plan()
+            ..settings()
         });
         let file = format!("{kind}.md");
         assert_eq!(declared["primary"]["file"], file);
         assert!(round.path("deliverables").join(file).is_file());
     }
-    let named = Plan {
+    let named = FolderSettings {
         file: Some("papers/store.md".into()),
-        ..plan()
+        ..settings()
     };
     assert_eq!(declared(named).0.doc(), "deliverables/papers/store.md");
     assert_eq!(declared(custom()).0.doc(), "deliverables/memo.md");
@@ -178,7 +178,7 @@ fn col_03_accepts_the_name_of_the_type_and_another_name() {
 
 #[test]
 fn col_03_refuses_a_custom_type_without_a_file_and_a_file_that_is_not_markdown() {
-    let nameless = Plan {
+    let nameless = FolderSettings {
         file: None,
         ..custom()
     };
@@ -193,9 +193,9 @@ fn col_03_refuses_a_custom_type_without_a_file_and_a_file_that_is_not_markdown()
         "../adr.md",
         "a\0.md",
     ] {
-        let wrong = refuse(Plan {
+        let wrong = refuse(FolderSettings {
             file: Some(file.into()),
-            ..plan()
+            ..settings()
         });
         assert_eq!(wrong, [Code::PrimaryFile], "{file}");
     }
@@ -216,7 +216,7 @@ fn col_04_accepts_a_checklist() {
 #[test]
 fn col_04_refuses_a_custom_type_without_a_checklist() {
     for checklist in [vec![], vec![" ".to_owned()]] {
-        let wrong = refuse(Plan {
+        let wrong = refuse(FolderSettings {
             checklist,
             ..custom()
         });
@@ -231,7 +231,7 @@ fn col_04_refuses_a_custom_type_without_a_checklist() {
 
 #[test]
 fn col_05_accepts_internal_deliverables_and_external_ones_with_a_repository() {
-    let (round, declared) = declared(plan());
+    let (round, declared) = declared(settings());
     assert_eq!(declared["mode"], "internal");
     assert_eq!(round.protocol().get("repoRoot"), None);
     assert!(round.path("deliverables/adr.md").is_file());
@@ -258,15 +258,15 @@ fn col_05_refuses_external_deliverables_without_a_repository_around_the_folder()
         .chain([None])
     {
         let repo_root = root.map(str::to_owned);
-        let wrong = refuse(Plan {
+        let wrong = refuse(FolderSettings {
             repo_root,
             ..external()
         });
         assert_eq!(wrong, [Code::RepoRoot], "{root:?}");
     }
-    let beside = Plan {
+    let beside = FolderSettings {
         repo_root: Some("..".into()),
-        ..plan()
+        ..settings()
     };
     assert_eq!(refuse(beside), [Code::RepoRoot]);
     // The same holds for a protocol.json that somebody has changed.
@@ -277,9 +277,9 @@ fn col_05_refuses_external_deliverables_without_a_repository_around_the_folder()
 
 #[test]
 fn col_06_accepts_another_directory() {
-    let (round, declared) = declared(Plan {
+    let (round, declared) = declared(FolderSettings {
         dir: "papers/of it".into(),
-        ..plan()
+        ..settings()
     });
     assert_eq!(declared["dir"], "papers/of it");
     assert!(round.path("papers/of it/adr.md").is_file());
@@ -299,9 +299,9 @@ fn col_06_refuses_a_directory_that_is_not_below_the_root() {
         "C:/up",
     ] {
         assert_eq!(
-            refuse(Plan {
+            refuse(FolderSettings {
                 dir: dir.into(),
-                ..plan()
+                ..settings()
             }),
             [Code::Dir],
             "{dir}"
@@ -315,9 +315,9 @@ fn col_06_refuses_a_directory_that_is_not_below_the_root() {
 #[test]
 fn col_07_accepts_the_gates_of_the_user_and_no_others() {
     let gates = vec!["It is fast".to_owned(), "It is cheap".to_owned()];
-    let round = Round::of(Plan {
+    let round = Round::of(FolderSettings {
         gates: gates.clone(),
-        ..plan()
+        ..settings()
     });
     let json = round.protocol();
     assert_eq!(json["objectiveGates"], json!(gates));
@@ -330,9 +330,9 @@ fn col_07_accepts_the_gates_of_the_user_and_no_others() {
 #[test]
 fn col_07_refuses_to_invent_a_gate() {
     assert_eq!(
-        refuse(Plan {
+        refuse(FolderSettings {
             gates: vec![],
-            ..plan()
+            ..settings()
         }),
         [Code::GatesEmpty]
     );

@@ -2,10 +2,10 @@
 
 use accp_collab::disk::Draft;
 use accp_collab::table::Phase;
-use accp_collab::{Action, Code, Mode, PROTOCOL_FILE, Plan};
+use accp_collab::{Action, Code, FolderSettings, Mode, PROTOCOL_FILE};
 use serde_json::json;
 
-use crate::requirements::round::{Round, codes, external, plan};
+use crate::requirements::round::{Round, codes, external, settings};
 
 /// Checks the phase and who is asked, in the log and in the copy in protocol.json.
 fn stands(round: &Round, phase: &str, waiting_for: &[&str]) {
@@ -301,10 +301,10 @@ fn col_41_refuses_the_readiness_without_a_freeze_and_by_others() {
 
 #[test]
 fn col_42_accepts_the_end_with_a_conclusion() {
-    for plan in [plan(), external()] {
-        let round = Round::of(Plan {
-            mode: plan.mode,
-            ..plan
+    for settings in [settings(), external()] {
+        let round = Round::of(FolderSettings {
+            mode: settings.mode,
+            ..settings
         });
         round.walk(Action::Complete);
         let appended = round.append("ada", "completed");
@@ -389,10 +389,10 @@ fn col_44_accepts_the_names_in_ascending_order() {
     let participants = ["mia", "zoe", "Bob", "anna", "Örn"]
         .map(str::to_owned)
         .to_vec();
-    let round = Round::of(Plan {
+    let round = Round::of(FolderSettings {
         participants,
         mode: Mode::Internal,
-        ..plan()
+        ..settings()
     });
     assert_eq!(round.waiting_for(), ["mia"]);
     round.walk(Action::Review);

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use accp_collab::disk::{Appended, Draft, Shared};
 use accp_collab::table::Phase;
 use accp_collab::{
-    Action, CONCLUSION_FILE, Code, DECISIONS_FILE, Finding, Folder, Kind, LOG_FILE, Mode,
-    PROTOCOL_FILE, Plan, READINESS_FILE, REVIEW_FILE, Role, Scope, next, validate,
+    Action, CONCLUSION_FILE, Code, DECISIONS_FILE, Finding, Folder, FolderSettings, Kind, LOG_FILE,
+    Mode, PROTOCOL_FILE, READINESS_FILE, REVIEW_FILE, Role, Scope, next, validate,
 };
 use serde_json::Value as Json;
 use tempfile::TempDir;
@@ -22,9 +22,9 @@ pub(crate) struct Round {
     pub(crate) shared: Shared,
 }
 
-/// Returns a plan for an ADR in the folder.
-pub(crate) fn plan() -> Plan {
-    Plan {
+/// Returns settings for an ADR in the folder.
+pub(crate) fn settings() -> FolderSettings {
+    FolderSettings {
         participants: ["ada", "bob", "cy"].map(str::to_owned).to_vec(),
         objective: "Choose a store".to_owned(),
         gates: vec!["It is fast".to_owned()],
@@ -37,23 +37,23 @@ pub(crate) fn plan() -> Plan {
     }
 }
 
-/// Returns a plan for an ADR in the repository around the folder.
-pub(crate) fn external() -> Plan {
-    Plan {
+/// Returns settings for an ADR in the repository around the folder.
+pub(crate) fn external() -> FolderSettings {
+    FolderSettings {
         mode: Mode::External,
         dir: "docs".to_owned(),
         repo_root: Some("../..".to_owned()),
-        ..plan()
+        ..settings()
     }
 }
 
-/// Returns a plan for a deliverable with a checklist.
-pub(crate) fn custom() -> Plan {
-    Plan {
+/// Returns settings for a deliverable with a checklist.
+pub(crate) fn custom() -> FolderSettings {
+    FolderSettings {
         kind: None,
         file: Some("memo.md".to_owned()),
         checklist: vec!["Question".to_owned(), "Answer".to_owned()],
-        ..plan()
+        ..settings()
     }
 }
 
@@ -82,15 +82,15 @@ pub(crate) fn files_below(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 impl Round {
-    /// Begins with [`plan`].
+    /// Begins with [`settings`].
     pub(crate) fn new() -> Self {
-        Self::of(plan())
+        Self::of(settings())
     }
 
-    /// Begins with a plan, in the folder `.acp/round` of a repository.
-    pub(crate) fn of(plan: Plan) -> Self {
+    /// Begins with settings, in the folder `.acp/round` of a repository.
+    pub(crate) fn of(settings: FolderSettings) -> Self {
         let round = Self::before();
-        round.shared.init(plan, false).unwrap();
+        round.shared.init(settings, false).unwrap();
         round
     }
 
@@ -101,14 +101,14 @@ impl Round {
         Self { dir, shared }
     }
 
-    /// Begins with [`plan`], and walks until somebody has to do this.
+    /// Begins with [`settings`], and walks until somebody has to do this.
     pub(crate) fn at(action: Action) -> Self {
         let round = Self::new();
         round.walk(action);
         round
     }
 
-    /// Begins with [`plan`], and walks to the end.
+    /// Begins with [`settings`], and walks to the end.
     pub(crate) fn completed() -> Self {
         Self::at(Action::Stop)
     }

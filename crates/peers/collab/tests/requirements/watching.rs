@@ -7,7 +7,7 @@ use std::time::Duration;
 use accp_collab::disk::{Ready, Reason, Shared, Waiting};
 use accp_collab::{Action, Code, READINESS_FILE, next};
 
-use crate::requirements::round::{Round, codes, plan};
+use crate::requirements::round::{Round, codes, settings};
 
 /// Long enough for the slowest machine.
 const MINUTE: Duration = Duration::from_secs(60);
@@ -197,7 +197,7 @@ fn replace_folder(round: &Round) {
     let (here, away) = (round.shared.path(), round.repository().join("away"));
     fs::rename(here, &away).unwrap();
     let copy = Shared::new(here);
-    copy.init(plan(), false).unwrap();
+    copy.init(settings(), false).unwrap();
     round.act("ada", Action::Draft);
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use accp_collab::{Event, EventName, Finding, Folder, Kind, Mode, Plan, Role, Scope};
+use accp_collab::{Event, EventName, Finding, Folder, FolderSettings, Kind, Mode, Role, Scope};
 use serde_json::{Value as Json, json};
 
 use crate::walks::declared::{self, Codes};
@@ -294,7 +294,7 @@ fn begin(rng: &mut Rng) -> World {
     let participants = std::iter::once(owner).chain(names).map(str::to_owned);
     let kind = Kind::ALL.get(rng.below(7)).copied();
     let is_external = rng.in_thousand(400);
-    let plan = Plan {
+    let settings = FolderSettings {
         participants: participants.collect(),
         objective: "Choose a store".to_owned(),
         gates: vec!["The first gate".to_owned(), "Über [all] gates".to_owned()],
@@ -312,9 +312,9 @@ fn begin(rng: &mut Rng) -> World {
         dir: rng.pick(&["deliverables", "docs/more"]).to_owned(),
         repo_root: is_external.then(|| ROOT.to_owned()),
     };
-    assert_eq!(plan.check(), []);
+    assert_eq!(settings.check(), []);
     let mut world = World::default();
-    for file in plan.files("2026-01-01T00:00:00Z") {
+    for file in settings.files("2026-01-01T00:00:00Z") {
         let is_outside = is_external && file.is_deliverable;
         let before = if is_outside { "repo:" } else { "" };
         world.set(&format!("{before}{}", file.path), file.text);

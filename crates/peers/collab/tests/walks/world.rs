@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use accp_collab::{Content, Place, Source};
+use accp_collab::{Content, RootedPath, Source};
 
 /// The way from the folder to the repository, in external mode.
 pub(crate) const ROOT: &str = "../..";
@@ -41,16 +41,16 @@ impl World {
 pub(crate) struct Reader<'w>(pub &'w World);
 
 impl Source for Reader<'_> {
-    fn read(&mut self, place: Place<'_>) -> Content {
-        let found = match place.root {
-            None => self.0.files.get(place.path),
-            Some(_) => self.0.files.get(&format!("repo:{}", place.path)),
+    fn read(&mut self, path: RootedPath<'_>) -> Content {
+        let found = match path.root {
+            None => self.0.files.get(path.path),
+            Some(_) => self.0.files.get(&format!("repo:{}", path.path)),
         };
         found.map_or(Content::Absent, |bytes| Content::Bytes(bytes.clone()))
     }
 
-    fn look(&mut self, place: Place<'_>) -> Content {
-        match self.read(place) {
+    fn look(&mut self, path: RootedPath<'_>) -> Content {
+        match self.read(path) {
             Content::Absent => Content::Absent,
             _ => Content::Present,
         }

@@ -51,7 +51,7 @@ pub(super) fn list(root: &Path) -> Result<Vec<Seen>, Fault> {
 }
 
 fn seen(path: String, entry: &fs::DirEntry) -> Seen {
-    // A file of which the system tells nothing is read anyway, which then says why it cannot be.
+    // If the system gives no metadata, the file is read anyway, and the reader reports the error.
     let about = entry.metadata().ok();
     let changed = about.as_ref().and_then(|about| about.modified().ok());
     let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());

@@ -61,14 +61,14 @@ impl Asked {
     }
 }
 
-/// How much each word and identifier of a query tells.
+/// How much each word and identifier of a query weighs.
 #[derive(Debug, Default)]
 pub(super) struct Weights {
     pub(super) words: Vec<f64>,
     pub(super) whole: Vec<f64>,
 }
 
-/// Returns how much a term tells that so many of all sections have.
+/// Returns the weight of a term that `with` of all sections have: rare terms weigh more.
 pub(super) fn weight(sections: i64, with: i64) -> f64 {
     let (all, with) = (sections.max(with) as f64, with as f64);
     (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
@@ -113,8 +113,8 @@ pub(super) fn score(asked: &Asked, weights: &Weights, places: &Places, length: f
     run + words.sum::<f64>() + identifiers.sum::<f64>() + CLOSE * nearest(weights, places)
 }
 
-/// Returns the most that words near each other tell: each counts once, and less the more words stand before it
-/// that are not asked for.
+/// Returns the highest sum of weights of words near each other. Each word counts once, and counts less the more
+/// other words stand before it.
 ///
 /// The name of the tool is no neighbour: a call has it, and its result does not.
 fn nearest(weights: &Weights, places: &Places) -> f64 {
@@ -124,7 +124,7 @@ fn nearest(weights: &Weights, places: &Places) -> f64 {
     let mut seen = vec![usize::MAX; weights.words.len()];
     let mut best = 0.0f64;
     for (from, &(start, _)) in places.iter().enumerate() {
-        let (mut told, mut before, mut count) = (0.0, start, 0);
+        let (mut sum, mut before, mut count) = (0.0, start, 0);
         for &(at, word) in places[from..]
             .iter()
             .take_while(|(at, _)| at - start < NEAR)
@@ -132,13 +132,13 @@ fn nearest(weights: &Weights, places: &Places) -> f64 {
             if seen[word] != from {
                 seen[word] = from;
                 let between = f64::from((at - before).saturating_sub(1));
-                told += weights.words[word] / (1.0 + between / BETWEEN);
+                sum += weights.words[word] / (1.0 + between / BETWEEN);
                 count += 1;
             }
             before = at;
         }
         if count > 1 {
-            best = best.max(told);
+            best = best.max(sum);
         }
     }
     best

@@ -1,6 +1,6 @@
 //! What the index knows of a text: its words, and its identifiers whole.
 //!
-//! `ORD-12345` has the words `ord` and `12345`, and is an identifier: whoever asks for it wants no `ORD-12346`.
+//! `ORD-12345` has the words `ord` and `12345`, and is an identifier: a search for it should not find `ORD-12346`.
 
 use accp_context::search;
 
@@ -44,7 +44,7 @@ impl Terms {
 
 /// Returns the identifiers of a text: runs of letters and digits with marks between them, and words with digits.
 fn identifiers(text: &str) -> impl Iterator<Item = &str> {
-    // What no identifier has parts the text. A quote, an equals sign and a bracket are such.
+    // The text is split at characters that no identifier has, such as quotes, equals signs and brackets.
     let runs = text.split(|c: char| !(is_inside(c) || is_between(c)));
     runs.flat_map(parted)
         .filter(|run| run.len() <= LONGEST && is_identifier(run))

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::*;
-use crate::brief::Brief;
 use crate::message::Role;
-use crate::said::{Said, SaidCall, SaidResult};
+use crate::parsed::{Parsed, ParsedCall, ParsedResult};
+use crate::summary::Content;
 use crate::writes::Writes;
 
-fn said(index: usize, role: Role, text: &str) -> Said {
-    Said {
+fn parsed(index: usize, role: Role, text: &str) -> Parsed {
+    Parsed {
         index,
         role,
         name: None,
@@ -22,32 +22,32 @@ fn said(index: usize, role: Role, text: &str) -> Said {
     }
 }
 
-fn call(index: usize, tool: &str, arguments: serde_json::Value) -> Said {
-    let mut said = said(index, Role::Assistant, "");
-    said.calls.push(SaidCall {
+fn call(index: usize, tool: &str, arguments: serde_json::Value) -> Parsed {
+    let mut message = parsed(index, Role::Assistant, "");
+    message.calls.push(ParsedCall {
         id: "c".to_owned(),
         tool: tool.to_owned(),
         arguments,
     });
-    said
+    message
 }
 
 /// Returns the archive of a conversation about a garden shed.
-fn archive() -> Vec<Said> {
+fn archive() -> Vec<Parsed> {
     vec![
-        said(
+        parsed(
             0,
             Role::User,
             "Plan a garden shed and write the plan to shed/plan.md.",
         ),
-        said(1, Role::Assistant, "How high may it be?"),
-        said(2, Role::User, "2.4 metres."),
-        said(
+        parsed(1, Role::Assistant, "How high may it be?"),
+        parsed(2, Role::User, "2.4 metres."),
+        parsed(
             3,
             Role::User,
             "The timber must never touch the ground. My customer number is K-118.",
         ),
-        said(
+        parsed(
             4,
             Role::Assistant,
             "I'll use larch for the walls because it lasts longer.",
@@ -56,10 +56,10 @@ fn archive() -> Vec<Said> {
 }
 
 /// Judges a message after the archive. The list has the words of the archive.
-fn signs(archive: &[Said], message: &Said) -> Vec<Sign> {
-    let brief = Brief::of(archive, &BTreeSet::new(), &Writes::default());
+fn signs(archive: &[Parsed], message: &Parsed) -> Vec<Sign> {
+    let content = Content::of(archive, &BTreeSet::new(), &Writes::default());
     let case = Case {
-        brief: &brief,
+        content: &content,
         archive,
         list: archive,
         message,
@@ -68,7 +68,7 @@ fn signs(archive: &[Said], message: &Said) -> Vec<Sign> {
 }
 
 fn says(text: &str) -> Vec<(Indicator, Vec<usize>)> {
-    let signs = signs(&archive(), &said(5, Role::Assistant, text));
+    let signs = signs(&archive(), &parsed(5, Role::Assistant, text));
     signs
         .into_iter()
         .map(|sign| (sign.indicator, sign.messages))
@@ -108,11 +108,11 @@ fn an_end_without_the_deliverable_is_a_sign() {
         "write_file",
         json!({ "path": "shed/plan.md", "content": "# Plan" }),
     ));
-    let end = said(7, Role::Assistant, "The task is complete.");
+    let end = parsed(7, Role::Assistant, "The task is complete.");
     for (result, expected) in [("File written", 0), ("Error: disk full", 1), ("", 1)] {
         let mut archive = written.clone();
-        let mut answer = said(6, Role::Tool, "");
-        answer.results.push(SaidResult {
+        let mut answer = parsed(6, Role::Tool, "");
+        answer.results.push(ParsedResult {
             id: "c".to_owned(),
             tool: Some("write_file".to_owned()),
             text: result.to_owned(),
@@ -125,16 +125,16 @@ fn an_end_without_the_deliverable_is_a_sign() {
 
 #[test]
 fn a_command_may_have_written_the_file() {
-    let end = said(6, Role::Assistant, "The task is complete.");
+    let end = parsed(6, Role::Assistant, "The task is complete.");
     let mut by_call = archive();
     by_call.push(call(
         5,
         "bash",
         json!({ "command": "cp draft shed/plan.md" }),
     ));
-    by_call.push(said(6, Role::Tool, ""));
+    by_call.push(parsed(6, Role::Tool, ""));
     if let Some(last) = by_call.last_mut() {
-        last.results.push(SaidResult {
+        last.results.push(ParsedResult {
             id: "c".to_owned(),
             tool: Some("bash".to_owned()),
             text: "exit code: 0".to_owned(),
@@ -143,7 +143,7 @@ fn a_command_may_have_written_the_file() {
     }
     assert_eq!(signs(&by_call, &end), []);
     let mut by_text = archive();
-    by_text.push(said(
+    by_text.push(parsed(
         5,
         Role::Assistant,
         "Now I write:\n```bash\ncp draft shed/plan.md\n```",
@@ -180,20 +180,20 @@ fn another_choice_than_the_decided_one_is_a_sign() {
         assert_eq!(says(text), [], "{text}");
     }
     let mut changed = archive();
-    changed.push(said(5, Role::User, "Please use spruce for the walls."));
-    let text = said(6, Role::Assistant, "I'll use spruce for the walls.");
+    changed.push(parsed(5, Role::User, "Please use spruce for the walls."));
+    let text = parsed(6, Role::Assistant, "I'll use spruce for the walls.");
     assert_eq!(signs(&changed, &text), []);
 }
 
 #[test]
 fn a_constraint_that_does_not_stand_in_the_list_is_a_sign() {
     let archive = archive();
-    let brief = Brief::of(&archive, &BTreeSet::new(), &Writes::default());
-    let message = said(5, Role::Assistant, "I'll draw the shed.");
+    let content = Content::of(&archive, &BTreeSet::new(), &Writes::default());
+    let message = parsed(5, Role::Assistant, "I'll draw the shed.");
     let missing = |text: &str| {
-        let list = [said(0, Role::User, text)];
+        let list = [parsed(0, Role::User, text)];
         let signs = Lexical(Indicator::Constraint).judge(&Case {
-            brief: &brief,
+            content: &content,
             archive: &archive,
             list: &list,
             message: &message,
@@ -223,7 +223,7 @@ fn a_message_in_another_language_is_no_sign() {
         assert_eq!(says(text), [], "{text}");
     }
     let action =
-        |archive: &[Said], query: &str| signs(archive, &call(5, "search", json!({ "q": query })));
+        |archive: &[Parsed], query: &str| signs(archive, &call(5, "search", json!({ "q": query })));
     let german = "Was kostet ein Lied im Radio und auf der Platte";
     assert_eq!(action(&archive(), german), []);
     let japanese = "\u{6d41}\u{884c}\u{6b4c} \u{66f2}\u{540d} \u{4e00}\u{89a7}";

@@ -77,7 +77,7 @@ fn is_numbered(line: &str) -> bool {
 /// Returns whether a line is a name, a path, or a line of `ls -l`.
 fn is_name(line: &str) -> bool {
     let line = line.trim();
-    // A row of a table is no name.
+    // A row of a table is not a name.
     let is_one_word = !line
         .contains(|character: char| character.is_whitespace() || character == ',')
         && line.contains(char::is_alphabetic);
@@ -143,7 +143,7 @@ fn ends(
         return lines;
     }
     let mut out = lines[..head].to_vec();
-    // A line that is too long is cut within, where the whole would show too little. Half a reference
+    // A line that is too long for the head or the tail is cut within. A reference is never cut: half of it
     // would lead nowhere.
     let part = |at: usize, room: usize| {
         let is_cut = (limits.within || head == 0) && !is_mark(&lines[at]);
@@ -155,7 +155,7 @@ fn ends(
         let line = &lines[end - 1];
         &line[floor(line, line.len().saturating_sub(bytes))..]
     });
-    // The mark names what is left out whole, or else the line of which a part stands before it.
+    // The mark names the lines that are left out whole, or the line that is shown in part.
     let from = head + usize::from(first_part.is_some());
     let to = end - usize::from(last_part.is_some());
     let (from, to) = if from < to {
@@ -203,18 +203,7 @@ fn fitting<'t>(tokens: impl Iterator<Item = &'t usize>, mut room: usize) -> (usi
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(Debug)]
-    struct Words;
-
-    impl TokenCounter for Words {
-        fn name(&self) -> &'static str {
-            "words"
-        }
-        fn count(&self, text: &str) -> usize {
-            text.split_whitespace().count()
-        }
-    }
+    use crate::counters::WORDS;
 
     fn lines(count: usize, of: impl Fn(usize) -> String) -> Vec<String> {
         (0..count).map(of).collect()
@@ -238,18 +227,18 @@ mod tests {
     #[test]
     fn the_middle_leaves_and_its_mark_says_how_much() {
         let listing = lines(100, |n| format!("file_{n}"));
-        let cut = middle(listing.clone(), 7, &Words);
+        let cut = middle(listing.clone(), 7, &WORDS);
         assert_eq!(cut.len(), 30 + 1 + 10);
         assert_eq!(cut[30], "[... p7:31-90: file_30]");
         assert_eq!(cut[31..], listing[90..]);
         let short = lines(60, |n| format!("file_{n}"));
-        assert_eq!(middle(short.clone(), 7, &Words), short);
+        assert_eq!(middle(short.clone(), 7, &WORDS), short);
     }
 
     #[test]
     fn a_line_that_is_too_long_is_cut_within() {
         let long = lines(1, |_| "größe ".repeat(9000));
-        let cut = longest(long.clone(), 3, &Words);
+        let cut = longest(long.clone(), 3, &WORDS);
         assert_eq!(cut.len(), 2);
         assert!(long[0].starts_with(&cut[0]) && cut[0].len() > 5000);
         assert_eq!(cut[1], "[... p3:1: größe größe größe größe größe größe]");
@@ -258,7 +247,7 @@ mod tests {
     #[test]
     fn a_reference_is_not_cut_within() {
         let mark = format!("[as in p1:3-42: {}]", "größe ".repeat(9000));
-        let cut = longest(vec![mark, "and so on ".repeat(9000)], 3, &Words);
+        let cut = longest(vec![mark, "and so on ".repeat(9000)], 3, &WORDS);
         assert!(
             cut[0].starts_with("[... p3:1-40: [as in p1:3-42:"),
             "{}",

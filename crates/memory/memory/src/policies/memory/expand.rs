@@ -240,26 +240,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::counters::WORDS;
     use crate::policies::Layout;
     use crate::policy::{Message, Opening, Policy as _};
     use accp_context::{Recorded, view::View};
 
-    #[derive(Debug)]
-    struct Words;
-
-    impl TokenCounter for Words {
-        fn name(&self) -> &'static str {
-            "words"
-        }
-        fn count(&self, text: &str) -> usize {
-            text.split_whitespace().count()
-        }
-    }
-
     fn memory() -> Memory {
         let opening = Opening {
             tools: None,
-            counter: std::sync::Arc::new(Words),
+            counter: std::sync::Arc::new(WORDS),
             view: View::new(std::sync::Arc::new(Registry::standard())),
         };
         let mut memory = Memory::new(&opening, Layout::Shared);

@@ -7,8 +7,8 @@ use accp_frame::TokenCounter;
 use super::wrappers::defines;
 use crate::policy::{Kind, Message};
 
-/// The tokens that a reference has to save: in a result, and in the words of an agent. Whoever needs
-/// a text again needs it as one piece, so a reference in the middle of words has to save more.
+/// The tokens that a reference has to save: in a result, and in the words of an agent. A reference
+/// in the middle of words splits a text that is needed as one piece, so it has to save more.
 const RESULT: usize = 40;
 const WORDS: usize = 150;
 
@@ -131,7 +131,7 @@ impl Repeats {
                 };
                 let mark = mark.with(line);
                 let tokens = counter.count(&same.join("\n"));
-                // Single lines elsewhere make no text that a reader can follow.
+                // A reference to a single line is hard to follow, so it has to save more.
                 let worth = if same.len() == 1 { WORDS } else { worth };
                 if tokens > counter.count(&mark) + worth {
                     out.push(mark);
@@ -268,19 +268,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::counters::BYTES;
     use accp_context::Recorded;
-
-    #[derive(Debug)]
-    struct Bytes;
-
-    impl TokenCounter for Bytes {
-        fn name(&self) -> &'static str {
-            "bytes"
-        }
-        fn count(&self, text: &str) -> usize {
-            text.len()
-        }
-    }
 
     /// Reads references as a model would: these lines of that message.
     fn resolved(repeats: &Repeats, lines: &[String]) -> Vec<String> {
@@ -308,7 +297,7 @@ mod tests {
             let result = json!({ "role": "tool", "content": "" });
             let message = Message::new(0, Recorded::of(&result)).unwrap();
             for (index, lines) in texts.iter().enumerate() {
-                let shown = repeats.without(&message, lines, &Bytes);
+                let shown = repeats.without(&message, lines, &BYTES);
                 prop_assert!(shown.join("\n").len() <= lines.join("\n").len());
                 prop_assert_eq!(&resolved(&repeats, &shown), lines);
                 repeats.add(index, shown.clone(), shown);
@@ -323,7 +312,7 @@ mod tests {
         repeats.add(3, lines(old), lines(old));
         let message = json!({ "role": kind, "content": "" });
         let message = Message::new(4, Recorded::of(&message)).unwrap();
-        repeats.without(&message, &lines(new), &Bytes).join("\n")
+        repeats.without(&message, &lines(new), &BYTES).join("\n")
     }
 
     #[test]
@@ -375,7 +364,7 @@ mod tests {
             lines(&format!("a\nb\nc\nd\ne\nf\ng\n{run}")),
         );
         assert_eq!(found(&repeats), Some((0, 8, 3)));
-        // Whoever sees the message first finds fewer of the lines, or none.
+        // The form at first sight has fewer of the lines, or none.
         repeats.add(1, lines(run), lines("fn new\nx\n[... p1:3: y]"));
         assert_eq!(found(&repeats), Some((0, 8, 3)));
         let mut repeats = Repeats::default();

@@ -49,7 +49,7 @@ impl Shapes {
         let mut learnt = schemas.map(std::mem::take).unwrap_or_default();
         learnt.retain(|name, _| standard.schema_by_name(name).is_none());
         for schema in learnt.values_mut().filter_map(Json::as_object_mut) {
-            // A value that is the default would not stand in the prompt.
+            // A view leaves out values that are defaults, so there are none.
             schema.remove("defaults");
         }
         let mut shapes = Self {
@@ -156,7 +156,7 @@ impl Shapes {
         let mut schemas = self.learnt.clone();
         for (at, shape) in self.declared.iter().enumerate() {
             let own = format!("R{}", at + 1);
-            // A schema that holds itself would have no end.
+            // A schema must not contain itself.
             let below = shape.fields.iter().filter_map(|(key, below)| {
                 let code = code(below.as_ref()?)?;
                 (code != own).then(|| (key.clone(), Json::from(code)))
@@ -213,21 +213,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[derive(Debug)]
-    struct Bytes;
-
-    impl TokenCounter for Bytes {
-        fn name(&self) -> &'static str {
-            "bytes"
-        }
-        fn count(&self, text: &str) -> usize {
-            text.len()
-        }
-    }
+    use crate::counters::BYTES;
 
     fn shown(shapes: &mut Shapes, json: &Json) -> Option<String> {
-        let Shown { definitions, text } = shapes.view(json, &json.to_string(), &Bytes)?;
+        let Shown { definitions, text } = shapes.view(json, &json.to_string(), &BYTES)?;
         Some(format!("{definitions}{text}"))
     }
 

@@ -1,25 +1,14 @@
 use serde_json::{Value as Json, json};
 
 use super::*;
+use crate::counters::QUARTERS;
 use accp_context::{Recorded, view::View};
 use accp_registry::Registry;
-
-#[derive(Debug)]
-struct Quarters;
-
-impl TokenCounter for Quarters {
-    fn name(&self) -> &'static str {
-        "quarters"
-    }
-    fn count(&self, text: &str) -> usize {
-        text.len().div_ceil(4)
-    }
-}
 
 fn memory(layout: Layout) -> Memory {
     let opening = Opening {
         tools: None,
-        counter: Arc::new(Quarters),
+        counter: Arc::new(QUARTERS),
         view: View::new(Arc::new(Registry::standard())),
     };
     Memory::new(&opening, layout)

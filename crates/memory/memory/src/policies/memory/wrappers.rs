@@ -91,12 +91,12 @@ impl Tool {
                 after: last[..after].iter().rev().cloned().collect(),
             }
         });
-        // Results that share more repeat each other, and their wrapper is not known yet.
+        // Results that share more lines repeat each other, so these lines are not a wrapper.
         let is_short = |lines: &[String]| lines.len() <= LINES;
         let shared = shared.filter(|wrapper| {
             is_short(&wrapper.before) && is_short(&wrapper.after) && wrapper.fits(lines)
         });
-        // The first line of two dots in a definition stands for the text.
+        // In a definition, the first line `..` stands for the text.
         let shared = shared.filter(|wrapper| !wrapper.before.iter().any(|line| line == TEXT));
         let longest = shared.max_by_key(Wrapper::len);
         let longest = longest.filter(|wrapper| {
@@ -148,22 +148,11 @@ pub(super) fn defines(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(Debug)]
-    struct Bytes;
-
-    impl TokenCounter for Bytes {
-        fn name(&self) -> &'static str {
-            "bytes"
-        }
-        fn count(&self, text: &str) -> usize {
-            text.len()
-        }
-    }
+    use crate::counters::BYTES;
 
     fn bare(wrappers: &mut Wrappers, text: &str) -> Option<(String, String)> {
         let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
-        let bare = wrappers.bare("run", &lines, &Bytes)?;
+        let bare = wrappers.bare("run", &lines, &BYTES)?;
         let lines = bare.lines.join("\n");
         Some((
             bare.speaker,
@@ -220,7 +209,7 @@ mod tests {
         for text in ["ok\na", "ok\nb", "a\nok", "ok", ""] {
             assert_eq!(bare(&mut wrappers, text), None, "{text}");
         }
-        assert!(wrappers.bare("other", &["ok".to_owned()], &Bytes).is_none());
+        assert!(wrappers.bare("other", &["ok".to_owned()], &BYTES).is_none());
     }
 
     #[test]

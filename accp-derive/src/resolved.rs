@@ -1,0 +1,106 @@
+//! The item after every check, with all facts from the registry.
+
+use accp_registry::Type;
+use syn::Type as RustType;
+
+use crate::ast::{Field, Variant};
+
+pub(crate) enum ResolvedItem<'a> {
+    /// A struct that is a frame.
+    Frame(Frame<'a>),
+    /// A struct that is a value: a map.
+    Nested(Fields<'a>),
+    /// A struct that is the value of its only field.
+    Newtype(&'a syn::Member, &'a RustType),
+    /// An enum without data: an enumeration.
+    Enumeration(Vec<Choice<'a>>),
+    /// An enum whose variants are frames.
+    Frames(Vec<Arm<'a>>),
+}
+
+pub(crate) struct Frame<'a> {
+    /// The words of the head, in the order of the protocol.
+    pub(crate) head: Vec<String>,
+    /// The envelope fields that the registry requires.
+    pub(crate) envelope: Vec<String>,
+    pub(crate) fields: Fields<'a>,
+}
+
+/// The fields of a struct or of a variant.
+pub(crate) struct Fields<'a> {
+    /// The code of the schema of these fields.
+    pub(crate) schema: Option<String>,
+    /// The members in the order of the declaration.
+    pub(crate) members: Vec<Member<'a>>,
+    /// The indices of the members that travel, in the order of the wire.
+    pub(crate) order: Vec<usize>,
+    /// The fields of the schema that no member holds, each with its place among `order`.
+    pub(crate) unheld: Vec<UnheldField>,
+    /// The fields of every message that no member holds and that a writer fills in.
+    pub(crate) filled: Vec<Filled>,
+    /// Whether values are text, whose meaning is given by the Rust types.
+    pub(crate) is_text: bool,
+    /// Every full and short name of a known key.
+    pub(crate) known: Vec<String>,
+    /// Whether unknown keys are refused.
+    pub(crate) is_closed: bool,
+}
+
+/// A field of every message that no member holds.
+pub(crate) struct Filled {
+    /// How many members stand before it on the wire.
+    pub(crate) before: usize,
+    pub(crate) key: &'static str,
+    pub(crate) text: &'static str,
+}
+
+/// A field of the schema that no member holds.
+pub(crate) struct UnheldField {
+    /// How many members stand before it on the wire.
+    pub(crate) before: usize,
+    pub(crate) wire: Wire,
+    /// Whether the item says that the field may be lost.
+    pub(crate) is_ignored: bool,
+}
+
+pub(crate) struct Member<'a> {
+    pub(crate) field: &'a Field<'a>,
+    pub(crate) role: Role,
+}
+
+pub(crate) enum Role {
+    Wire(Wire),
+    /// The member takes the params without a field.
+    Flatten,
+    /// The member is never written.
+    Skip,
+}
+
+/// A field as the registry declares it.
+pub(crate) struct Wire {
+    pub(crate) name: String,
+    pub(crate) key: String,
+    pub(crate) ty: Type,
+    /// The wire text of the default. A value with this text is left out.
+    pub(crate) default: Option<String>,
+    /// Whether the registry requires the field in this frame.
+    pub(crate) is_required: bool,
+    pub(crate) inline: bool,
+}
+
+pub(crate) struct Choice<'a> {
+    pub(crate) variant: &'a Variant<'a>,
+    pub(crate) name: String,
+    pub(crate) symbol: Option<String>,
+}
+
+pub(crate) struct Arm<'a> {
+    pub(crate) variant: &'a Variant<'a>,
+    pub(crate) content: ArmContent<'a>,
+}
+
+pub(crate) enum ArmContent<'a> {
+    /// A variant that holds a type that is a frame.
+    Newtype(&'a RustType),
+    Fields(Frame<'a>),
+}

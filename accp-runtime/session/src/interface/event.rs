@@ -1,0 +1,112 @@
+//! Events of a session, for its caller.
+
+use std::ops::RangeInclusive;
+
+use crate::log::mid::{MemberId, Mid};
+use crate::wire::link::PeerError;
+use accp_frame::{ErrorCode, TokenLimit};
+
+/// An event in a session, for the caller. Nothing depends on the caller reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// The host has answered: this side is the member with this number.
+    Joined(MemberId),
+    /// The host has accepted the frame: it is in the log under this id. The id of a frame in parts
+    /// is that of its first part. A host that knows only the draft says no more than that it has
+    /// consumed the frame.
+    Acknowledged(Mid),
+    /// The host will never take the frame, for this reason. The frames behind it go on.
+    Refused(Mid, PeerError),
+    /// The host could not take the frame now. The frame goes out again.
+    Retried {
+        /// The id that was refused.
+        old: Mid,
+        /// The id from now on. It is the same if the host may still take it, as when the clock of
+        /// this side was ahead.
+        new: Mid,
+        /// The code of the refusal.
+        code: ErrorCode,
+    },
+    /// The frame was not sent, or the host dropped it, because its chain was cancelled.
+    Cancelled(Mid),
+    /// The host dropped the frame, because its `ttl` was over (draft section 3.7, item 5). No peer
+    /// says so: this side knows it because the frame is not in the log.
+    Expired(Mid),
+    /// A peer reported an error about a frame that is not in the outbox.
+    PeerError(MemberId, PeerError),
+    /// The host refused a frame of this member.
+    Rejected(MemberId, Option<Mid>, ErrorCode),
+    /// The host dropped a frame silently (draft section 3.7, items 4 and 5).
+    Dropped(Mid),
+    /// The `ttl` of a frame was over before a handler of this side got it. It counts as handled, and
+    /// every side has folded it.
+    Lapsed(Mid),
+    /// A part of a frame is over its soft limit (draft section 3.4).
+    OverSoftLimit {
+        /// The id of the frame.
+        mid: Mid,
+        /// `header`, `body`, `metadata` or `total`.
+        part: &'static str,
+        /// The tokens of the part.
+        tokens: usize,
+        /// The limit.
+        limit: TokenLimit,
+    },
+    /// The host took a checkpoint, or this member copied it.
+    Checkpoint(u64),
+    /// Host with [`Rules::late_summaries`](crate::Rules::late_summaries): this checkpoint wants a
+    /// summary of the frames that left with it. Answer with
+    /// [`Session::supply_summary`](crate::Session::supply_summary) before the next checkpoint, or not
+    /// at all. A host that starts again asks again.
+    SummaryWanted {
+        /// The number of the checkpoint.
+        checkpoint: u64,
+        /// The positions of the frames, ascending.
+        left: Vec<u64>,
+    },
+    /// A hook deferred a checkpoint, for this reason.
+    CheckpointDeferred(String),
+    /// The host does not have the entries at these positions any more, and this member never got
+    /// them. Its state is that of the host, but the frames among the entries were not handed to it.
+    /// At a host that knows the draft alone, these are the numbers (`seq`) of frames that the host
+    /// does not give again; the shared state may be another one then, too.
+    Missed(RangeInclusive<u64>),
+    /// Host: a member holds the log up to this position, and this host has vouched for it. So the
+    /// store of this host is an old copy. The host does nothing until the caller decides
+    /// ([`Input::Recover`](crate::Input::Recover) or [`Input::Fork`](crate::Input::Fork)).
+    LostTime {
+        /// The member.
+        member: MemberId,
+        /// The position that it holds.
+        position: u64,
+    },
+    /// Host: the entries at these positions are back. Their frames are delivered again.
+    Recovered(RangeInclusive<u64>),
+    /// Host: the entries of this member do not lead from the log of this host to what the host has
+    /// lost, because the host has accepted other frames since. Only a fork helps.
+    NotRecovered(MemberId),
+    /// Host: this member holds another log than the host. It is no member any longer.
+    Removed(MemberId),
+    /// Host: this member has said a hello of the draft alone (draft section 6.4), and is served at
+    /// least once; see [`DraftPeers`](crate::DraftPeers). The host says so again when the member is
+    /// back after a disconnect or a restart of the host. Member: the host knows the draft alone, and
+    /// serves this side so. The number is then [`MemberId::HOST`]. A member says so once, when it
+    /// joins.
+    AtLeastOnce(MemberId),
+    /// The bytes under this cold key have arrived.
+    Supplied(String),
+    /// Nobody answers the requests for the bytes under this cold key. A member gives the fetch up; a
+    /// host asks on, and at once when the member that put the value is back.
+    Unavailable(String),
+    /// The peer's bytes for this key are not the bytes that were announced.
+    Tampered(String),
+    /// The schemas in force are now those with this hash.
+    Schemas(accp_registry::Hash),
+    /// The schemas of the peer, or those that an earlier run registered, could not be taken over, for
+    /// this reason. This side goes on without them.
+    SchemasUnavailable(String),
+    /// The session could not write a text of its own, for this reason, and goes on without it.
+    /// Please report this as a defect.
+    NotWritten(String),
+}

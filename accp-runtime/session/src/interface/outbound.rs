@@ -1,0 +1,281 @@
+//! A frame for a session to send.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use accp_registry::ErrorCode;
+
+use crate::interface::inbound::Inbound;
+use crate::log::mid::Mid;
+use crate::wire::link::{PeerError, error_frame};
+use crate::wire::refusal::Refusal;
+use crate::wire::scan::Scanned;
+use accp_frame::{DecodeError, EncodeError, EncodeFrame, Intent, Limits, Message};
+
+/// A frame to send: a typed frame or a [`Message`], with the rest of its envelope. The session sets
+/// `mid`, `seq` and `ts`, and `sid` where the registry requires it.
+///
+/// ```
+/// use accp_runtime::Message;
+/// use accp_runtime::session::Outbound;
+///
+/// let message = Message::new("planner", "req", "plan")?.with("goal", "lunch");
+/// let outbound = Outbound::message(&message).in_chain("lunch").expiring(60);
+/// # let _ = outbound;
+/// # Ok::<(), accp_runtime::EncodeError>(())
+/// ```
+#[derive(Clone)]
+pub struct Outbound<'a> {
+    pub(crate) content: Content<'a>,
+    pub(crate) agent: Option<Cow<'a, str>>,
+    pub(crate) cid: Option<String>,
+    pub(crate) aid: Option<String>,
+    pub(crate) ttl: Option<i64>,
+    pub(crate) strict: bool,
+}
+
+#[derive(Clone)]
+pub(crate) enum Content<'a> {
+    Typed(&'a (dyn EncodeFrame + Sync)),
+    Owned(Arc<dyn EncodeFrame + Send + Sync + 'a>),
+    Message(&'a Message<'a>),
+    OwnedMessage(Arc<Message<'a>>),
+}
+
+impl<'a> Outbound<'a> {
+    fn new(content: Content<'a>) -> Self {
+        Self {
+            content,
+            agent: None,
+            cid: None,
+            aid: None,
+            ttl: None,
+            strict: false,
+        }
+    }
+
+    /// Makes an outbound frame of a type that derives [`AccpFrame`](accp_frame::AccpFrame), sent
+    /// by the agent of the session.
+    pub fn frame(frame: &'a (dyn EncodeFrame + Sync)) -> Self {
+        Self::new(Content::Typed(frame))
+    }
+
+    /// As [`Outbound::frame`], with a frame that it owns, so that a handler can return it.
+    pub fn owned(frame: impl EncodeFrame + Send + Sync + 'a) -> Self {
+        Self::new(Content::Owned(Arc::new(frame)))
+    }
+
+    /// Makes an error (draft section 3.6), to be sent again if its code is one of those for which
+    /// that may help: [`INTERNAL_ERROR`](ErrorCode::INTERNAL_ERROR) for a fault of a handler, say.
+    pub fn error(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::owned(error_frame(code, message.into()))
+    }
+
+    /// Makes an outbound message with its `cid`, `aid` and `ttl`, but no more of its envelope.
+    pub fn message(message: &'a Message<'a>) -> Self {
+        let agent = message.agent.as_str().into();
+        Self::message_as(message, agent, Content::Message(message))
+    }
+
+    /// As [`Outbound::message`], with a message that it owns, so that a handler can return it.
+    pub fn owned_message(message: Message<'a>) -> Self {
+        let message = Arc::new(message);
+        let agent = String::from(message.agent.as_str()).into();
+        Self::message_as(&message, agent, Content::OwnedMessage(Arc::clone(&message)))
+    }
+
+    fn message_as(message: &Message<'_>, agent: Cow<'a, str>, content: Content<'a>) -> Self {
+        let text = |id: &Option<_>| id.as_deref().map(String::from);
+        Self {
+            agent: Some(agent),
+            cid: text(&message.envelope.correlation_id),
+            aid: text(&message.envelope.causation_id),
+            ttl: message.envelope.ttl,
+            ..Self::new(content)
+        }
+    }
+
+    pub(crate) fn kind(&self) -> (Intent, &str) {
+        let frame = match &self.content {
+            Content::Typed(frame) => frame.frame_type(),
+            Content::Owned(frame) => frame.frame_type(),
+            Content::Message(message) => return (message.intent, &message.operation),
+            Content::OwnedMessage(message) => return (message.intent, &message.operation),
+        };
+        (frame.intent, frame.operation)
+    }
+
+    /// Sets the agent that sends the frame. The member must speak for it.
+    pub fn by(mut self, agent: &'a str) -> Self {
+        self.agent = Some(agent.into());
+        self
+    }
+
+    /// Sets the name of the chain (`cid`).
+    pub fn in_chain(mut self, cid: impl Into<String>) -> Self {
+        self.cid = Some(cid.into());
+        self
+    }
+
+    /// Returns the name of the chain that was set. Without one, the chain has the id of the frame.
+    pub fn chain(&self) -> Option<Mid> {
+        self.cid.as_deref().map(Mid::parse)
+    }
+
+    /// Sets the id of the message that caused this one (`aid`).
+    pub fn caused_by(mut self, mid: &Mid) -> Self {
+        self.aid = Some(mid.to_string());
+        self
+    }
+
+    /// Puts the frame into the chain of the frame that it answers (`cid`), and names that frame
+    /// (`aid`) unless the chain has its name, or [`caused_by`](Self::caused_by) names another.
+    ///
+    /// # Errors
+    /// When that frame breaks the grammar; a frame that a session delivered does not.
+    pub fn answering(mut self, inbound: &Inbound) -> Result<Self, DecodeError> {
+        let frame = Scanned::new(inbound.text(), Limits::NONE)?;
+        let [mid, cid] = [frame.envelope.msg_id, frame.envelope.correlation_id];
+        if cid.is_some() && cid != mid && self.aid.is_none() {
+            self.aid = mid.as_deref().map(String::from);
+        }
+        self.cid = cid.or(mid).map(Cow::into_owned);
+        Ok(self)
+    }
+
+    /// Sets the seconds after which the frame expires (`ttl`); with 0 it never expires.
+    pub fn expiring(mut self, seconds: i64) -> Self {
+        self.ttl = Some(seconds);
+        self
+    }
+
+    /// Applies the 50-character rule without exception (draft section 3.3, item 4).
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+}
+
+impl fmt::Debug for Outbound<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Outbound");
+        match &self.content {
+            Content::Typed(frame) => debug.field("frame", &frame.frame_type()),
+            Content::Owned(frame) => debug.field("frame", &frame.frame_type()),
+            Content::Message(message) => debug.field("message", message),
+            Content::OwnedMessage(message) => debug.field("message", message),
+        };
+        debug
+            .field("cid", &self.cid)
+            .field("aid", &self.aid)
+            .field("ttl", &self.ttl)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The reason why a frame was not sent. The session kept nothing of the frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The message cannot be a frame, or not within the limits (E2003 for those in tokens).
+    Encode(EncodeError),
+    /// The outbox has no room. This many frames wait in it.
+    Full(usize),
+    /// The host has not yet told this side its number; wait for
+    /// [`Event::Joined`](crate::Event::Joined). After a restart: the host has not yet answered, and
+    /// the frame has values that go by reference. Their keys are known when it has.
+    NotJoined,
+    /// The chain was cancelled.
+    Cancelled,
+    /// The `ttl` of the frame is over.
+    Expired,
+    /// The host takes the frame of a guest later: it is the turn of another member to take a number, or too
+    /// many frames wait for the host's own handlers. Send the frame again after the next input of the host.
+    Busy,
+    /// The host refuses the frame of a guest ([`Session::send_as`](crate::Session::send_as)).
+    Denied(Box<PeerError>),
+    /// No frame at this position waits to be handled.
+    NotDue(u64),
+    /// All message ids of this side are used up. Begin a new session.
+    IdsUsedUp,
+    /// This host has lost time: a member holds the log up to this position. Somebody has to decide
+    /// how to go on; see [`Event::LostTime`](crate::Event::LostTime).
+    Stopped(u64),
+    /// The session refuses the frame as the host would, with this code.
+    Refused {
+        /// The code.
+        code: ErrorCode,
+        /// The expected content.
+        expected: String,
+    },
+}
+
+impl SendError {
+    /// Returns the nearest error code of the draft (section 3.6).
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Encode(error) => error.code(),
+            Self::Full(_) | Self::IdsUsedUp => ErrorCode::BUDGET_EXCEEDED,
+            Self::NotJoined | Self::Expired | Self::Busy => ErrorCode::TIMEOUT,
+            Self::Denied(error) => error.code,
+            Self::Cancelled | Self::NotDue(_) | Self::Stopped(_) => ErrorCode::POLICY_DENIED,
+            Self::Refused { code, .. } => *code,
+        }
+    }
+}
+
+impl From<Refusal> for SendError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused {
+            code: refusal.code,
+            expected: refusal.expected.into_owned(),
+        }
+    }
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Encode(error) => error.fmt(f),
+            Self::Full(frames) => write!(
+                f,
+                "the outbox has no room: {frames} frames in it wait to be acknowledged"
+            ),
+            Self::NotJoined => f.write_str("the host has not answered yet"),
+            Self::Cancelled => f.write_str("the chain was cancelled"),
+            Self::Expired => f.write_str("the time of the frame is over"),
+            Self::Busy => f.write_str("the host takes no frame of this agent now"),
+            Self::Denied(error) => write!(f, "{}: expected {}", error.code, error.message),
+            Self::NotDue(position) => {
+                write!(f, "no frame at position {position} waits to be handled")
+            }
+            Self::IdsUsedUp => {
+                f.write_str("all message ids of this side are used up; begin a new session")
+            }
+            Self::Stopped(position) => write!(
+                f,
+                "the store of this host is an old copy: a member holds the log up to position \
+                 {position}; recover the entries from it, or fork the log"
+            ),
+            Self::Refused { code, expected } => write!(f, "{code}: expected {expected}"),
+        }
+    }
+}
+
+impl std::error::Error for SendError {}
+
+impl From<EncodeError> for SendError {
+    fn from(error: EncodeError) -> Self {
+        Self::Encode(error)
+    }
+}
+
+impl From<DecodeError> for SendError {
+    fn from(error: DecodeError) -> Self {
+        Self::Refused {
+            code: error.code(),
+            expected: error.expected().to_string(),
+        }
+    }
+}

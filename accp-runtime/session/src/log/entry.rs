@@ -1,0 +1,116 @@
+//! Entries of the log.
+
+use std::sync::Arc;
+
+use accp_registry::{ErrorCode, Hash};
+
+use crate::log::mid::{MemberId, Mid};
+use accp_context::Time;
+
+/// An entry in the log of a session.
+///
+/// Only the host makes entries; members copy the entries that are relayed to them. The context of a
+/// session is the fold of its entries, in the order of their positions.
+///
+/// Later versions may add fields. [`Entry::new`] makes an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The position in the log, from 1; ascending, with gaps on a member's side.
+    pub position: u64,
+    /// The time of the host's decision; on a member, the time at which the entry arrived.
+    pub at: Time,
+    /// The host's decision.
+    pub kind: EntryKind,
+    /// The member that sent the frame.
+    pub sender: MemberId,
+    /// The id of the frame, unique in the session.
+    pub mid: Mid,
+    /// The `seq` that the frame took; 0 for an entry that takes no `seq`.
+    pub sequence: u64,
+    /// The tokens that the frame takes in hot state; 0 when no tokens are counted.
+    pub tokens: u32,
+    /// True if hot state shows a preview, because the frame is too large for it.
+    pub cut: bool,
+    /// Whether the entry waits on this side to be handled. A store keeps this until the mark comes.
+    pub due: Due,
+    /// The frame as its sender wrote it.
+    pub text: Arc<str>,
+    /// The running hash of the log at a relayed entry, which covers all relayed entries up to it.
+    /// `None` when the host does not vouch for its log.
+    pub hash: Option<Hash>,
+}
+
+impl Entry {
+    /// Makes the entry of a frame of the host that takes no `seq` and no tokens, and that does not wait to be
+    /// handled. The other fields are then set one by one.
+    pub fn new(position: u64, at: Time, mid: Mid, text: impl Into<Arc<str>>) -> Self {
+        Self {
+            position,
+            at,
+            kind: EntryKind::Frame,
+            sender: MemberId::HOST,
+            mid,
+            sequence: 0,
+            tokens: 0,
+            cut: false,
+            due: Due::No,
+            text: text.into(),
+            hash: None,
+        }
+    }
+
+    /// Returns the entry with the changes that the closure makes.
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    /// Returns whether the entry waits on this side to be handled.
+    pub const fn is_due(&self) -> bool {
+        matches!(self.due, Due::Yes)
+    }
+}
+
+/// Whether an entry waits on a side to be handled, and if not, how that ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Due {
+    /// It does not wait: it is for no handler of this side, or a handler has had it.
+    No,
+    /// It waits.
+    Yes,
+    /// No handler has had it, because its `ttl` was over by then (draft section 3.5).
+    Lapsed,
+}
+
+/// The host's decision on a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum EntryKind {
+    /// Accepted, relayed and handled.
+    Frame,
+    /// A control frame: membership, grants, schemas, checkpoints, puts. Relayed, not handled.
+    Control,
+    /// A part of a split frame; the whole frame follows as an entry of its own.
+    Part,
+    /// The request of a transaction that is under way or has ended
+    /// ([`SchemaRules::idempotency`]), or a copy of its answer for the member that asked again, which is the sender of this entry. Relayed;
+    /// only that member handles the copy.
+    ///
+    /// [`SchemaRules::idempotency`]: accp_registry::SchemaRules::idempotency
+    Repeat,
+    /// Expired, or in a cancelled chain. The frame took its place, and the host tells nobody.
+    Dropped,
+    /// Refused for good, with this code; the frame took no `seq`.
+    Refused(ErrorCode),
+    /// The host has lost what stood here and was never relayed. It took the entries around it from a
+    /// member ([`Input::Recover`](crate::Input::Recover)).
+    Lost,
+}
+
+impl EntryKind {
+    /// Returns whether entries of this kind are relayed to members.
+    pub const fn is_relayed(self) -> bool {
+        matches!(self, Self::Frame | Self::Control | Self::Repeat)
+    }
+}

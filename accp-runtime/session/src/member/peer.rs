@@ -1,0 +1,112 @@
+//! The one place in which a member asks what its host knows: the log of this implementation, or the
+//! draft alone. Each function is something that a member does differently for the two.
+
+use accp_context::Time;
+
+use super::Member;
+use crate::send::encode::Peer;
+use crate::state::chain::Chains;
+use crate::wire::link::{Hello, Link};
+use crate::wire::relay::Relay;
+use crate::wire::scan::Scanned;
+use crate::wire::stamp::Stamp;
+
+impl Member {
+    /// Takes a frame from the host. A member does not judge it; a frame that it cannot read comes
+    /// again.
+    pub(crate) fn receive(&mut self, frame: &[u8], now: Time) {
+        let Ok(text) = std::str::from_utf8(frame) else {
+            return;
+        };
+        let reads_log = self.draft.is_none();
+        if reads_log && let Some(relay) = Relay::read(text) {
+            return self.relayed(&relay, now);
+        }
+        let Ok(frame) = Scanned::of_entry(text) else {
+            return;
+        };
+        if !reads_log {
+            self.receive_draft(&frame, now);
+        } else if Link::is(&frame)
+            && let Ok(link) = Link::read(&frame)
+        {
+            self.link(link, now);
+        }
+    }
+
+    /// Takes a hello of the host, which answers or is back.
+    pub(super) fn greeted(&mut self, hello: &Hello, now: Time) {
+        if hello.draft {
+            self.greeted_by_draft(hello, now);
+        } else if self.draft.is_some() {
+            // The host has started again, and does not know what this side understands.
+            self.to_send.hello = true;
+        } else {
+            self.greeted_by_log(hello);
+        }
+    }
+
+    /// Returns the hello to send now.
+    pub(super) fn hello_now(&mut self) -> Hello {
+        if let Some(draft) = &mut self.draft {
+            draft.hellos = draft.hellos.saturating_add(1);
+            return Hello {
+                draft: true,
+                ..self.side.hello()
+            };
+        }
+        let position = self.side.position;
+        Hello {
+            voucher: self.voucher.filter(|held| held.position >= position),
+            next: self.outbox.known_sequence(),
+            asks: self.outbox.asks(),
+            ..self.side.hello()
+        }
+    }
+
+    /// Returns the head of a link frame.
+    pub(super) fn stamp(&mut self, now: Time) -> Stamp<'_> {
+        let number = self.draft.as_ref().map(|draft| draft.number);
+        self.side.stamp(now).for_draft(number)
+    }
+
+    /// Returns what the host makes of a message that is too large for a frame.
+    pub(crate) fn takes(&self) -> Peer {
+        match self.draft {
+            Some(_) => Peer::Draft,
+            None if self.parts => Peer::Parts,
+            None => Peer::References,
+        }
+    }
+
+    /// Returns whether this side takes no frames now, because its handlers lag behind. If they wait
+    /// for room in the outbox, a host of the draft alone makes this room by a frame among those of
+    /// others, so this side takes frames all the same.
+    pub(super) fn is_busy(&self) -> bool {
+        let is_full = self.outbox.waiting() >= self.side.options.outbox;
+        self.side.is_busy() && !(self.draft.is_some() && is_full)
+    }
+
+    /// Returns the number to keep when a frame has left the outbox: at a host of the draft alone the
+    /// number after the last that this side has taken, else that of its first frame.
+    pub(super) fn number_to_keep(&mut self) -> u64 {
+        match &mut self.draft {
+            Some(draft) => {
+                draft.reset_silence();
+                draft.number + 1
+            }
+            None => self.outbox.known_sequence().unwrap_or(0),
+        }
+    }
+}
+
+/// Returns whether the host will drop a frame because its chain was cancelled. At a host of the draft
+/// alone, this side may lack the frames that tell which chain is below which, so it counts only on
+/// the chain that the frame names.
+pub(super) fn is_gone(chains: &Chains, is_draft: bool, frame: &Scanned<'_>) -> bool {
+    if is_draft {
+        chains.is_named(frame)
+    } else {
+        chains.is_cancelled(frame)
+    }
+}

@@ -1,0 +1,276 @@
+//! Request chains: their frames and their cancellation.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::hint::black_box;
+
+use serde::{Deserialize, Serialize};
+
+use crate::log::by_member::ByMember;
+use crate::log::mid::{MemberId, Mid};
+use crate::state::names::Names;
+use crate::wire::control::Control;
+use crate::wire::scan::Scanned;
+use accp_frame::Intent;
+
+/// The greatest number of open chains of a member; beyond it, its oldest chain counts as finished.
+const OPEN: usize = 256;
+/// Open chains that the host may have started.
+const OPEN_OF_HOST: usize = 4096;
+/// Cancelled chains that a session remembers of each member that cancelled them.
+const CANCELLED: usize = 1024;
+/// The greatest number of frames of each member that an `aid` can name, beside the first frames of
+/// open chains.
+const FRAMES: usize = 1024;
+/// The greatest number of frames of cancelled chains that a later `aid` may name, for each member
+/// that cancelled.
+const CUT: usize = 4096;
+/// The greatest number of chains above a chain.
+const DEPTH: usize = 64;
+
+/// The request chains of a session (draft section 3.7, item 4).
+///
+/// The chain of a frame is its `cid`, or else its own `mid`. An `aid` puts a chain below the chain
+/// of the message that caused it. A cancellation of the upper chain also reaches the lower one.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Chains {
+    open: BTreeMap<Mid, Chain>,
+    /// The open chains by who started them and by the position of their first frame.
+    order: ByMember<BTreeMap<u64, Mid>>,
+    /// The cancelled chains, by who cancelled them.
+    cancelled: Names,
+    /// The frames that open and cancelled chains know.
+    frames: BTreeMap<Mid, Known>,
+    /// How many frames of open chains are known, by who made their ids.
+    known: ByMember<usize>,
+    /// The frames of each cancelled chain, by who cancelled it, the oldest chain first.
+    cut: ByMember<VecDeque<(Mid, Vec<Mid>)>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Chain {
+    starter: MemberId,
+    /// The position of the first frame.
+    position: u64,
+    above: Option<Mid>,
+    /// The next frames of the chain.
+    frames: Vec<Mid>,
+}
+
+/// A frame that an `aid` can name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Known {
+    chain: Mid,
+    position: u64,
+}
+
+/// Returns the chain of a frame.
+pub(crate) fn of<'f>(frame: &'f Scanned<'_>) -> Option<&'f Mid> {
+    frame.cid().or(frame.mid())
+}
+
+impl Chains {
+    /// Returns whether the frame of an application belongs to a cancelled chain, or one below it.
+    pub(crate) fn is_cancelled(&self, frame: &Scanned<'_>) -> bool {
+        self.look_up(frame).0
+    }
+
+    /// As [`is_cancelled`](Self::is_cancelled), and how many chains were looked at.
+    pub(crate) fn look_up(&self, frame: &Scanned<'_>) -> (bool, usize) {
+        let mut looks = 0;
+        let is_cancelled = !self.cancelled.is_empty()
+            && !Control::is(frame)
+            && (of(frame).is_some_and(|chain| self.climb(chain, &mut looks))
+                || frame
+                    .aid()
+                    .is_some_and(|aid| self.climb(self.chain_of(&aid), &mut looks)));
+        (is_cancelled, looks)
+    }
+
+    /// Looks up more chains, up to the same number for every frame. So the time that the host takes to
+    /// drop a frame does not reveal the reason (draft section 3.7).
+    pub(crate) fn look_on(&self, frame: &Scanned<'_>, looks: usize) {
+        // Repeated look-ups of one key would be faster than look-ups of many, and unrelated keys faster
+        // than a climb from chain to chain.
+        let others = self.open.keys().rev().cycle();
+        let mut begins = others.chain(of(frame).into_iter().cycle());
+        let mut above = None;
+        for _ in looks..2 * DEPTH {
+            let Some(any) = above.or_else(|| begins.next()) else {
+                return;
+            };
+            black_box(self.cancelled.owner(black_box(any)));
+            let chain = black_box(self.open.get(black_box(any)));
+            above = chain.and_then(|chain| chain.above.as_ref());
+        }
+    }
+
+    /// Returns the chain of the frame with this id; an unknown frame is its own chain.
+    pub(crate) fn chain_of<'m>(&'m self, mid: &'m Mid) -> &'m Mid {
+        self.frames.get(mid).map_or(mid, |known| &known.chain)
+    }
+
+    /// Returns whether a frame names the chain of a cancellation as its own. A side whose log has gaps
+    /// knows no more for certain.
+    pub(crate) fn is_named(&self, frame: &Scanned<'_>) -> bool {
+        of(frame).is_some_and(|chain| self.cancelled.owner(chain).is_some())
+    }
+
+    /// Returns whether this chain, or a chain above it, is cancelled.
+    pub(crate) fn reaches(&self, chain: &Mid) -> bool {
+        self.climb(chain, &mut 0)
+    }
+
+    fn climb(&self, chain: &Mid, looks: &mut usize) -> bool {
+        let mut at = chain;
+        for _ in 0..DEPTH {
+            *looks += 1;
+            if self.cancelled.owner(at).is_some() {
+                return true;
+            }
+            match self.open.get(at).and_then(|chain| chain.above.as_ref()) {
+                Some(above) => at = above,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// Returns the position of the parent of this frame: the frame that its `aid` names, or else the
+    /// request that began its chain.
+    pub(crate) fn parent(&self, frame: &Scanned<'_>) -> Option<u64> {
+        let begin = |chain: &Mid| self.open.get(chain).map(|chain| chain.position);
+        let cause = frame.aid().and_then(|aid| match self.frames.get(&aid) {
+            Some(known) => Some(known.position),
+            None => begin(&aid),
+        });
+        cause.or_else(|| begin(frame.cid()?))
+    }
+
+    /// Returns the positions of the requests without an answer, ascending.
+    pub(crate) fn in_flight(&self) -> Vec<u64> {
+        let of_members = self.order.iter().flat_map(|(_, order)| order.keys());
+        let mut positions: Vec<_> = of_members.copied().collect();
+        positions.sort_unstable();
+        positions
+    }
+
+    /// Takes an accepted frame into account.
+    pub(crate) fn apply(&mut self, frame: &Scanned<'_>, sender: MemberId, position: u64) {
+        let Some(chain) = of(frame) else { return };
+        if frame.intent != Intent::CANCEL {
+            self.know(frame, chain, position);
+        }
+        match frame.intent {
+            Intent::CANCEL => self.cancel(chain, sender),
+            Intent::DONE | Intent::FAIL | Intent::END => self.close(chain),
+            Intent::REQ | Intent::QRY | Intent::STREAM => {
+                self.begin(frame, chain, sender, position);
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, frame: &Scanned<'_>, chain: &Mid, starter: MemberId, position: u64) {
+        if self.open.contains_key(chain) {
+            return;
+        }
+        // A member cannot put the chain of another member below a chain.
+        let is_own = chain.maker().is_none_or(|maker| maker == starter);
+        let above = frame.aid().filter(|_| is_own);
+        let above = above.map(|aid| self.chain_of(&aid).clone());
+        let most = if starter == MemberId::HOST {
+            OPEN_OF_HOST
+        } else {
+            OPEN
+        };
+        let order = self.order.or_insert_with(starter, BTreeMap::new);
+        order.insert(position, chain.clone());
+        if order.len() > most
+            && let Some((_, oldest)) = order.pop_first()
+        {
+            self.close(&oldest);
+        }
+        let opened = Chain {
+            starter,
+            position,
+            above: above.filter(|above| above != chain),
+            frames: Vec::new(),
+        };
+        self.open.insert(chain.clone(), opened);
+        self.know(frame, chain, position);
+    }
+
+    /// Remembers a frame of an open chain, if its maker has room for it.
+    fn know(&mut self, frame: &Scanned<'_>, chain: &Mid, position: u64) {
+        if let (Some(open), Some(mid)) = (self.open.get_mut(chain), frame.mid())
+            && mid != chain
+        {
+            let maker = mid.maker().unwrap_or(open.starter);
+            let known = self.known.or_insert_with(maker, || 0);
+            if *known < FRAMES {
+                *known += 1;
+                open.frames.push(mid.clone());
+                let chain = chain.clone();
+                self.frames.insert(mid.clone(), Known { chain, position });
+            }
+        }
+    }
+
+    /// Closes a chain for good. A later `aid` may name any of its frames.
+    fn cancel(&mut self, chain: &Mid, by: MemberId) {
+        let forgotten = self.cancelled.bind(chain, by, CANCELLED);
+        let cancelled = self.take(chain);
+        if let Some(cancelled) = cancelled.filter(|chain| !chain.frames.is_empty()) {
+            let cut = self.cut.or_insert_with(by, VecDeque::new);
+            cut.push_back((chain.clone(), cancelled.frames));
+        }
+        let Some(cut) = self.cut.get_mut(by) else {
+            return;
+        };
+        let mut frames: usize = cut.iter().map(|(_, frames)| frames.len()).sum();
+        while let Some((oldest, _)) = cut.front()
+            && (frames > CUT || forgotten.as_ref() == Some(oldest))
+            && let Some((_, forgotten)) = cut.pop_front()
+        {
+            frames -= forgotten.len();
+            for frame in forgotten {
+                self.frames.remove(&frame);
+            }
+        }
+    }
+
+    fn close(&mut self, chain: &Mid) {
+        let closed = self.take(chain);
+        for frame in closed.into_iter().flat_map(|chain| chain.frames) {
+            self.frames.remove(&frame);
+        }
+    }
+
+    fn take(&mut self, chain: &Mid) -> Option<Chain> {
+        let chain = self.open.remove(chain)?;
+        for frame in &chain.frames {
+            let maker = frame.maker().unwrap_or(chain.starter);
+            if let Some(known) = self.known.get_mut(maker) {
+                *known = known.saturating_sub(1);
+            }
+        }
+        if let Some(order) = self.order.get_mut(chain.starter) {
+            order.remove(&chain.position);
+            if order.is_empty() {
+                self.order.remove(chain.starter);
+            }
+        }
+        Some(chain)
+    }
+
+    /// Gives back the room of closed chains.
+    pub(crate) fn rest(&mut self) {
+        if self.open.is_empty() {
+            self.open = BTreeMap::new();
+            self.order = ByMember::default();
+        }
+        if self.frames.is_empty() {
+            self.frames = BTreeMap::new();
+        }
+    }
+}

@@ -1,9 +1,0 @@
-use accp_runtime::AccpFrame;
-
-#[derive(AccpFrame)]
-enum Work {
-    Task(Box<String>),
-    Number(Box<i64>),
-}
-
-fn main() {}

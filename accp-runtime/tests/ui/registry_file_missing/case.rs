@@ -1,9 +1,0 @@
-use accp_runtime::AccpFrame;
-
-#[derive(AccpFrame)]
-#[accp(registry = "registry/missing.json", schema = "SV", intent = "req", operation = "move")]
-struct Task {
-    item: String,
-}
-
-fn main() {}

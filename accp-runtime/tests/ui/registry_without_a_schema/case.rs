@@ -1,9 +1,0 @@
-use accp_runtime::AccpFrame;
-
-#[derive(AccpFrame)]
-#[accp(registry = "registry/warehouse.json", intent = "req", operation = "move")]
-struct Task {
-    item: String,
-}
-
-fn main() {}

@@ -1,9 +1,0 @@
-use accp_runtime::AccpFrame;
-
-#[derive(AccpFrame)]
-#[accp(schema = "TA", intent = "done", operation = "schedule")]
-struct Task {
-    progress: i64,
-}
-
-fn main() {}

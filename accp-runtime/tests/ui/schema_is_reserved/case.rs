@@ -1,9 +1,0 @@
-use accp_runtime::AccpFrame;
-
-#[derive(AccpFrame)]
-#[accp(intent = "qry", operation = "lookup")]
-struct Task {
-    schema: String,
-}
-
-fn main() {}

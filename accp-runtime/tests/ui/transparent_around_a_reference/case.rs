@@ -1,7 +1,0 @@
-use accp_runtime::AccpFrame;
-
-#[derive(AccpFrame)]
-#[accp(transparent)]
-struct Id<'a>(&'a str);
-
-fn main() {}

@@ -1,7 +1,0 @@
-use accp_runtime::AccpFrame;
-
-#[derive(AccpFrame)]
-#[accp(schema = "TA", intent = "req", operation = "schedule")]
-struct Task(String, String);
-
-fn main() {}

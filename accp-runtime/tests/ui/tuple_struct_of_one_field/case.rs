@@ -1,6 +1,0 @@
-use accp_runtime::AccpFrame;
-
-#[derive(AccpFrame)]
-struct Id(String);
-
-fn main() {}

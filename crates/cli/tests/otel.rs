@@ -1,0 +1,3 @@
+//! The tests of the command, with the feature `otel`.
+
+mod cli;

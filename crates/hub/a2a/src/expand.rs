@@ -1,0 +1,138 @@
+//! Values instead of references, which only members of a session can read.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use accp_client::Error;
+use accp_frame::{EncodeOptions, Limits, Message, Registry, Value};
+use accp_session::ReadError;
+
+use crate::frame::WIDE;
+use crate::log::Log;
+
+/// The bytes of all values in one answer: the largest value that a hub accepts.
+const BYTES: usize = 8 << 20;
+/// How many references are read for one answer.
+const READS: usize = 256;
+/// The fewest bytes for which a value counts, such as a number in a list.
+const LEAST: usize = 8;
+
+/// How much one answer may hold in values that replace references. A value counts once for each place.
+pub(crate) struct ValueQuota {
+    bytes: usize,
+    reads: usize,
+}
+
+impl ValueQuota {
+    pub(crate) fn for_answer() -> Self {
+        Self {
+            bytes: BYTES,
+            reads: READS,
+        }
+    }
+
+    /// Counts one more reference to read. Returns whether the quota allows it.
+    fn count_read(&mut self) -> bool {
+        let has_room = self.reads > 0 && self.bytes > 0;
+        self.reads = self.reads.saturating_sub(1);
+        has_room
+    }
+
+    /// Counts a value that stands in so many places. Returns whether it fits. The first value that does not fit ends
+    /// the reading, so that reading is limited, too.
+    fn count_value(&mut self, value: &Value<'_>, places: usize) -> bool {
+        let left = self.bytes.checked_sub(size(value).saturating_mul(places));
+        self.bytes = left.unwrap_or_default();
+        left.is_some()
+    }
+
+    fn close(&mut self) {
+        self.bytes = 0;
+    }
+}
+
+/// Replaces references by their values, as far as the quota allows. A reference that cannot be read stays.
+pub(crate) async fn with_values<'t>(
+    text: &'t str,
+    log: &Log,
+    registry: &Registry,
+    quota: &mut ValueQuota,
+) -> Cow<'t, str> {
+    let Ok(mut message) = Message::decode_with(text, registry, &WIDE) else {
+        return Cow::Borrowed(text);
+    };
+    let mut keys = BTreeMap::new();
+    for (_, value) in message.payload.iter() {
+        count(value, &mut keys);
+    }
+    let values = read(keys, log, quota).await;
+    if values.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    for (_, value) in message.payload.iter_mut() {
+        put(value, &values);
+    }
+    let options = EncodeOptions {
+        limits: Limits::NONE,
+        inline: true,
+        ..EncodeOptions::default()
+    };
+    let whole = message.encode_with(registry, options);
+    whole.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// Reads each value once, if it fits in all of its places.
+async fn read(
+    keys: BTreeMap<String, usize>,
+    log: &Log,
+    quota: &mut ValueQuota,
+) -> BTreeMap<String, Value<'static>> {
+    let mut values = BTreeMap::new();
+    for (key, places) in keys {
+        if !quota.count_read() {
+            break;
+        }
+        match log.expand(&key).await {
+            Ok(value) if quota.count_value(&value, places) => {
+                values.insert(key, value);
+            }
+            // Nobody sends the value. The client has waited long enough, so no more values are read.
+            Err(Error::Reference(_, ReadError::Unavailable)) => quota.close(),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    values
+}
+
+/// Counts the places of each reference.
+fn count(value: &Value<'_>, keys: &mut BTreeMap<String, usize>) {
+    match value {
+        Value::Ref(key) => *keys.entry(key.to_string()).or_default() += 1,
+        Value::Array(items) => items.iter().for_each(|item| count(item, keys)),
+        Value::Map(map) => map.iter().for_each(|(_, item)| count(item, keys)),
+        _ => {}
+    }
+}
+
+fn put(held: &mut Value<'_>, values: &BTreeMap<String, Value<'static>>) {
+    match held {
+        Value::Ref(key) => {
+            if let Some(value) = values.get(&**key) {
+                *held = value.clone();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| put(item, values)),
+        Value::Map(map) => map.iter_mut().for_each(|(_, item)| put(item, values)),
+        _ => {}
+    }
+}
+
+/// Returns about how many bytes a value takes.
+fn size(value: &Value<'_>) -> usize {
+    match value {
+        Value::String(text) => text.len().max(LEAST),
+        Value::Array(items) => items.iter().map(size).sum(),
+        Value::Map(map) => map.iter().map(|(key, item)| key.len() + size(item)).sum(),
+        _ => LEAST,
+    }
+}

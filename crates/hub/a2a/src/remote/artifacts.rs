@@ -1,0 +1,266 @@
+//! The artifacts of a task, as far as they have come.
+
+use a2a::{Message, Part, PartContent};
+use accp_frame::{
+    AgentId, EncodeError, Envelope, ErrorCode, Frame, Intent, Message as Dynamic, Registry,
+    profiles::ChatDone, profiles::InferStream,
+};
+use accp_session::Outbound;
+
+use crate::frame::{ACCP, LONG, WIDE};
+use crate::message::media_type;
+
+/// What an agent of A2A has sent of a task.
+#[derive(Debug, Default)]
+pub(super) struct ReceivedArtifacts {
+    artifacts: Vec<Artifact>,
+    /// How many pieces of text were sent.
+    pieces: i64,
+    /// The frame that is the answer.
+    answer: Option<String>,
+}
+
+/// An artifact, as far as it has come.
+#[derive(Debug, Default)]
+struct Artifact {
+    id: String,
+    /// How many parts have come.
+    seen: usize,
+    words: Vec<String>,
+    /// True if its text came in pieces.
+    in_pieces: bool,
+}
+
+/// How parts change an artifact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// They are all parts so far, as in a task.
+    Whole,
+    /// They replace what came before.
+    First,
+    /// They follow the parts before. True if they are the last.
+    More(bool),
+}
+
+impl ReceivedArtifacts {
+    /// Takes parts of an artifact. Returns the frames of the stream that they make: its frames, or its
+    /// text where that comes in pieces.
+    pub(super) fn take(
+        &mut self,
+        id: &str,
+        parts: &[Part],
+        change: Change,
+        agent: &str,
+        registry: &Registry,
+    ) -> Vec<Outbound<'static>> {
+        let artifacts = &mut self.artifacts;
+        let at = artifacts.iter().position(|artifact| artifact.id == id);
+        let at = at.unwrap_or_else(|| {
+            artifacts.push(Artifact {
+                id: id.to_owned(),
+                ..Artifact::default()
+            });
+            artifacts.len() - 1
+        });
+        let Some(artifact) = artifacts.get_mut(at) else {
+            return Vec::new();
+        };
+        let parts = match change {
+            Change::Whole => {
+                let new = parts.get(artifact.seen..).unwrap_or_default();
+                artifact.seen += new.len();
+                new
+            }
+            Change::First => {
+                artifact.words.clear();
+                artifact.in_pieces = false;
+                artifact.seen = parts.len();
+                parts
+            }
+            Change::More(_) => {
+                artifact.seen += parts.len();
+                parts
+            }
+        };
+        let mut out = Vec::new();
+        let mut pieces = Vec::new();
+        let has_frames = parts.iter().any(is_frame);
+        for part in parts {
+            let Some(text) = text(part) else { continue };
+            if is_frame(part) {
+                let intent = Frame::parse_with(&text, &WIDE).map(|frame| frame.intent.into_owned());
+                match intent.as_deref() {
+                    Ok("stream") => out.extend(own(&text, agent, registry).ok()),
+                    Ok("done" | "end") => self.answer = Some(text),
+                    _ => {}
+                }
+            } else if !has_frames {
+                // Text beside a frame repeats the frame.
+                pieces.push(text);
+            }
+        }
+        // Text becomes a stream with its second piece. The first piece is sent then, too.
+        let is_last = change == Change::More(true);
+        let is_more = matches!(change, Change::More(_));
+        if is_more || artifact.in_pieces {
+            let first = if artifact.in_pieces {
+                &[]
+            } else {
+                &artifact.words[..]
+            };
+            let all = first.len() + pieces.len();
+            for (index, words) in first.iter().chain(&pieces).enumerate() {
+                let piece = InferStream::new(self.pieces, words.clone());
+                self.pieces += 1;
+                out.push(Outbound::owned(piece.is_final(is_last && index + 1 == all)));
+            }
+            artifact.in_pieces = true;
+        }
+        artifact.words.extend(pieces);
+        out
+    }
+
+    /// Takes a message that is the whole answer.
+    pub(super) fn take_answer(&mut self, message: &Message, agent: &str, registry: &Registry) {
+        self.take("", &message.parts, Change::First, agent, registry);
+    }
+
+    /// Returns the text of all artifacts. The pieces of one text are joined without a separator.
+    fn words(&self) -> String {
+        let artifacts = self
+            .artifacts
+            .iter()
+            .filter(|artifact| !artifact.words.is_empty());
+        let words = artifacts.map(|artifact| {
+            let separator = if artifact.in_pieces { "" } else { "\n" };
+            artifact.words.join(separator)
+        });
+        words.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Returns the answer of the task.
+    pub(super) fn answer(
+        &self,
+        operation: &str,
+        agent: &str,
+        registry: &Registry,
+    ) -> Outbound<'static> {
+        if let Some(answer) = &self.answer {
+            return own(answer, agent, registry).unwrap_or_else(|error| {
+                let text = format!("the answer of the remote agent is no frame here: {error}");
+                Outbound::error(ErrorCode::INTERNAL_ERROR, text)
+            });
+        }
+        let words = self.words();
+        if words.is_empty() {
+            let done = Dynamic::new(agent.to_owned(), "done", operation.to_owned());
+            return match done {
+                Ok(done) => Outbound::owned_message(done),
+                Err(error) => Outbound::error(error.code(), error.to_string()),
+            };
+        }
+        let is_long = words.len() > LONG;
+        let done = Outbound::owned(ChatDone::new(words));
+        if is_long { done.strict() } else { done }
+    }
+}
+
+/// Returns the failure of a task, from the message of its status.
+pub(super) fn failure(
+    message: Option<&Message>,
+    otherwise: &str,
+    agent: &str,
+    registry: &Registry,
+) -> Outbound<'static> {
+    let parts = message
+        .map(|message| &message.parts[..])
+        .unwrap_or_default();
+    let frames = parts.iter().filter(|part| is_frame(part));
+    for text in frames.filter_map(text) {
+        let is_failure = Frame::parse_with(&text, &WIDE)
+            .is_ok_and(|frame| frame.intent == Intent::FAIL.as_str());
+        if is_failure && let Ok(failure) = own(&text, agent, registry) {
+            return failure;
+        }
+    }
+    let words = words(message).unwrap_or_else(|| otherwise.to_owned());
+    Outbound::error(ErrorCode::INTERNAL_ERROR, words)
+}
+
+/// Returns the text of a message.
+pub(super) fn words(message: Option<&Message>) -> Option<String> {
+    let parts = message?.parts.iter().filter(|part| !is_frame(part));
+    let words: Vec<String> = parts.filter_map(text).collect();
+    (!words.is_empty()).then(|| words.join("\n"))
+}
+
+/// Returns a frame of another session as one of this agent, without the envelope that it had there.
+fn own(text: &str, agent: &str, registry: &Registry) -> Result<Outbound<'static>, EncodeError> {
+    let read = Dynamic::decode_with(text, registry, &WIDE);
+    let mut message = read.map_err(|error| EncodeError::new(error.code(), error.to_string()))?;
+    message.agent = AgentId::new(agent.to_owned())?;
+    message.envelope = Envelope::default();
+    let is_long = text.len() > LONG;
+    let outbound = Outbound::owned_message(message.into_owned());
+    Ok(if is_long { outbound.strict() } else { outbound })
+}
+
+fn is_frame(part: &Part) -> bool {
+    media_type(part).eq_ignore_ascii_case(ACCP)
+}
+
+/// Returns what a part says as text.
+fn text(part: &Part) -> Option<String> {
+    match &part.content {
+        PartContent::Text(text) | PartContent::Url(text) => Some(text.clone()),
+        PartContent::Raw(bytes) => String::from_utf8(bytes.clone()).ok(),
+        PartContent::Data(value) => Some(value.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a::Part;
+    use accp_frame::Registry;
+
+    use super::{Change, ReceivedArtifacts};
+
+    fn received(updates: &[(&str, &[&str], Change)]) -> (String, usize) {
+        let registry = Registry::standard();
+        let mut received = ReceivedArtifacts::default();
+        let mut pieces = 0;
+        for (id, texts, change) in updates {
+            let parts: Vec<Part> = texts.iter().map(|text| Part::text(*text)).collect();
+            pieces += received.take(id, &parts, *change, "cook", &registry).len();
+        }
+        (received.words(), pieces)
+    }
+
+    #[test]
+    fn words_are_a_stream_if_they_come_in_pieces() {
+        let whole = received(&[
+            ("a", &["soup"], Change::First),
+            ("b", &["rye", "bread"], Change::First),
+        ]);
+        assert_eq!(whole, ("soup\nrye\nbread".to_owned(), 0));
+        let first = ("a", &["so"][..], Change::First);
+        let last = ("a", &["p"][..], Change::More(true));
+        let pieces = received(&[first, ("a", &["u"], Change::More(false)), last]);
+        assert_eq!(pieces, ("soup".to_owned(), 3));
+    }
+
+    #[test]
+    fn parts_that_have_come_are_not_taken_again() {
+        let again = received(&[
+            ("a", &["so"], Change::First),
+            ("a", &["u"], Change::More(false)),
+            ("a", &["so", "u", "p"], Change::Whole),
+        ]);
+        assert_eq!(again, ("soup".to_owned(), 3));
+        let replaced = received(&[
+            ("a", &["so"], Change::First),
+            ("a", &["stew"], Change::First),
+        ]);
+        assert_eq!(replaced, ("stew".to_owned(), 0));
+    }
+}

@@ -1,0 +1,231 @@
+//! Frames as clients of A2A see them: parts, messages, artifacts, tasks.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use a2a::{
+    Artifact, Message, Part, Role, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
+};
+use accp_client::Error;
+use accp_frame::{Message as Dynamic, Registry, Typed, profiles::ErrorFail};
+use accp_session::{Entry, Time};
+use chrono::{DateTime, Utc};
+
+use crate::expand::{ValueQuota, with_values};
+use crate::frame::{ACCP, TEXT, TaskFrame, WIDE};
+use crate::log::Log;
+use crate::stream::StreamOrder;
+use crate::task::{FrameRole, TaskRecord};
+
+/// The artifact that holds the answer.
+const ANSWER: &str = "answer";
+/// The prefix of the ids of artifacts that hold streams. The name of the agent follows.
+const STREAM: &str = "stream-";
+
+/// Makes messages, artifacts and tasks of the frames of a session.
+#[derive(Clone)]
+pub(crate) struct Renderer {
+    pub(crate) log: Log,
+    pub(crate) session: String,
+    pub(crate) registry: Arc<Registry>,
+}
+
+impl Renderer {
+    /// Returns a task with at most this many of its last messages.
+    pub(crate) async fn task(
+        &self,
+        record: &TaskRecord,
+        history: Option<usize>,
+        has_artifacts: bool,
+        quota: &mut ValueQuota,
+    ) -> Result<Task, Error> {
+        let mut messages = Vec::new();
+        let mut artifacts: Vec<Artifact> = Vec::new();
+        let mut why = None;
+        let mut entries = Vec::new();
+        if history != Some(0) || has_artifacts || record.why.is_some() {
+            entries = record.entries(&self.log).await?;
+        }
+        let is_message = |role: &FrameRole| matches!(role, FrameRole::Client | FrameRole::Agent);
+        let count = entries.iter().filter(|(_, role)| is_message(role)).count();
+        let mut left_out = count.saturating_sub(history.unwrap_or(usize::MAX));
+        let mut pieces = StreamOrder::new(&self.registry);
+        let entries = entries
+            .into_iter()
+            .flat_map(|(entry, role)| pieces.take(entry, role));
+        for (entry, role) in entries {
+            if record.why == Some(entry.position) {
+                why = Some(self.message(record, &entry, role, quota).await);
+            }
+            match role {
+                FrameRole::Client | FrameRole::Agent if left_out > 0 => left_out -= 1,
+                FrameRole::Client | FrameRole::Agent => {
+                    messages.push(self.message(record, &entry, role, quota).await);
+                }
+                FrameRole::Piece | FrameRole::Answer if has_artifacts => {
+                    let artifact = self.artifact(&entry, role, quota).await;
+                    let same = |known: &&mut Artifact| known.artifact_id == artifact.artifact_id;
+                    match artifacts.iter_mut().find(same) {
+                        Some(known) => known.parts.extend(artifact.parts),
+                        None => artifacts.push(artifact),
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(Task {
+            id: record.id.clone(),
+            context_id: self.session.clone(),
+            status: status(record, why),
+            artifacts: (!artifacts.is_empty()).then_some(artifacts),
+            history: (!messages.is_empty()).then_some(messages),
+            metadata: None,
+        })
+    }
+
+    /// Returns a frame as a message of the task.
+    async fn message(
+        &self,
+        record: &TaskRecord,
+        entry: &Entry,
+        role: FrameRole,
+        quota: &mut ValueQuota,
+    ) -> Message {
+        let role = if role == FrameRole::Client {
+            Role::User
+        } else {
+            Role::Agent
+        };
+        Message {
+            message_id: entry.mid.to_string(),
+            context_id: Some(self.session.clone()),
+            task_id: Some(record.id.clone()),
+            ..Message::new(role, self.parts(&entry.text, quota).await)
+        }
+    }
+
+    /// Returns a piece of a stream, or the answer, as an artifact.
+    async fn artifact(&self, entry: &Entry, role: FrameRole, quota: &mut ValueQuota) -> Artifact {
+        let (artifact_id, name, parts) = match (role, TaskFrame::read(&entry.text)) {
+            (FrameRole::Piece, Ok(frame)) => (
+                format!("{STREAM}{}", frame.agent()),
+                format!("The stream of {}", frame.agent()),
+                vec![frame_part(&self.whole(&entry.text, quota).await)],
+            ),
+            (_, frame) => {
+                let from = frame.as_ref().map_or("an agent", |frame| frame.agent());
+                let name = format!("The answer of {from}");
+                (
+                    ANSWER.to_owned(),
+                    name,
+                    self.parts(&entry.text, quota).await,
+                )
+            }
+        };
+        Artifact {
+            artifact_id,
+            name: Some(name),
+            description: None,
+            parts,
+            metadata: None,
+            extensions: None,
+        }
+    }
+
+    /// Returns an update of an artifact. A piece of a stream is one part of it.
+    pub(crate) async fn artifact_update(
+        &self,
+        record: &TaskRecord,
+        entry: &Entry,
+        role: FrameRole,
+        appends: bool,
+        quota: &mut ValueQuota,
+    ) -> TaskArtifactUpdateEvent {
+        let is_last = role == FrameRole::Answer
+            || TaskFrame::read(&entry.text).is_ok_and(|piece| piece.is_final());
+        TaskArtifactUpdateEvent {
+            task_id: record.id.clone(),
+            context_id: self.session.clone(),
+            artifact: self.artifact(entry, role, quota).await,
+            append: Some(appends),
+            last_chunk: Some(is_last),
+            metadata: None,
+        }
+    }
+
+    /// Returns an update of the state. Its message is the frame, if the frame explains the state.
+    pub(crate) async fn status_update(
+        &self,
+        record: &TaskRecord,
+        entry: &Entry,
+        role: FrameRole,
+        quota: &mut ValueQuota,
+    ) -> TaskStatusUpdateEvent {
+        let explains = matches!(role, FrameRole::Failure | FrameRole::Agent);
+        let why = if explains {
+            Some(self.message(record, entry, role, quota).await)
+        } else {
+            None
+        };
+        TaskStatusUpdateEvent {
+            task_id: record.id.clone(),
+            context_id: self.session.clone(),
+            status: status(record, why),
+            metadata: None,
+        }
+    }
+
+    /// Returns a frame as parts: the frame, and its text if it is a message of a
+    /// conversation or a failure.
+    async fn parts(&self, text: &str, quota: &mut ValueQuota) -> Vec<Part> {
+        let whole = self.whole(text, quota).await;
+        let mut parts = vec![frame_part(&whole)];
+        if let Some(words) = self.words(&whole) {
+            parts.push(Part::text(words).with_media_type(TEXT));
+        }
+        parts
+    }
+
+    /// Returns a frame with values instead of references.
+    async fn whole<'t>(&self, text: &'t str, quota: &mut ValueQuota) -> Cow<'t, str> {
+        with_values(text, &self.log, &self.registry, quota).await
+    }
+
+    fn words(&self, text: &str) -> Option<String> {
+        if let Ok(failure) = Typed::<ErrorFail<'_>>::decode_with(text, &WIDE) {
+            let ErrorFail { code, msg, .. } = failure.frame;
+            return Some(format!("{code}: {msg}"));
+        }
+        chat_text(text, &self.registry)
+    }
+}
+
+/// Returns the text of a frame of a conversation (schema CH).
+pub(crate) fn chat_text(text: &str, registry: &Registry) -> Option<String> {
+    let message = Dynamic::decode_with(text, registry, &WIDE).ok()?;
+    let is_chat = message.schema.as_deref() == Some("CH");
+    let content = message.payload.get("content").filter(|_| is_chat)?;
+    content.as_str().map(str::to_owned)
+}
+
+/// Returns the agent whose stream an artifact holds.
+pub(crate) fn stream_of(artifact: &str) -> Option<&str> {
+    artifact.strip_prefix(STREAM)
+}
+
+/// Returns a frame as a part.
+pub(crate) fn frame_part(text: &str) -> Part {
+    Part::text(text).with_media_type(ACCP)
+}
+
+fn status(record: &TaskRecord, message: Option<Message>) -> TaskStatus {
+    TaskStatus {
+        state: record.state.clone(),
+        message,
+        timestamp: time(record.at),
+    }
+}
+
+pub(crate) fn time(at: Time) -> Option<DateTime<Utc>> {
+    DateTime::from_timestamp_millis(at.as_millis())
+}

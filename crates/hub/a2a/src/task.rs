@@ -1,0 +1,167 @@
+//! What the log of a session says of a task.
+
+use a2a::TaskState;
+use accp_frame::Intent;
+use accp_session::{CancelToken, Entry, Inbound, Mid, Time};
+
+use crate::frame::TaskFrame;
+use crate::log::Log;
+
+/// A task: the chain that a request of the agent begins. All of it follows from the log.
+#[derive(Debug, Clone)]
+pub(crate) struct TaskRecord {
+    /// The name of the chain, which is the id of the task.
+    pub(crate) id: String,
+    chain: Mid,
+    /// The id of the request.
+    pub(crate) mid: Mid,
+    /// The agent that asks.
+    agent: String,
+    pub(crate) state: TaskState,
+    /// When the state was last set.
+    pub(crate) at: Time,
+    /// When the request was sent.
+    begun: Time,
+    /// The positions of the first and the last frame.
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    /// The position of the frame that says why the state is what it is.
+    pub(crate) why: Option<u64>,
+}
+
+/// The role of a frame in a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FrameRole {
+    /// A frame of the client.
+    Client,
+    /// A frame of another agent, such as `wait`.
+    Agent,
+    /// A piece of a stream of another agent.
+    Piece,
+    /// The answer, which ends the task.
+    Answer,
+    /// The failure, which ends the task.
+    Failure,
+    /// The cancellation, which ends the task.
+    Cancel,
+}
+
+impl TaskRecord {
+    /// Returns the task that a frame begins: a request of this agent.
+    pub(crate) fn begin(agent: &str, entry: &Entry, frame: &TaskFrame<'_>) -> Option<Self> {
+        if frame.agent() != agent || frame.intent() != Intent::REQ.as_str() {
+            return None;
+        }
+        Some(Self {
+            id: frame.chain_name()?.to_owned(),
+            chain: frame.chain()?,
+            mid: entry.mid.clone(),
+            agent: agent.to_owned(),
+            state: TaskState::Submitted,
+            at: entry.at,
+            begun: entry.at,
+            first: entry.position,
+            last: entry.position,
+            why: None,
+        })
+    }
+
+    /// Returns the task as its request began it.
+    pub(crate) fn at_its_beginning(&self) -> Self {
+        Self {
+            state: TaskState::Submitted,
+            at: self.begun,
+            last: self.first,
+            why: None,
+            ..self.clone()
+        }
+    }
+
+    /// Takes the next frame of the log. Returns its role; `None` if it is not of this task, or comes
+    /// after the end of the task.
+    pub(crate) fn take(&mut self, entry: &Entry, frame: &TaskFrame<'_>) -> Option<FrameRole> {
+        if self.state.is_terminal() || entry.position <= self.last {
+            return None;
+        }
+        let role = self.role_of(entry, frame)?;
+        let (state, explains) = match role {
+            FrameRole::Answer => (TaskState::Completed, false),
+            FrameRole::Failure => (TaskState::Failed, true),
+            FrameRole::Cancel => (TaskState::Canceled, false),
+            FrameRole::Agent if frame.intent() == Intent::WAIT.as_str() => {
+                (TaskState::InputRequired, true)
+            }
+            // A frame of the client does not begin the work.
+            FrameRole::Client if self.state == TaskState::Submitted => {
+                (TaskState::Submitted, false)
+            }
+            FrameRole::Client | FrameRole::Agent | FrameRole::Piece => (TaskState::Working, false),
+        };
+        self.state = state;
+        self.why = explains.then_some(entry.position);
+        (self.at, self.last) = (entry.at, entry.position);
+        Some(role)
+    }
+
+    /// Returns the role of a frame in this task.
+    fn role_of(&self, entry: &Entry, frame: &TaskFrame<'_>) -> Option<FrameRole> {
+        let is_in_chain = frame.chain().as_ref() == Some(&self.chain);
+        let is_caused = frame.cause().as_ref() == Some(&self.mid);
+        if !is_in_chain && !is_caused {
+            return None;
+        }
+        if frame.intent() == Intent::CANCEL.as_str() {
+            return is_in_chain.then_some(FrameRole::Cancel);
+        }
+        if frame.agent() == self.agent {
+            return is_in_chain.then_some(FrameRole::Client);
+        }
+        if frame.intent() == Intent::STREAM.as_str() {
+            return Some(FrameRole::Piece);
+        }
+        let text = entry.text.clone();
+        let inbound = Inbound::new(entry.position, entry.sender, text, CancelToken::new());
+        Some(match inbound.answers(&self.mid, &self.chain) {
+            Some(Intent::FAIL) => FrameRole::Failure,
+            Some(_) => FrameRole::Answer,
+            None => FrameRole::Agent,
+        })
+    }
+
+    /// Returns the frames of the task in their order, each with its role.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn entries(
+        &self,
+        log: &Log,
+    ) -> Result<Vec<(Entry, FrameRole)>, accp_client::Error> {
+        let mut log = log.frames(self.first);
+        let mut entries = Vec::new();
+        let mut record: Option<Self> = None;
+        while let Some(entry) = log.next_ready().await? {
+            if entry.position > self.last {
+                break;
+            }
+            let Ok(frame) = TaskFrame::read(&entry.text) else {
+                continue;
+            };
+            let role = if let Some(record) = &mut record {
+                record.take(&entry, &frame)
+            } else {
+                record = Self::begin(&self.agent, &entry, &frame);
+                record.is_some().then_some(FrameRole::Client)
+            };
+            if let Some(role) = role {
+                drop(frame);
+                entries.push((entry, role));
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Returns whether a frame is in the chain of the task, from the agent that asks.
+    pub(crate) fn is_of_client(chain: &Mid, agent: &str, frame: &TaskFrame<'_>) -> bool {
+        frame.agent() == agent && frame.chain().as_ref() == Some(chain)
+    }
+}

@@ -1,0 +1,164 @@
+//! Calls by which clients send messages to one agent and cancel its tasks.
+
+use std::time::Duration;
+
+use a2a::{A2AError, Task, TaskState};
+use accp_client::{Agent, Agents, Frames};
+use accp_frame::Message as Dynamic;
+use accp_session::{Mid, Outbound};
+use tokio::time::timeout;
+
+use crate::fault::{self, Failure};
+use crate::frame::TaskFrame;
+use crate::message::ClientMessage;
+use crate::pool::SlotGuard;
+use crate::reader::{TaskReader, ended};
+use crate::task::TaskRecord;
+use crate::updates::TaskUpdates;
+
+/// Writes into the session for one agent. The agent is opened only after every check that needs no agent.
+pub(crate) struct TaskWriter<'v, A> {
+    pub(crate) slot: &'v SlotGuard<'v, A>,
+    /// `None` for an agent that is not in the session yet.
+    pub(crate) reader: Option<TaskReader>,
+    /// How long a call waits for the end of a task.
+    pub(crate) wait: Duration,
+}
+
+impl<A: Agents> TaskWriter<'_, A> {
+    /// Takes a message, and waits for the end of its task unless the client does not want that.
+    pub(crate) async fn send(&self, message: ClientMessage) -> Result<Task, Failure> {
+        let (history, returns) = (message.history, message.returns);
+        let (reader, record) = self.take(message).await?;
+        let record = reader.find(&record.id).await?;
+        let mut updates = TaskUpdates::new(reader.renderer.clone(), record);
+        if !returns {
+            // After this time the client gets the task as it is.
+            if let Ok(settled) = timeout(self.wait, updates.settle()).await {
+                settled?;
+            }
+        }
+        reader.show(&updates.record, history).await
+    }
+
+    /// Takes a message, and returns its task with the updates that follow.
+    pub(crate) async fn stream(
+        &self,
+        message: ClientMessage,
+    ) -> Result<(Task, TaskUpdates), Failure> {
+        let (reader, record) = self.take(message).await?;
+        reader.watch(record).await
+    }
+
+    /// Cancels the chain of a task.
+    pub(crate) async fn cancel(&self, id: &str) -> Result<Task, Failure> {
+        let record = self.find(id).await?;
+        let refused = || A2AError::task_not_cancelable(id);
+        if record.state.is_terminal() {
+            return Err(refused().into());
+        }
+        let (agent, reader) = self.open().await?;
+        let cancel = Dynamic::new(agent.name().to_owned(), "cancel", "task");
+        let cancel = cancel.map_err(|error| A2AError::internal(error.to_string()))?;
+        let cancel = Outbound::owned_message(cancel).in_chain(record.id.clone());
+        let sent = agent.send_with(cancel).await;
+        sent?;
+        let mut updates = TaskUpdates::new(reader.renderer.clone(), record);
+        if let Ok(over) = timeout(self.wait, updates.end()).await {
+            over?;
+        }
+        match updates.record.state {
+            // The task was answered before the cancellation arrived.
+            TaskState::Completed | TaskState::Failed => Err(refused().into()),
+            _ => Ok(reader.show(&updates.record, None).await?),
+        }
+    }
+
+    async fn find(&self, id: &str) -> Result<TaskRecord, Failure> {
+        match &self.reader {
+            Some(reader) => reader.find(id).await,
+            None => Err(A2AError::task_not_found(id).into()),
+        }
+    }
+
+    /// Opens the agent, which is in the session from then on.
+    async fn open(&self) -> Result<(Agent, TaskReader), Failure> {
+        let agent = self.slot.agent().await.map_err(Failure::Agent)?;
+        let reader = TaskReader::of(self.slot).await?;
+        let ended = || A2AError::internal("the agent has left the session: call again");
+        Ok((agent, reader.ok_or_else(ended)?))
+    }
+
+    /// Sends the frames of a message into the session. Returns its task as it stood before them, so that a stream
+    /// has each frame that follows from the message.
+    async fn take(&self, message: ClientMessage) -> Result<(TaskReader, TaskRecord), Failure> {
+        let ClientMessage { id, content, .. } = message;
+        let _turn = self.slot.turn().await;
+        let name = self.slot.who.agent();
+        let registry = self.slot.registry().await.map_err(Failure::Agent)?;
+        if let Some(id) = message.task {
+            let record = self.find(&id).await?;
+            if record.state.is_terminal() {
+                let cure = "begin a new one by a message without taskId";
+                return Err(ended(&record, cure).into());
+            }
+            let frames = content.frames(name, &record.id, false, &registry)?;
+            let (agent, reader) = self.open().await?;
+            let log = reader.renderer.log.frames(record.last + 1);
+            self.send_all(&agent, &record.id, log, frames).await?;
+            return Ok((reader, record));
+        }
+        let chain = content.chain(name, &id);
+        // The client has sent this message before.
+        if let Some(reader) = TaskReader::of(self.slot).await?
+            && let Some(record) = reader.known(&chain).await?
+        {
+            return Ok((reader, record.at_its_beginning()));
+        }
+        let frames = content.frames(name, &chain, true, &registry)?;
+        let (agent, reader) = self.open().await?;
+        let position = reader.renderer.log.position().await;
+        let after = position? + 1;
+        let log = reader.renderer.log.frames(after);
+        self.send_all(&agent, &chain, log, frames).await?;
+        let record = reader.find(&chain).await?.at_its_beginning();
+        Ok((reader, record))
+    }
+
+    /// Sends frames, each after the host has accepted the one before. `log` begins before them.
+    async fn send_all(
+        &self,
+        agent: &Agent,
+        chain: &str,
+        mut log: Frames,
+        frames: Vec<(usize, Outbound<'static>)>,
+    ) -> Result<(), Failure> {
+        let chain = Mid::parse(chain);
+        for (part, outbound) in frames {
+            let asked = agent.ask_with::<()>(outbound).within(self.wait).frame();
+            // The log shows that the host accepted the frame; the request fails if the host refused it.
+            tokio::select! {
+                biased;
+                answered = asked => match answered {
+                    Ok(_) | Err(accp_client::Error::Failed { .. }) => {}
+                    Err(error) => return Err(fault::of_session(part, &error).into()),
+                },
+                accepted = accepted(&mut log, &chain, agent.name()) => {
+                    accepted?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Waits for the next frame of an agent in a chain.
+async fn accepted(log: &mut Frames, chain: &Mid, agent: &str) -> Result<(), accp_client::Error> {
+    while let Some(entry) = log.next().await? {
+        let frame = TaskFrame::read(&entry.text);
+        if frame.is_ok_and(|frame| TaskRecord::is_of_client(chain, agent, &frame)) {
+            return Ok(());
+        }
+    }
+    Err(accp_client::Error::Ended("its task is over".to_owned()))
+}

@@ -1,0 +1,30 @@
+//! Clients of other hubs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ClientConfig;
+
+use crate::config::Replica;
+
+/// How long another hub may take to accept a connection.
+pub(crate) const CONNECT: Duration = Duration::from_secs(3);
+
+/// The clients of other hubs.
+pub(crate) struct Forward {
+    pub(crate) client: reqwest::Client,
+    pub(crate) tls: Arc<ClientConfig>,
+}
+
+impl Forward {
+    pub(crate) fn new(replica: &Replica) -> Result<Self, String> {
+        let tls = accp_client::tls_settings(replica.authority.as_deref())?;
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(ClientConfig::clone(&tls))
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT)
+            .build();
+        let client = client.map_err(|error| error.to_string())?;
+        Ok(Self { client, tls })
+    }
+}

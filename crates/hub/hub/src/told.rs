@@ -1,9 +1,0 @@
-//! What the debug mode tells of frames that pass no session.
-
-/// Tells a frame that no session receives or sends on a link, for the debug mode (draft section 9, item 1).
-pub(crate) fn tells(session: &str, agent: &str, way: &str, frame: &[u8]) {
-    let frame = String::from_utf8_lossy(frame);
-    for frame in frame.lines() {
-        tracing::debug!(target: "accp::frames", session, agent, way, frame);
-    }
-}

@@ -1,0 +1,89 @@
+//! Answers in pieces, for who waits for them (draft section 10.4).
+
+#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
+
+use accp_client::{Agent, Error};
+use accp_hub::Config;
+use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleDone, ScheduleReq};
+
+use crate::common::{TestHub, frame};
+
+/// The pieces as they are said: out of order, and one of them twice.
+const SAID: [(i64, &str, bool); 5] = [
+    (1, "b", false),
+    (0, "a", false),
+    (1, "b", false),
+    (3, "d", true),
+    (2, "c", false),
+];
+
+fn pieces() -> impl futures_util::Stream<Item = InferStream<'static>> {
+    let pieces = SAID.map(|(index, data, is_last)| InferStream::new(index, data).is_final(is_last));
+    futures_util::stream::iter(pieces)
+}
+
+#[tokio::test]
+async fn a_post_that_waits_gets_pieces_in_the_order_of_their_indexes() {
+    let hub = TestHub::start(Config::default()).await;
+    let dev = Agent::connect(hub.ws(), "lunch", "dev")
+        .await
+        .expect("a hub");
+    dev.serve(|task: ScheduleReq, cx| async move {
+        cx.stream(pieces()).await?;
+        cx.reply(ScheduleDone::new(task.task)).await
+    });
+    let head = "@curl>req:schedule{asgn:dev|task:soup|schema:TA}";
+    let post = hub.http.post(hub.url("/accp/v1/frames"));
+    let post = post
+        .header("content-type", "application/accp")
+        .header("prefer", "wait=20")
+        .body(frame(head, "abc109000001", 1, "sid:lunch"));
+    let answer = post.send().await.expect("an answer");
+    let body = answer.text().await.expect("text");
+    let said: Vec<&str> = body
+        .lines()
+        .map(|line| line.split('[').next().expect("a head"))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "@dev>stream:infer{idx:0|d:a|schema:ST}",
+            "@dev>stream:infer{idx:1|d:b|schema:ST}",
+            "@dev>stream:infer{idx:2|d:c|schema:ST}",
+            "@dev>stream:infer{idx:3|d:d|done:true|schema:ST}",
+            "@dev>done:schedule{task:soup|schema:TA}",
+        ]
+    );
+    // The log has them as they were said.
+    let url = hub.url("/accp/v1/sessions/lunch/frames?after=0");
+    let log = hub.http.get(url).send().await.expect("an answer");
+    let log = log.text().await.expect("text");
+    assert_eq!(log.matches(">stream:").count(), SAID.len(), "{log}");
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn who_asks_over_a_socket_reads_pieces_in_order() {
+    let hub = TestHub::start(Config::default()).await;
+    let dev = Agent::connect(hub.ws(), "lunch", "dev")
+        .await
+        .expect("a hub");
+    dev.serve(|_: ChatReq, cx| async move {
+        cx.stream(pieces()).await?;
+        cx.reply(ChatDone::new("abcd")).await
+    });
+    let guest = Agent::connect(hub.ws(), "lunch", "guest")
+        .await
+        .expect("a hub");
+    let mut answer = guest
+        .ask::<ChatDone>(ChatReq::new("what is there?"))
+        .pieces::<InferStream>();
+    let mut words = Vec::new();
+    while let Some(piece) = answer.next().await {
+        words.push(piece.expect("a piece").data.into_owned());
+    }
+    assert_eq!(words, ["a", "b", "c", "d"]);
+    let done: Result<ChatDone, Error> = answer.answer().await;
+    assert_eq!(done.expect("an answer").content, "abcd");
+    hub.stop().await;
+}

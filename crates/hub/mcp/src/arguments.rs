@@ -1,0 +1,227 @@
+//! The arguments of tools, and frames in them: the text of a frame, or its parts as JSON.
+
+use accp_client::ttl_left;
+use accp_frame::{AgentId, Frame, Intent, Limits, Message, Registry};
+use accp_session::Outbound;
+use serde_json::{Map as Object, Value as Json, json};
+
+use crate::fault::Fault;
+
+/// A frame that a model wants to send.
+#[derive(Debug)]
+pub(crate) struct OutgoingFrame {
+    pub(crate) message: Message<'static>,
+    /// The repairs to the text, for the model.
+    pub(crate) repairs: Vec<String>,
+}
+
+impl OutgoingFrame {
+    /// Reads a frame from the arguments of a tool: `frame`, or `intent`, `operation`, `schema` and
+    /// `params`; and in both cases `chain` and `ttl`.
+    pub(crate) fn read(
+        args: &Object<String, Json>,
+        me: &str,
+        registry: &Registry,
+    ) -> Result<Self, Fault> {
+        let mut draft = match text(args, "frame")? {
+            Some(frame) => {
+                if let Some(key) = ["intent", "operation", "params"]
+                    .into_iter()
+                    .find(|key| args.contains_key(*key))
+                {
+                    let what = format!("`frame` and `{key}` say the same thing twice; give one");
+                    return Err(Fault::argument(what));
+                }
+                Self::of_text(frame, me, registry)?
+            }
+            None => Self::of_parts(args, me, registry)?,
+        };
+        let envelope = &mut draft.message.envelope;
+        if let Some(chain) = text(args, "chain")? {
+            envelope.correlation_id = Some(chain.to_owned().into());
+        }
+        if let Some(ttl) = args.get("ttl").filter(|ttl| !ttl.is_null()) {
+            let seconds = ttl.as_i64().filter(|seconds| *seconds >= 0);
+            let wrong = || Fault::argument("`ttl` is not a number of seconds");
+            envelope.ttl = Some(seconds.ok_or_else(wrong)?);
+        }
+        // The session writes the rest of the envelope. The `ttl` counts from the `ts` of the frame.
+        envelope.ttl = ttl_left(envelope)?;
+        envelope.msg_id = None;
+        envelope.sequence = None;
+        envelope.timestamp = None;
+        Ok(draft)
+    }
+
+    /// Returns the frame to send.
+    pub(crate) fn outbound(self) -> Outbound<'static> {
+        Outbound::owned_message(self.message)
+    }
+
+    fn of_text(text: &str, me: &str, registry: &Registry) -> Result<Self, Fault> {
+        let trimmed = text.trim();
+        let (frame, fixed) = Frame::parse_lenient(trimmed).map_err(|error| Fault::text(&error))?;
+        let mut repairs: Vec<String> = fixed.iter().map(ToString::to_string).collect();
+        if frame.agent != me {
+            let what = format!("the frame is by @{}, and you are @{me}", frame.agent);
+            let cure =
+                format!("begin the frame with `@{me}>`; a receiver is a field, such as asgn");
+            let code = accp_frame::ErrorCode::POLICY_DENIED;
+            return Err(Fault::new(code, what, cure));
+        }
+        let mut written = frame.to_string();
+        if frame.get("schema").is_none()
+            && let Some(code) = schema_of(registry, &frame.intent, &frame.operation)
+        {
+            written = under(&written, code);
+            repairs.push(format!("schema:{code} was added, which the operation has"));
+        }
+        let message = Message::decode(&written, registry).map_err(|error| Fault::text(&error))?;
+        Ok(Self {
+            message: message.into_owned(),
+            repairs,
+        })
+    }
+
+    fn of_parts(args: &Object<String, Json>, me: &str, registry: &Registry) -> Result<Self, Fault> {
+        let missing = |key: &str| {
+            let what = format!("`{key}` is missing: give `frame`, or `intent` and `operation`");
+            Fault::argument(what)
+        };
+        let intent = text(args, "intent")?.ok_or_else(|| missing("intent"))?;
+        let operation = text(args, "operation")?.ok_or_else(|| missing("operation"))?;
+        let none = Json::Object(Object::new());
+        let params = args.get("params").filter(|params| !params.is_null());
+        let params = params.unwrap_or(&none);
+        let Some(count) = params.as_object().map(Object::len) else {
+            return Err(Fault::argument("`params` is not an object"));
+        };
+        // The count is checked first, because building a frame of many keys takes long.
+        let most = Limits::default().params as usize;
+        if count > most {
+            let what = format!("`params` has {count} keys, and a frame has {most} at most");
+            return Err(Fault::argument(what));
+        }
+        let known = schema_of(registry, intent, operation);
+        let schema = text(args, "schema")?;
+        if let (Some(code), true) = (known, schema.is_none() || schema == known) {
+            let agent = AgentId::new(me).map_err(|error| Fault::frame(&error))?;
+            if let Some(message) = by_registry(registry, &agent, intent, operation, code, params)? {
+                return Ok(Self::whole(message));
+            }
+        }
+        let mut parts = json!({ "agent": me, "intent": intent, "operation": operation });
+        parts["payload"] = params.clone();
+        if let Some(code) = schema.or(known) {
+            parts["schema"] = code.into();
+        }
+        let message = Message::from_json(&parts).map_err(|error| Fault::frame(&error))?;
+        Ok(Self::whole(message))
+    }
+
+    const fn whole(message: Message<'static>) -> Self {
+        Self {
+            message,
+            repairs: Vec::new(),
+        }
+    }
+}
+
+/// Reads the params of a frame that the registry lists, so that one error names all mistakes.
+/// Returns `None` if its name also means another frame.
+fn by_registry(
+    registry: &Registry,
+    agent: &AgentId<'_>,
+    intent: &str,
+    operation: &str,
+    code: &str,
+    params: &Json,
+) -> Result<Option<Message<'static>>, Fault> {
+    let name = match intent {
+        "req" => operation.to_owned(),
+        other => format!("{operation}_{other}"),
+    };
+    match Message::from_params(registry, agent, &name, params) {
+        Ok(message) => {
+            let fits = message.intent.as_str() == intent
+                && message.operation == operation
+                && message.schema.as_deref() == Some(code);
+            Ok(fits.then(|| message.into_owned()))
+        }
+        Err(error) if error.to_string().starts_with("there is no tool") => Ok(None),
+        Err(error) => {
+            let what = format!(
+                "{intent}:{operation} of schema {code}: {}",
+                error.problems().join("; ")
+            );
+            let cure = "mend these params and call again; nothing was sent";
+            Err(Fault::new(accp_frame::ErrorCode::INVALID_TYPE, what, cure))
+        }
+    }
+}
+
+/// Returns the schema that the registry gives to a frame with this head.
+fn schema_of<'r>(registry: &'r Registry, intent: &str, operation: &str) -> Option<&'r str> {
+    let (schema, _) = registry.frame(&[intent, operation])?;
+    Some(&schema.code)
+}
+
+/// Puts the schema into the payload of a frame.
+fn under(frame: &str, code: &str) -> String {
+    // An unescaped brace before the metadata ends the payload.
+    let end = frame.rfind("}[").or_else(|| frame.rfind('}'));
+    let Some(end) = end else {
+        return frame.to_owned();
+    };
+    let (head, rest) = frame.split_at(end);
+    let bar = if head.ends_with('{') { "" } else { "|" };
+    format!("{head}{bar}schema:{code}{rest}")
+}
+
+/// Returns an argument that is true or false; null counts as absent.
+pub(crate) fn flag(args: &Object<String, Json>, key: &str) -> Result<bool, Fault> {
+    match args.get(key) {
+        None | Some(Json::Null) => Ok(false),
+        Some(Json::Bool(value)) => Ok(*value),
+        Some(_) => Err(Fault::argument(format!("`{key}` is not true or false"))),
+    }
+}
+
+/// Returns an argument that is a text; null counts as absent.
+pub(crate) fn text<'a>(
+    args: &'a Object<String, Json>,
+    key: &str,
+) -> Result<Option<&'a str>, Fault> {
+    match args.get(key) {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::String(text)) => Ok(Some(text)),
+        Some(_) => Err(Fault::argument(format!("`{key}` is not a string"))),
+    }
+}
+
+/// Returns an argument that is a whole number from 0 to `most`; null counts as absent.
+pub(crate) fn number(
+    args: &Object<String, Json>,
+    key: &str,
+    most: u64,
+) -> Result<Option<u64>, Fault> {
+    match args.get(key) {
+        None | Some(Json::Null) => Ok(None),
+        Some(value) => {
+            let wrong =
+                || Fault::argument(format!("`{key}` is not a whole number from 0 to {most}"));
+            let number = value.as_u64().filter(|number| *number <= most);
+            number.map(Some).ok_or_else(wrong)
+        }
+    }
+}
+
+/// Returns whether a frame asks this agent for an answer. All agents get all frames.
+pub(crate) fn asks(message: &Message<'_>, me: &str) -> bool {
+    let asking = [Intent::REQ, Intent::QRY, Intent::ESC, Intent::COMP];
+    let names = message
+        .payload
+        .get("assignee")
+        .and_then(|value| value.as_str());
+    asking.contains(&message.intent) && names.is_none_or(|name| name == me)
+}

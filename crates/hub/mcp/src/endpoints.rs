@@ -1,0 +1,296 @@
+//! The MCP endpoints of a server, one for each agent that a client uses.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use accp_client::{Agents, Principal};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{
+    SessionId, SessionManager as _, StreamableHttpServerConfig, StreamableHttpService,
+};
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep_until};
+
+use crate::connection::Connection;
+use crate::server::Server;
+
+/// How many MCP sessions an agent has at a time. One more ends the oldest.
+const SESSIONS: usize = 16;
+
+/// The MCP service of one agent. An MCP session of one agent is unknown to all others.
+pub(crate) type McpService = StreamableHttpService<Server, LocalSessionManager>;
+
+/// The MCP endpoint of one agent.
+pub(crate) struct AgentEndpoint {
+    connection: Arc<Connection>,
+    service: McpService,
+    manager: Arc<LocalSessionManager>,
+    used: Mutex<Usage>,
+}
+
+/// Who uses an endpoint.
+struct Usage {
+    /// The sessions of MCP, the oldest first, and the right by which each was used last.
+    sessions: VecDeque<(SessionId, Arc<str>)>,
+    /// The rights of the clients, each with the task that waits for the end of the right.
+    rights: BTreeMap<Arc<str>, AbortHandle>,
+    /// When the endpoint was used last.
+    since: Instant,
+}
+
+impl AgentEndpoint {
+    pub(crate) fn service(&self) -> &McpService {
+        &self.service
+    }
+
+    /// Returns whether there is this MCP session.
+    pub(crate) async fn has(&self, session: &SessionId) -> bool {
+        self.manager.sessions.read().await.contains_key(session)
+    }
+
+    /// Notes the right by which an MCP session is used, and ends the oldest session if there are too many.
+    async fn note_use(&self, session: SessionId, right: &Arc<str>) {
+        let oldest = {
+            let there = self.manager.sessions.read().await;
+            let mut used = self.used();
+            used.sessions.retain(|(known, _)| there.contains_key(known));
+            let known = used.sessions.iter_mut();
+            match known.into_iter().find(|(known, _)| *known == session) {
+                Some((_, last)) => *last = Arc::clone(right),
+                None if there.contains_key(&session) => {
+                    used.sessions.push_back((session, Arc::clone(right)));
+                }
+                None => {}
+            }
+            let has_room = used.sessions.len() <= SESSIONS;
+            (!has_room).then(|| used.sessions.pop_front()).flatten()
+        };
+        if let Some((oldest, _)) = oldest {
+            self.end_session(&oldest).await;
+        }
+    }
+
+    /// Ends an MCP session. Its calls have some seconds to end by themselves.
+    async fn end_session(&self, session: &SessionId) {
+        if let Err(error) = self.manager.close_session(session).await {
+            tracing::debug!(%error, "an MCP session has ended by itself");
+        }
+    }
+
+    fn used(&self) -> MutexGuard<'_, Usage> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether there is a request or an MCP session.
+    fn is_in_use(endpoint: &Arc<Self>) -> bool {
+        // The endpoint and its service hold the connection, too.
+        Arc::strong_count(endpoint) > 1 || Arc::strong_count(&endpoint.connection) > 2
+    }
+
+    /// Returns when the endpoint ends if no request comes.
+    fn expires(endpoint: &Arc<Self>, idle: Duration) -> Instant {
+        let since = if Self::is_in_use(endpoint) {
+            Instant::now()
+        } else {
+            endpoint.used().since
+        };
+        since
+            + if endpoint.connection.is_open() {
+                idle
+            } else {
+                idle.min(UNOPENED)
+            }
+    }
+}
+
+impl Drop for AgentEndpoint {
+    fn drop(&mut self) {
+        let used = self.used.get_mut().unwrap_or_else(PoisonError::into_inner);
+        used.rights.values().for_each(AbortHandle::abort);
+    }
+}
+
+#[derive(Default)]
+struct Entries {
+    all: BTreeMap<(String, String), Arc<AgentEndpoint>>,
+    /// True while a task removes unused endpoints.
+    is_swept: bool,
+}
+
+/// How long an endpoint stays whose agent was not opened: a request may still use it.
+const UNOPENED: Duration = Duration::from_secs(10);
+
+/// The endpoints of all agents that clients use.
+pub(crate) struct Endpoints<A> {
+    agents: Arc<A>,
+    config: StreamableHttpServerConfig,
+    idle: Duration,
+    entries: Mutex<Entries>,
+    /// Notified of each new endpoint.
+    added: Arc<Notify>,
+}
+
+impl<A: Agents> Endpoints<A> {
+    pub(crate) fn new(agents: A, config: StreamableHttpServerConfig, idle: Duration) -> Self {
+        Self {
+            agents: Arc::new(agents),
+            config,
+            idle,
+            entries: Mutex::default(),
+            added: Arc::default(),
+        }
+    }
+
+    /// Returns the endpoint of an agent, which stays as long as one of its clients has the right. This does not open
+    /// the agent: the server does that when a client begins.
+    pub(crate) fn acquire(self: &Arc<Self>, who: &Principal) -> Arc<AgentEndpoint> {
+        let mut entries = self.lock();
+        let endpoint = entries.all.entry(key(who));
+        let endpoint = endpoint.or_insert_with(|| {
+            self.added.notify_one();
+            Arc::new(self.make(who))
+        });
+        let endpoint = Arc::clone(endpoint);
+        let mut used = endpoint.used();
+        used.since = Instant::now();
+        let right: Arc<str> = Arc::from(who.counted_as());
+        let waits = || self.end_with_right(who.beyond_its_request(), Arc::clone(&right));
+        let rights = &mut used.rights;
+        rights.entry(Arc::clone(&right)).or_insert_with(waits);
+        drop(used);
+        if !entries.is_swept {
+            entries.is_swept = true;
+            tokio::spawn(sweep(Arc::downgrade(self)));
+        }
+        endpoint
+    }
+
+    /// Releases an endpoint after a request that has used this MCP session. Removes an endpoint whose agent was not
+    /// opened.
+    pub(crate) async fn release(
+        &self,
+        who: &Principal,
+        endpoint: Arc<AgentEndpoint>,
+        session: Option<SessionId>,
+    ) {
+        if let Some(session) = session {
+            endpoint
+                .note_use(session, &Arc::from(who.counted_as()))
+                .await;
+        }
+        let mut entries = self.lock();
+        endpoint.used().since = Instant::now();
+        drop(endpoint);
+        let key = key(who);
+        let is_unused = |endpoint: &Arc<AgentEndpoint>| {
+            !AgentEndpoint::is_in_use(endpoint) && !endpoint.connection.is_open()
+        };
+        if entries.all.get(&key).is_some_and(is_unused) {
+            entries.all.remove(&key);
+        }
+    }
+
+    /// Waits until a right is over, and ends what only this right uses.
+    fn end_with_right(self: &Arc<Self>, who: Principal, right: Arc<str>) -> AbortHandle {
+        let endpoints = Arc::downgrade(self);
+        let task = tokio::spawn(async move {
+            who.over().await;
+            let endpoint = endpoints
+                .upgrade()
+                .and_then(|endpoints| endpoints.remove_right(&who, &right));
+            if let Some((endpoint, sessions)) = endpoint {
+                for session in sessions {
+                    endpoint.end_session(&session).await;
+                }
+            }
+        });
+        task.abort_handle()
+    }
+
+    /// Removes a right from an endpoint, and the endpoint with its last right. Returns the MCP sessions that were
+    /// used by the right.
+    fn remove_right(
+        &self,
+        who: &Principal,
+        right: &Arc<str>,
+    ) -> Option<(Arc<AgentEndpoint>, Vec<SessionId>)> {
+        let mut entries = self.lock();
+        let endpoint = Arc::clone(entries.all.get(&key(who))?);
+        let mut used = endpoint.used();
+        used.rights.remove(right);
+        if used.rights.is_empty() {
+            entries.all.remove(&key(who));
+        }
+        let of_it = |(_, last): &(SessionId, Arc<str>)| last == right;
+        let (over, others) = used.sessions.drain(..).partition(of_it);
+        used.sessions = others;
+        drop(used);
+        let over: VecDeque<_> = over;
+        let over = over.into_iter().map(|(session, _)| session);
+        Some((endpoint, over.collect()))
+    }
+
+    fn make(&self, who: &Principal) -> AgentEndpoint {
+        let connection = Connection::new(Arc::clone(&self.agents), who.beyond_its_request());
+        let connection = Arc::new(connection);
+        let manager = Arc::<LocalSessionManager>::default();
+        let served = Arc::clone(&connection);
+        let service = StreamableHttpService::new(
+            move || Ok(Server::new(Arc::clone(&served))),
+            Arc::clone(&manager),
+            self.config.clone(),
+        );
+        AgentEndpoint {
+            connection,
+            service,
+            manager,
+            used: Mutex::new(Usage {
+                sessions: VecDeque::new(),
+                rights: BTreeMap::new(),
+                since: Instant::now(),
+            }),
+        }
+    }
+
+    /// Removes endpoints that are idle. Returns when the next of them may end.
+    fn end_idle(&self) -> Option<Instant> {
+        let mut entries = self.lock();
+        let now = Instant::now();
+        entries
+            .all
+            .retain(|_, endpoint| AgentEndpoint::expires(endpoint, self.idle) > now);
+        let next = entries
+            .all
+            .values()
+            .map(|endpoint| AgentEndpoint::expires(endpoint, self.idle));
+        let next = next.min();
+        entries.is_swept = next.is_some();
+        next
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Removes idle endpoints until there is no endpoint left.
+async fn sweep<A: Agents>(endpoints: Weak<Endpoints<A>>) {
+    while let Some(here) = endpoints.upgrade() {
+        let Some(next) = here.end_idle() else {
+            return;
+        };
+        let added = Arc::clone(&here.added);
+        // The server may end while this task waits.
+        drop(here);
+        tokio::select! {
+            () = sleep_until(next) => {}
+            () = added.notified() => {}
+        }
+    }
+}
+
+fn key(who: &Principal) -> (String, String) {
+    (who.session().to_owned(), who.agent().to_owned())
+}

@@ -1,0 +1,127 @@
+//! Messages as rules read them: words, calls and results, whatever the form of the list is.
+
+use std::collections::BTreeMap;
+
+use accp_context::Recorded;
+
+use crate::policy;
+use serde_json::{Value as Json, json};
+
+use crate::form::Form;
+use crate::message::{Message, Role};
+use crate::names::SessionId;
+
+/// A message as rules read it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Parsed {
+    /// The index in the conversation, from 0.
+    pub(crate) index: usize,
+    pub(crate) role: Role,
+    /// The name of the speaker, where the message has one.
+    pub(crate) name: Option<String>,
+    /// The words of the speaker, without calls and results.
+    pub(crate) text: String,
+    pub(crate) calls: Vec<ParsedCall>,
+    pub(crate) results: Vec<ParsedResult>,
+    /// Whether the caller has marked the message as critical.
+    pub(crate) marked: bool,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ParsedCall {
+    pub(crate) id: String,
+    pub(crate) tool: String,
+    /// The arguments: an object, or a text that is not JSON.
+    pub(crate) arguments: Json,
+}
+
+/// The result of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ParsedResult {
+    pub(crate) id: String,
+    /// The tool that gave the result, if its call stands before.
+    pub(crate) tool: Option<String>,
+    pub(crate) text: String,
+    /// Whether the list says that the call failed.
+    pub(crate) failed: bool,
+}
+
+impl Parsed {
+    /// Returns the message as policies get it.
+    pub(crate) fn for_policy(&self) -> Option<policy::Message> {
+        let results = self.results.iter();
+        let texts = results.map(|result| &*result.text).chain([&*self.text]);
+        let texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
+        let role = match self.role {
+            _ if !self.results.is_empty() => "tool",
+            Role::System => "system",
+            Role::User => "user",
+            Role::Tool | Role::Assistant | Role::Other => "assistant",
+        };
+        let mut chat = json!({ "role": role, "content": texts.join("\n") });
+        if let Some(tool) = self.results.iter().find_map(|result| result.tool.as_ref()) {
+            chat["name"] = tool.as_str().into();
+        }
+        let calls = self.calls.iter().map(|call| {
+            let function = json!({ "name": call.tool, "arguments": call.arguments.to_string() });
+            json!({ "id": call.id, "type": "function", "function": function })
+        });
+        let calls: Vec<_> = calls.collect();
+        if !calls.is_empty() {
+            chat["tool_calls"] = calls.into();
+        }
+        policy::Message::new(self.index, Recorded::of(&chat))
+    }
+}
+
+/// Reads the messages of a conversation, from its first on. `session` is the one that keeps them, if one does.
+pub(crate) fn parse<'m>(
+    form: Form,
+    session: Option<&SessionId>,
+    messages: impl IntoIterator<Item = &'m Message>,
+) -> Vec<Parsed> {
+    let mut tools = BTreeMap::new();
+    let messages = messages.into_iter().enumerate();
+    messages
+        .map(|(index, message)| {
+            let calls: Vec<_> = message
+                .calls
+                .iter()
+                .map(|call| ParsedCall {
+                    id: call.id.clone(),
+                    tool: call.tool.clone(),
+                    arguments: message.arguments(call).unwrap_or_default(),
+                })
+                .collect();
+            // If an id repeats, a result answers the latest call.
+            tools.extend(
+                calls
+                    .iter()
+                    .map(|call| (call.id.clone(), call.tool.clone())),
+            );
+            // The line in the place of a picture names the message that has the picture.
+            let numbered = |text: String| {
+                let media = message.media.iter();
+                media.fold(text, |text, found| {
+                    text.replacen(&found.line(), &found.line_of(session, index), 1)
+                })
+            };
+            let results = message.answers.iter().map(|answer| ParsedResult {
+                id: answer.id.clone(),
+                tool: tools.get(&answer.id).cloned(),
+                text: numbered(message.text_of(answer)),
+                failed: answer.failed,
+            });
+            Parsed {
+                index,
+                role: message.role,
+                name: message.name().map(str::to_owned),
+                text: numbered(message.words(form)),
+                results: results.collect(),
+                calls,
+                marked: false,
+            }
+        })
+        .collect()
+}

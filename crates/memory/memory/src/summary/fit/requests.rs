@@ -1,0 +1,291 @@
+//! The requests of the user in a summary: whole while there is room, then the longest cut.
+
+use accp_frame::TokenCounter;
+
+use super::shorten::{Cut, shortened};
+use crate::summary::Content;
+use crate::summary::form::quoted;
+use crate::summary::item::Item;
+use crate::summary::request::Request;
+
+/// A cut text has at least so many tokens, with the words around it.
+const LEAST: usize = 40;
+/// The most tokens of a first request that only names its message.
+pub(super) const REFERENCE: usize = 20;
+/// The tokens of the line that says what is not whole,
+const NOTE: usize = 60;
+/// and of the one that only says that something is not there.
+const TERSE: usize = 20;
+/// Stands before the later requests.
+const LATER: &str = "Later requests, in order; where two differ, the later one counts:";
+
+/// The requests as a summary shows them.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    pub(super) texts: Vec<String>,
+    /// The tokens of the texts.
+    pub(super) cost: usize,
+}
+
+/// The room of requests, in tokens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// For all of them, with their headings.
+    pub(super) all: usize,
+    /// A first request with so many tokens or fewer stands whole, or there is no summary.
+    pub(super) first: usize,
+}
+
+/// Writes the requests of a content.
+pub(super) struct Asking<'b> {
+    content: &'b Content,
+    archive: &'b str,
+    counter: &'b dyn TokenCounter,
+    later: Vec<Later<'b>>,
+    /// The tokens of the first request, whole.
+    first: usize,
+}
+
+struct Later<'b> {
+    request: &'b Request,
+    whole: String,
+    /// The tokens of the whole text, with its heading.
+    cost: usize,
+    /// Whether it stands elsewhere, because it is marked.
+    is_marked: bool,
+}
+
+impl<'b> Asking<'b> {
+    pub(super) fn of(
+        content: &'b Content,
+        archive: &'b str,
+        counter: &'b dyn TokenCounter,
+    ) -> Self {
+        let later = content.requests.iter().skip(1).map(|request| {
+            let mut marked = content.marked.iter();
+            let is_marked = marked.any(|one| one.message == request.item.message);
+            let whole = if is_marked {
+                heading(request, "", "stands under Critical Facts.")
+            } else {
+                heading(request, "", &format!("\n{}", quoted(&request.item.text)))
+            };
+            Later {
+                request,
+                cost: counter.count(&whole) + 3,
+                whole,
+                is_marked,
+            }
+        });
+        let first = content.requests.first();
+        Self {
+            later: later.collect(),
+            first: first.map_or(0, |first| counter.count(&quoted(&first.item.text)) + 3),
+            content,
+            archive,
+            counter,
+        }
+    }
+
+    /// Returns the tokens of all requests, whole.
+    pub(super) fn whole(&self) -> usize {
+        self.first + self.intro() + self.later.iter().map(|one| one.cost).sum::<usize>()
+    }
+
+    /// Returns the tokens of the words of all requests: what counts against half of the window.
+    pub(super) fn words(&self) -> usize {
+        let all = self.content.requests.iter();
+        all.map(|one| self.counter.count(&one.item.text)).sum()
+    }
+
+    /// Returns the least tokens of the first request.
+    pub(super) fn least(&self, limits: Limits) -> usize {
+        let first = match self.content.requests.first() {
+            None => return 0,
+            Some(first) if self.has_to_stand(&first.item, limits) => self.first,
+            Some(_) => self.first.min(REFERENCE),
+        };
+        first + if self.later.is_empty() { 0 } else { TERSE }
+    }
+
+    /// Returns whether the first request stands whole, or there is no summary.
+    fn has_to_stand(&self, first: &Item, limits: Limits) -> bool {
+        self.content.marked.contains(first) || self.counter.count(&first.text) <= limits.first
+    }
+
+    fn intro(&self) -> usize {
+        if self.later.is_empty() {
+            0
+        } else {
+            self.counter.count(LATER) + 3
+        }
+    }
+
+    /// Writes the requests in so many tokens, if their least fits. The longest are cut first, then the first one, and
+    /// at last the oldest of the later ones are left out.
+    pub(super) fn write(&self, limits: Limits) -> Asked {
+        let Some(first) = self.content.requests.first() else {
+            return Asked::default();
+        };
+        if self.whole() <= limits.all {
+            let later = self.later.iter().map(|one| one.whole.clone());
+            return self.asked(vec![quoted(&first.item.text)], later.collect(), None);
+        }
+        let note = if self.later.is_empty() { 0 } else { NOTE };
+        let all = limits.all.saturating_sub(self.intro() + note);
+        let stands = self.has_to_stand(&first.item, limits);
+        // What the first one takes at least, when all others are cut.
+        let least = if stands {
+            self.first
+        } else {
+            self.first.min(LEAST)
+        };
+        let mut from = 0;
+        while from < self.later.len() && least + self.of_later(from, LEAST) > all {
+            from += 1;
+        }
+        let left = all.saturating_sub(self.of_later(from, LEAST));
+        let (first, cap) = if stands || self.first <= left {
+            let (mut fits, mut over) = (LEAST, all.max(LEAST) + 1);
+            while fits + 1 < over {
+                let middle = usize::midpoint(fits, over);
+                if self.first + self.of_later(from, middle) <= all {
+                    fits = middle;
+                } else {
+                    over = middle;
+                }
+            }
+            (quoted(&first.item.text), fits)
+        } else {
+            (self.first_cut(&first.item, left), LEAST)
+        };
+        let mut texts = Vec::new();
+        let mut cut = Vec::new();
+        for one in self.later.iter().skip(from) {
+            if one.cost <= cap || one.is_marked {
+                texts.push(one.whole.clone());
+            } else {
+                cut.push(one.request.item.message);
+                texts.push(self.cut(one.request, cap));
+            }
+        }
+        let gone: Vec<_> = self.later.iter().take(from).collect();
+        let gone: Vec<_> = gone.iter().map(|one| one.request.item.message).collect();
+        let note = self.note(&cut, &gone);
+        let asked = self.asked(vec![first.clone()], texts, note);
+        if asked.cost <= limits.all || from < self.later.len() || self.later.is_empty() {
+            return asked;
+        }
+        let terse = format!("VERIFICATION_NEEDED: {from} more requests; see the archive.");
+        self.asked(vec![first], Vec::new(), Some(terse))
+    }
+
+    /// Returns the tokens of the later requests from one on, none with more than `cap`.
+    fn of_later(&self, from: usize, cap: usize) -> usize {
+        let of = |one: &Later<'_>| {
+            if one.is_marked {
+                one.cost
+            } else {
+                one.cost.min(cap)
+            }
+        };
+        self.later.iter().skip(from).map(of).sum()
+    }
+
+    fn asked(&self, first: Vec<String>, later: Vec<String>, note: Option<String>) -> Asked {
+        let intro = (!later.is_empty()).then(|| LATER.to_owned());
+        let texts: Vec<_> = first
+            .into_iter()
+            .chain(intro)
+            .chain(later)
+            .chain(note)
+            .collect();
+        Asked {
+            cost: texts.iter().map(|text| self.counter.count(text) + 3).sum(),
+            texts,
+        }
+    }
+
+    /// Returns the first request in so many tokens.
+    fn first_cut(&self, item: &Item, tokens: usize) -> String {
+        if tokens < LEAST {
+            return format!(
+                "VERIFICATION_NEEDED: message {} of {}",
+                item.message, self.archive
+            );
+        }
+        let before = format!(
+            "VERIFICATION_NEEDED: shortened; the whole is message {} of {}\n\n",
+            item.message, self.archive
+        );
+        let cut = Cut {
+            text: &item.text,
+            before: &before,
+        };
+        shortened(&cut, tokens.saturating_sub(3), self.counter)
+    }
+
+    /// Returns a later request in so many tokens.
+    fn cut(&self, request: &Request, tokens: usize) -> String {
+        let before = heading(request, ", cut", "\n");
+        let cut = Cut {
+            text: &request.item.text,
+            before: &before,
+        };
+        shortened(&cut, tokens.saturating_sub(3), self.counter)
+    }
+
+    /// Says what is not whole, and how to recover it.
+    fn note(&self, cut: &[usize], gone: &[usize]) -> Option<String> {
+        let parts = [(cut, "cut"), (gone, "left out")].into_iter();
+        let parts: Vec<_> = parts
+            .filter(|(messages, _)| !messages.is_empty())
+            .map(|(messages, what)| {
+                format!("{} {what} ({})", messages.len(), self.listed(messages))
+            })
+            .collect();
+        (!parts.is_empty()).then(|| {
+            format!(
+                "Not whole: {}. `## N` of {} has all of message N; `recover TOPIC` finds it.",
+                parts.join(", "),
+                self.archive
+            )
+        })
+    }
+
+    /// Lists messages of requests; those of requests in a row are one range.
+    fn listed(&self, messages: &[usize]) -> String {
+        let place = |message: usize| {
+            let mut all = self.later.iter();
+            all.position(|one| one.request.item.message == message)
+        };
+        let mut ranges: Vec<(usize, usize)> = Vec::new();
+        for &message in messages {
+            match ranges.last_mut() {
+                Some((_, last)) if place(*last).map(|at| at + 1) == place(message) => {
+                    *last = message;
+                }
+                _ => ranges.push((message, message)),
+            }
+        }
+        let ranges = ranges.iter().map(|(first, last)| {
+            if first == last {
+                format!("message {first}")
+            } else {
+                format!("messages {first} to {last}")
+            }
+        });
+        ranges.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Returns a later request behind its number, its message and what was done for it.
+fn heading(request: &Request, how: &str, text: &str) -> String {
+    let Request { number, item, done } = request;
+    let done = if done.is_empty() {
+        String::new()
+    } else {
+        format!("; {done}")
+    };
+    let gap = if text.starts_with('\n') { "" } else { " " };
+    format!("{number}. (message {}{how}{done}){gap}{text}", item.message)
+}

@@ -1,0 +1,68 @@
+//! A text that is too long: its head and tail, and where the whole stands.
+
+use accp_frame::TokenCounter;
+
+use crate::event::Thousands;
+use crate::grapheme;
+use crate::summary::form::quoted;
+
+/// A longer run without white space is not a word, and may be cut anywhere.
+const WORD: usize = 40;
+
+/// A text to cut.
+pub(super) struct Cut<'t> {
+    pub(super) text: &'t str,
+    /// What stands before the quotation, and says where the whole is.
+    pub(super) before: &'t str,
+}
+
+/// Returns the head and the tail of a text, quoted, in at most this many tokens if a few words fit at all.
+pub(super) fn shortened(cut: &Cut<'_>, tokens: usize, counter: &dyn TokenCounter) -> String {
+    let all: Vec<usize> = cut.text.char_indices().map(|(at, _)| at).collect();
+    // A token has at least one byte, and seldom more than eight characters.
+    let (mut fits, mut over) = (0, all.len().min(tokens.saturating_mul(12)) + 1);
+    while fits + 1 < over {
+        let middle = usize::midpoint(fits, over);
+        if counter.count(&cut.to(&all, middle)) <= tokens {
+            fits = middle;
+        } else {
+            over = middle;
+        }
+    }
+    cut.to(&all, fits)
+}
+
+impl Cut<'_> {
+    /// Returns the text with this many characters of it, two thirds from its head.
+    fn to(&self, starts: &[usize], characters: usize) -> String {
+        let Self { text, before } = self;
+        let tail = characters / 3;
+        let head = characters - tail;
+        let at = |index: usize| starts.get(index).copied().unwrap_or(text.len());
+        let (head, tail) = (at(head), at(starts.len().saturating_sub(tail)));
+        let head = without_last_part(text, grapheme::before(text, head));
+        let tail = without_first_part(text, grapheme::behind(text, tail));
+        let gone = Thousands(tail.saturating_sub(head) as u64);
+        let head = quoted(text.get(..head).unwrap_or_default().trim_end());
+        let tail = quoted(text.get(tail..).unwrap_or_default().trim_start());
+        format!("{before}{head}\n>\n> [\u{2026} {gone} bytes \u{2026}]\n>\n{tail}")
+    }
+}
+
+/// Returns where the head ends if a word that was cut leaves it: half a word may be read as another one.
+fn without_last_part(text: &str, end: usize) -> usize {
+    let (head, rest) = text.split_at_checked(end).unwrap_or((text, ""));
+    let is_cut = rest.starts_with(|c: char| !c.is_whitespace());
+    let space = head.rfind(char::is_whitespace).filter(|_| is_cut);
+    space.filter(|at| end - at <= WORD).unwrap_or(end)
+}
+
+/// Returns where the tail begins if a word that was cut leaves it.
+fn without_first_part(text: &str, start: usize) -> usize {
+    let (head, tail) = text.split_at_checked(start).unwrap_or((text, ""));
+    let is_cut = head.ends_with(|c: char| !c.is_whitespace());
+    let space = tail.find(char::is_whitespace).filter(|_| is_cut);
+    space
+        .filter(|at| *at <= WORD)
+        .map_or(start, |at| start + at)
+}

@@ -1,0 +1,80 @@
+//! The requests of the user: what persons typed, and what was done for it.
+
+use super::artifact::result;
+use super::item::Item;
+use crate::message::Role;
+use crate::parsed::Parsed;
+use crate::writes::reported;
+
+/// A message that a person typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// The place among the requests, from 1.
+    pub(crate) number: usize,
+    pub(crate) item: Item,
+    /// What the assistant did until the next request; empty if it did nothing.
+    pub(crate) done: String,
+}
+
+/// Returns the first request, and each later one that has left.
+pub(super) fn requests(
+    messages: &[Parsed],
+    typed: &[Item],
+    left: impl Fn(usize) -> bool,
+) -> Vec<Request> {
+    let all = typed.iter().enumerate();
+    let all = all.filter(|(at, item)| *at == 0 || left(item.message));
+    all.map(|(at, item)| {
+        let next = typed.get(at + 1).map(|next| next.message);
+        Request {
+            number: at + 1,
+            item: item.clone(),
+            done: done(messages, item.message, next),
+        }
+    })
+    .collect()
+}
+
+/// Returns what was done between a request and the next one: calls and how they ended, or words.
+fn done(messages: &[Parsed], from: usize, next: Option<usize>) -> String {
+    let start = messages.partition_point(|one| one.index <= from);
+    let end = next.map_or(messages.len(), |next| {
+        messages.partition_point(|one| one.index < next)
+    });
+    let work = messages.get(start..end).unwrap_or_default();
+    let (mut calls, mut failed, mut open) = (Vec::new(), 0, 0);
+    for (at, message) in (start..).zip(work) {
+        for call in &message.calls {
+            calls.push(message.index);
+            match result(messages, at, &call.id) {
+                Some(result) if result.failed || reported(result) == Some(false) => failed += 1,
+                Some(_) => {}
+                None => open += 1,
+            }
+        }
+    }
+    if let (Some(first), Some(last)) = (calls.first(), calls.last()) {
+        let place = if first == last {
+            format!("call {first}")
+        } else {
+            format!("calls {first} to {last}")
+        };
+        let verb = if next.is_some() { "done" } else { "so far" };
+        let end = match (failed, open) {
+            (0, 0) => "ok".to_owned(),
+            (failed, 0) if failed == calls.len() => "failed".to_owned(),
+            (failed, 0) => format!("{failed} of {} failed", calls.len()),
+            (0, open) => format!("{open} of {} without a result", calls.len()),
+            (failed, open) => {
+                format!(
+                    "{failed} of {} failed, {open} without a result",
+                    calls.len()
+                )
+            }
+        };
+        return format!("{verb}: {place}, {end}");
+    }
+    let answers = |one: &&Parsed| one.role == Role::Assistant && !one.text.trim().is_empty();
+    let is_answered = work.iter().any(|one| answers(&one));
+    if is_answered { "answered" } else { "" }.to_owned()
+}

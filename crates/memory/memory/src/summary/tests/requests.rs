@@ -1,0 +1,117 @@
+//! The requests of the user, by conversations written for them.
+
+use super::*;
+
+#[test]
+fn requests_are_verbatim_and_numbered_below_the_first() {
+    let talk = Talk::default()
+        .user("Bake rye bread.\n\n## Rules\n- no | yeast")
+        .assistant("Which flour?")
+        .user("Dark rye, please.");
+    let summary = write(&talk.content(), 8192).unwrap();
+    let intent = section(&summary, "Session Intent");
+    let expected = "> Bake rye bread.\n>\n> ## Rules\n> - no | yeast\n\n\
+        Later requests, in order; where two differ, the later one counts:\n\n\
+        2. (message 2)\n> Dark rye, please.";
+    assert_eq!(intent, expected);
+    assert!(
+        section(&summary, "Current Progress")
+            .ends_with("- **Current request:** number 2 of the session intent.")
+    );
+    // What leads to one message is said once.
+    let once = write(&Talk::default().user("Bake.").content(), 8192).unwrap();
+    assert_eq!(once.matches("Bake.").count(), 1);
+}
+
+#[test]
+fn a_new_objective_joins_the_intent() {
+    let talk = Talk::default()
+        .user("Hello there!")
+        .user("Plan a week of dinners.")
+        .user("Add a soup on Monday.")
+        .user("New task: write the shopping list.");
+    let intent = talk.content().intent;
+    let expected = [
+        "Hello there!",
+        "Plan a week of dinners.",
+        "New task: write the shopping list.",
+    ];
+    let intent: Vec<_> = intent.iter().map(|item| &*item.text).collect();
+    assert_eq!(intent, expected);
+    let summary = write(&talk.content(), 8192).unwrap();
+    assert!(summary.contains("4. (message 3)\n> New task: write the shopping list."));
+}
+
+#[test]
+fn a_request_says_what_was_done_for_it() {
+    let ok = json!({ "status": "ok" }).to_string();
+    let talk = Talk::default()
+        .user("Fix the build.")
+        .user("Push it.")
+        .call("push", json!({}), Some(&ok))
+        .user("Thanks. And tag it.")
+        .call("tag", json!({ "n": 1 }), Some("Error: no such tag"))
+        .call("tag", json!({ "n": 2 }), Some(&ok))
+        .call("push", json!({}), Some("Error: rejected"))
+        .user("What is the tag?")
+        .assistant("It is 2.")
+        .user("Deploy it.")
+        .call("deploy", json!({}), Some("Error: no host"))
+        .user("Try again.")
+        .call("deploy", json!({}), None);
+    let summary = write(&talk.content(), 8192).unwrap();
+    let intent = section(&summary, "Session Intent");
+    for request in [
+        "2. (message 1; done: call 2, ok)\n> Push it.",
+        "3. (message 4; done: calls 5 to 9, 2 of 3 failed)\n> Thanks. And tag it.",
+        "4. (message 11; answered)\n> What is the tag?",
+        "5. (message 13; done: call 14, failed)\n> Deploy it.",
+        "6. (message 16; so far: call 17, 1 of 1 without a result)\n> Try again.",
+    ] {
+        assert!(intent.contains(request), "{request} in {intent}");
+    }
+}
+
+#[test]
+fn the_longest_requests_are_cut_and_the_oldest_left_out() {
+    let long = |name: &str| format!("Begin {name}. {}End {name}.", "more words ".repeat(300));
+    let mut talk = Talk::default().user("Sort the shelf.").user(&long("one"));
+    for number in 0..8 {
+        talk = talk.user(&format!("Box {number} goes to row {number}."));
+    }
+    let content = talk.user(&long("two")).content();
+    let summary = write(&content, 2_000).unwrap();
+    let intent = section(&summary, "Session Intent");
+    assert!(intent.starts_with("> Sort the shelf.\n\nLater requests"));
+    for number in 0..8 {
+        let whole = format!("> Box {number} goes to row {number}.");
+        assert!(intent.contains(&whole), "{whole} in {intent}");
+    }
+    for (number, message, name) in [(2, 1, "one"), (11, 10, "two")] {
+        let heading = format!("{number}. (message {message}, cut)\n> Begin {name}. more words");
+        assert!(intent.contains(&heading), "{heading} in {intent}");
+        assert!(intent.contains(&format!("End {name}.")), "{intent}");
+    }
+    let note = "Not whole: 2 cut (message 1, message 10). `## N` of cache/conversations/s1_full.md has all of \
+        message N; `recover TOPIC` finds it.";
+    assert!(intent.ends_with(note), "{intent}");
+    // With less room, the oldest are left out.
+    let room = Room {
+        total: 260,
+        usual: 130,
+        intent: 160,
+        words: 200,
+        good: 420,
+        most: 420,
+    };
+    let summary = content.write(&head(), room, &Bpe::o200k_base()).unwrap();
+    let intent = section(&summary, "Session Intent");
+    assert!(intent.starts_with("> Sort the shelf.\n\nLater requests"));
+    assert!(intent.contains("> Box 7 goes to row 7."), "{intent}");
+    assert!(!intent.contains("> Box 0 goes"), "{intent}");
+    assert!(
+        intent.contains("Not whole: 1 cut (message 10), ")
+            && intent.contains(" left out (messages 1 to "),
+        "{intent}"
+    );
+}
