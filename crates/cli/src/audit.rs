@@ -7,7 +7,7 @@ use accp_context::{Checkpoint, Trigger};
 use accp_session::{Entry, EntryKind, MemberId, ReadError, Reference, Scope, Target, references};
 use accp_store::{DriverError, Log, SideId, Store as _};
 
-use crate::store_file::{Shared, Side};
+use crate::store_file::{SharedStore, StoredSide};
 use accp_console::outcome::Failure;
 
 /// The findings in a log that was read from its beginning to its end.
@@ -39,7 +39,11 @@ pub(crate) struct Audit {
 
 impl Audit {
     /// Reads the log of a session.
-    pub(crate) fn of(store: &Shared, id: &SideId, side: &mut Side) -> Result<Self, Failure> {
+    pub(crate) fn of(
+        store: &SharedStore,
+        id: &SideId,
+        side: &mut StoredSide,
+    ) -> Result<Self, Failure> {
         let mut audit = Self::default();
         let summary = Arc::clone(store).summary(id)?;
         let mut last = summary
@@ -77,7 +81,7 @@ impl Audit {
     }
 
     /// Takes an entry whose text was erased.
-    fn pass_over(&mut self, entry: &Entry, side: &Side) {
+    fn pass_over(&mut self, entry: &Entry, side: &StoredSide) {
         self.entries += 1;
         self.erased += 1;
         if side.is_host() {
@@ -85,7 +89,7 @@ impl Audit {
         }
         match (entry.kind, &mut self.hot) {
             (EntryKind::Frame, Some(hot)) => drop(hot.insert(entry.position)),
-            // It was a checkpoint: no other control frame is erased.
+            // Checkpoints are the only control frames that an erasure takes.
             (EntryKind::Control, hot) => *hot = None,
             _ => {}
         }
@@ -125,7 +129,7 @@ impl Audit {
     }
 
     /// Checks that the frame can be read, and that its references lead somewhere.
-    fn frame(&mut self, entry: &Entry, side: &mut Side) -> Result<(), Failure> {
+    fn frame(&mut self, entry: &Entry, side: &mut StoredSide) -> Result<(), Failure> {
         self.frames += 1;
         if let Some(hot) = &mut self.hot {
             hot.insert(entry.position);
@@ -154,7 +158,7 @@ impl Audit {
         Ok(())
     }
 
-    fn control(&mut self, entry: &Entry, side: &Side) {
+    fn control(&mut self, entry: &Entry, side: &StoredSide) {
         if let Err(error) = side.message(&entry.text) {
             return self.fault(entry, &format!("it cannot be read: {error}"));
         }
@@ -224,7 +228,7 @@ mod tests {
     /// Returns the faults that an audit finds in a log of these frames. A number in front of a
     /// frame is its `seq`; a line without a number is a control frame of the host.
     fn faults(lines: &[&str]) -> String {
-        let mut store: Shared = Arc::new(Mutex::new(MemoryStore::new()));
+        let mut store: SharedStore = Arc::new(Mutex::new(MemoryStore::new()));
         let opening = [
             "@h>sync:open{agent:h|scope:shared|tok:bytes}",
             "@h>sync:join{agents:[a]|n:101}",
@@ -253,7 +257,7 @@ mod tests {
         let batch = Batch::new(true).with(|batch| batch.entries = entries.collect());
         let id = SideId::new("s", "h");
         store.commit(&[(&id, &batch)]).unwrap();
-        let mut side = Side::open(&store, &id, true, None).unwrap();
+        let mut side = StoredSide::open(&store, &id, true, None).unwrap();
         let audit = Audit::of(&store, &id, &mut side).unwrap();
         format!(
             "{} references, {} elsewhere, {} checkpoints, {} moved; {}",

@@ -18,8 +18,8 @@ use crate::words::{printable, twin, without_metadata};
 /// The registry of the command.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
-/// Puts frames into the words of this registry from now on. The first one counts.
-pub(crate) fn speak(registry: &Registry) {
+/// Sets the registry by which frames are put into words. Only the first call counts.
+pub(crate) fn set_registry(registry: &Registry) {
     let _ = REGISTRY.set(registry.clone());
 }
 
@@ -28,15 +28,15 @@ pub(crate) fn start() {
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(Level::DEBUG)
         .with_writer(std::io::stderr)
-        .event_format(Words);
+        .event_format(TwinFormat);
     // If another subscriber is set already, the command goes on without this one.
     let _ = tracing::subscriber::set_global_default(subscriber.finish());
 }
 
 /// Formats an event that holds a frame as the frame's twin.
-struct Words;
+struct TwinFormat;
 
-impl<S, N> FormatEvent<S, N> for Words
+impl<S, N> FormatEvent<S, N> for TwinFormat
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
@@ -47,18 +47,22 @@ where
         mut out: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        let mut said = Said::default();
-        event.record(&mut said);
-        let Said {
+        let mut fields = EventFields::default();
+        event.record(&mut fields);
+        let EventFields {
             session,
             agent,
             way,
             frame: Some(frame),
             ..
-        } = said
+        } = fields
         else {
             let target = event.metadata().target();
-            return writeln!(out, "debug: {target}: {}", printable(said.rest.trim_end()));
+            return writeln!(
+                out,
+                "debug: {target}: {}",
+                printable(fields.rest.trim_end())
+            );
         };
         let words = twin(&frame, REGISTRY.get().unwrap_or(Registry::shared()));
         let metadata = &frame[without_metadata(&frame).len()..];
@@ -69,7 +73,7 @@ where
 
 /// The content of an event.
 #[derive(Default)]
-struct Said {
+struct EventFields {
     session: String,
     agent: String,
     way: String,
@@ -78,7 +82,7 @@ struct Said {
     rest: String,
 }
 
-impl Visit for Said {
+impl Visit for EventFields {
     fn record_str(&mut self, field: &Field, value: &str) {
         let value = value.to_owned();
         match field.name() {

@@ -15,7 +15,7 @@ use accp_console::table::Table;
 
 /// The data to erase.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Data {
+pub(crate) struct ErasureArgs {
     /// All frames and values of this agent
     #[arg(long, value_name = "AGENT")]
     pub(crate) from: Option<String>,
@@ -37,8 +37,8 @@ pub(crate) struct Data {
     pub(crate) format: Format,
 }
 
-impl Data {
-    pub(crate) fn wanted(&self) -> Result<ErasureRequest, Failure> {
+impl ErasureArgs {
+    pub(crate) fn selection(&self) -> Result<ErasureRequest, Failure> {
         if self.from.is_none() && self.positions.is_empty() && self.key.is_empty() {
             return Err(Failure::Misuse(
                 "name what to erase: --from AGENT, --positions 3..9 or --key k101_7".to_owned(),
@@ -55,17 +55,14 @@ impl Data {
     }
 
     /// Prints what goes.
-    pub(crate) fn tell(&self, told: &Json) -> Outcome {
-        let mut out = Output::stdout();
+    pub(crate) fn print(&self, report: &Json) -> Outcome {
         if self.format == Format::Json {
-            out.record(told)?;
-            out.finish()?;
+            Output::print_record(report)?;
             return Ok(Verdict::Fine);
         }
-        let sides = told["sides"].as_array().map(Vec::as_slice);
+        let sides = report["sides"].as_array().map(Vec::as_slice);
         let sides = sides.unwrap_or_default();
         if sides.is_empty() {
-            out.finish()?;
             output::note("nothing is left to erase");
             return Ok(Verdict::Fine);
         }
@@ -90,8 +87,7 @@ impl Data {
                 keys.join(", "),
             ]);
         }
-        out.line(table)?;
-        out.finish()?;
+        Output::print_line(table)?;
         if !self.dry_run {
             output::note(
                 "copies elsewhere stay: those of agents with stores of their own, and backups",

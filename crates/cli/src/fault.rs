@@ -8,7 +8,7 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use serde_json::{Value as Json, json};
 
 use accp_console::input::{Line, PRINTABLE};
-use accp_console::output::{Shown, on_one_line};
+use accp_console::output::{Styled, on_one_line};
 
 /// A fault in a line: its place, the expectation, and the cure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl Fault {
     }
 
     /// Renders the fault for people: the place, the line with a caret, the cure.
-    pub(crate) fn render(&self, name: &str, line: Line<'_>, styled: bool) -> Shown {
+    pub(crate) fn render(&self, name: &str, line: Line<'_>, styled: bool) -> Styled {
         let at = self.at.min(line.bytes.len());
         // A byte that is not text is shown as the replacement character, which is longer.
         let before = String::from_utf8_lossy(&line.bytes[..at]);
@@ -134,7 +134,7 @@ impl Fault {
         } else {
             Renderer::plain()
         };
-        Shown(renderer.render(&[group]))
+        Styled(renderer.render(&[group]))
     }
 }
 
@@ -196,7 +196,7 @@ mod tests {
                 faults.push(Fault::of_decode(&error, &bytes));
             }
             for fault in faults {
-                let Shown(shown) = fault.render("name", line, false);
+                let Styled(shown) = fault.render("name", line, false);
                 prop_assert_eq!(&*accp_console::output::for_people(&shown), &*shown);
                 prop_assert!(shown.contains(&fault.code.to_string()));
                 prop_assert!(!shown.contains('\x1b') && !shown.contains('\r'), "{shown:?}");

@@ -17,23 +17,23 @@ use ureq::typestate::WithBody;
 use ureq::{Agent, Body, RequestBuilder, Timeout};
 
 pub(crate) use self::answer::{Answer, Log};
-use self::answer::{Lines, brief, broken, late, not_a_hub};
+use self::answer::{Lines, broken, late, not_a_hub, shortened};
 use crate::words::UNLIMITED;
 use accp_console::outcome::Failure;
 use accp_console::output::{note, on_one_line};
 
-/// The times a frame goes out, when others take the numbers that it tries.
+/// How often a frame is sent again when other frames take its number.
 const TRIES: usize = 8;
 /// The time for a connection.
 const CONNECT: Duration = Duration::from_secs(20);
-/// The most bytes that say why a hub refuses a request.
-const SAID: u64 = 64 << 10;
-/// The most bytes that say what was erased: millions of positions.
-const ERASED: u64 = 64 << 20;
+/// The most bytes of an answer that refuses a request.
+const ERROR_BYTES: u64 = 64 << 10;
+/// The most bytes of a report of an erasure: millions of positions.
+const ERASURE_BYTES: u64 = 64 << 20;
 
-/// The options that say where a hub is.
+/// The option for the address of a hub.
 #[derive(Debug, clap::Args)]
-pub(crate) struct HubArgs {
+pub(crate) struct HubAddress {
     /// The address of the hub
     #[arg(
         long,
@@ -42,6 +42,27 @@ pub(crate) struct HubArgs {
         default_value = "http://127.0.0.1:7337"
     )]
     pub(crate) hub: String,
+}
+
+impl HubAddress {
+    /// Returns the address as a URL of HTTP, without a slash at its end.
+    pub(crate) fn http(&self) -> String {
+        let base = self.hub.trim_end_matches('/');
+        // The same address serves WebSockets, so users may write it in this form.
+        match base.strip_prefix("ws") {
+            Some(rest) if rest.starts_with("://") || rest.starts_with("s://") => {
+                format!("http{rest}")
+            }
+            _ => base.to_owned(),
+        }
+    }
+}
+
+/// The options that say where a hub is.
+#[derive(Debug, clap::Args)]
+pub(crate) struct HubArgs {
+    #[command(flatten)]
+    pub(crate) address: HubAddress,
     /// The session
     #[arg(
         long,
@@ -147,17 +168,9 @@ pub(crate) struct Hub<'a> {
 
 impl<'a> Hub<'a> {
     pub(crate) fn new(args: &'a HubArgs, time: Duration) -> Result<Self, Failure> {
-        let base = args.hub.trim_end_matches('/');
-        // The same address serves WebSockets, so people may name it so.
-        let base = match base.strip_prefix("ws") {
-            Some(rest) if rest.starts_with("://") || rest.starts_with("s://") => {
-                format!("http{rest}")
-            }
-            _ => base.to_owned(),
-        };
         let config = Agent::config_builder()
             .http_status_as_error(false)
-            // Another place is not the hub that was named, and it would get the token.
+            // A redirect would send the token to a server that the user has not named.
             .max_redirects(0)
             .timeout_connect(Some(CONNECT.min(time)))
             .build();
@@ -165,7 +178,7 @@ impl<'a> Hub<'a> {
             args,
             token: args.token()?,
             http: config.into(),
-            base,
+            base: args.address.http(),
             time,
         })
     }
@@ -175,8 +188,8 @@ impl<'a> Hub<'a> {
     /// answers; `None` when it says nothing.
     pub(crate) fn post(&self, text: &str, wait: Option<u64>) -> Result<Option<Answer>, Failure> {
         let (head, mut envelope, is_numbered) = envelope(text)?;
-        let ahead = self.send_ahead(&head, &mut envelope, is_numbered)?;
-        let head = ahead.head.unwrap_or(head);
+        let uploads = self.upload_values(&head, &mut envelope, is_numbered)?;
+        let head = uploads.head.unwrap_or(head);
         self.send(&head, envelope, is_numbered, wait)
     }
 
@@ -206,10 +219,10 @@ impl<'a> Hub<'a> {
             if answer.status().is_success() {
                 return Ok(Some(Answer(self.lines(answer, false))));
             }
-            let said = self.whole(answer, SAID)?;
-            match expected(&said.text).filter(|_| !is_numbered) {
+            let answer = self.whole(answer, ERROR_BYTES)?;
+            match expected(&answer.text).filter(|_| !is_numbered) {
                 Some(next) => envelope.sequence = Some(next),
-                None => return Err(self.refused(&said)),
+                None => return Err(self.refused(&answer)),
             }
         }
         Err(busy())
@@ -233,7 +246,7 @@ impl<'a> Hub<'a> {
         if answer.status().is_success() {
             return Ok(Log(self.lines(answer, follow)));
         }
-        Err(self.refused(&self.whole(answer, SAID)?))
+        Err(self.refused(&self.whole(answer, ERROR_BYTES)?))
     }
 
     /// Has the hub erase data of the session, and returns the JSON with which it answers.
@@ -242,13 +255,13 @@ impl<'a> Hub<'a> {
         let request = self.to_send(&path, "application/json", Instant::now() + self.time);
         let answer = self.answered(request.send(body))?;
         let is_erased = answer.status().is_success();
-        let said = self.whole(answer, ERASED)?;
+        let answer = self.whole(answer, ERASURE_BYTES)?;
         if !is_erased {
-            return Err(self.refused(&said));
+            return Err(self.refused(&answer));
         }
-        let told = serde_json::from_str(&said.text).ok();
-        let told = told.filter(|told: &Json| told["sides"].is_array());
-        told.ok_or_else(|| not_a_hub(&self.base, &said.text))
+        let report = serde_json::from_str(&answer.text).ok();
+        let report = report.filter(|report: &Json| report["sides"].is_array());
+        report.ok_or_else(|| not_a_hub(&self.base, &answer.text))
     }
 
     fn url(&self, path: &str) -> String {
@@ -287,17 +300,17 @@ impl<'a> Hub<'a> {
         });
         Err(Failure::Misuse(format!(
             "{base} answers {status} and points to {}; the hub itself has to answer: name it with --hub",
-            brief(&place)
+            shortened(&place)
         )))
     }
 
-    /// Says why there is no answer.
+    /// Makes the failure for a request without an answer.
     fn unanswered(&self, error: &ureq::Error) -> Failure {
         let base = &self.base;
         let is_nobody = match error {
             ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
             ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => true,
-            // Nothing was said yet on a connection that was refused.
+            // A connection that was refused fails before the server sends anything.
             ureq::Error::Io(error) => !matches!(
                 error.kind(),
                 io::ErrorKind::ConnectionReset
@@ -323,18 +336,18 @@ impl<'a> Hub<'a> {
     }
 
     /// Reads a body to its end, in time.
-    fn whole(&self, answer: Response<Body>, most: u64) -> Result<Said, Failure> {
+    fn whole(&self, answer: Response<Body>, most: u64) -> Result<WholeAnswer, Failure> {
         let status = answer.status();
         let body = answer.into_body().into_reader();
-        let (tell, told) = mpsc::channel();
-        // A read can take for ever: the answer to who follows a log has no time of its own.
+        let (sender, receiver) = mpsc::channel();
+        // A read can block without a limit, because a request that follows a log has no timeout.
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = body.take(most + 1).read_to_end(&mut bytes);
-            // Nobody listens once the time is over.
-            let _ = tell.send(read.map(|_| bytes));
+            // After the timeout, nobody receives the result.
+            let _ = sender.send(read.map(|_| bytes));
         });
-        let read = told.recv_timeout(self.time);
+        let read = receiver.recv_timeout(self.time);
         let read = read.map_err(|_| late(&self.base, self.time))?;
         let bytes = read.map_err(|error| broken(&self.base, self.time, &error))?;
         if bytes.len() as u64 > most {
@@ -342,18 +355,18 @@ impl<'a> Hub<'a> {
             return Err(not_a_hub(&self.base, &what));
         }
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Said { status, text })
+        Ok(WholeAnswer { status, text })
     }
 
-    fn refused(&self, said: &Said) -> Failure {
-        let Said { status, text } = said;
+    fn refused(&self, answer: &WholeAnswer) -> Failure {
+        let WholeAnswer { status, text } = answer;
         let text = match Typed::<ErrorFail<'_>>::decode(text) {
             Ok(error) => {
                 let (code, at) = (&error.frame.code, error.frame.at);
                 let at = at.map_or(String::new(), |at| format!(" at byte {at}"));
                 format!("{code}{at}: the hub expects {}", error.frame.msg)
             }
-            Err(_) => format!("{} answers {status}: {}", self.base, brief(text)),
+            Err(_) => format!("{} answers {status}: {}", self.base, shortened(text)),
         };
         let text = on_one_line(&text).into_owned();
         match status.as_u16() {
@@ -369,7 +382,7 @@ fn busy() -> Failure {
 }
 
 /// A whole answer that is no success.
-struct Said {
+struct WholeAnswer {
     status: StatusCode,
     text: String,
 }
@@ -420,8 +433,8 @@ fn new_mid() -> Result<String, Failure> {
 }
 
 /// Returns the number that the hub expects, if it refuses the one it got (E3003).
-fn expected(said: &str) -> Option<u64> {
-    let error = Typed::<ErrorFail<'_>>::decode(said).ok()?.frame;
+fn expected(answer: &str) -> Option<u64> {
+    let error = Typed::<ErrorFail<'_>>::decode(answer).ok()?.frame;
     let next = error.expected_sequence.filter(|_| error.code == "E3003")?;
     u64::try_from(next).ok()
 }

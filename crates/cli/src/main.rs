@@ -3,7 +3,7 @@
 //! A command reads files or stdin and writes to stdout; reports go to stderr. The exit code is 0 if
 //! all is fine, 1 if the input is at fault, and 2 for misuse and for failures.
 
-// Everything that a command prints goes through `output`, which escapes what others wrote.
+// All output goes through `accp_console::output`, which escapes text that others wrote.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod audit;
@@ -13,10 +13,12 @@ mod debug;
 mod erasure;
 mod fault;
 mod hub;
-mod keep;
+
+mod local_session;
 mod redact;
 mod registries;
-mod room;
+
+mod store_copy;
 mod store_file;
 mod words;
 

@@ -254,7 +254,7 @@ mod tests {
                 let shown = redactor.message(message, registry).to_json().to_string();
                 prop_assert!(!shown.contains("zq"), "{frame}\n{shown}");
             }
-            // What is not readable says nothing at all.
+            // A frame that cannot be read is replaced as a whole.
             let cut = frame.get(..cut.min(frame.len())).unwrap_or_default();
             prop_assert!(!redactor.frame(cut, registry).contains("zq"));
         }

@@ -6,9 +6,9 @@ use accp_registry::{Registry, nearest};
 use crate::debug;
 use accp_console::outcome::Failure;
 
-pub(crate) use accp_console::registries::{load, merged, sound, tell};
+pub(crate) use accp_console::registries::{load, load_valid, merged, note_replaced};
 
-/// The option `--registry`, whose registries are also the words of `--debug`.
+/// The option `--registry`. `--debug` puts frames into words by these registries, too.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub(crate) struct RegistryArgs {
@@ -26,7 +26,7 @@ impl RegistryArgs {
     /// replace. Says which they do replace.
     pub(crate) fn load(&self) -> Result<Registry, Failure> {
         let registry = self.given.load()?;
-        debug::speak(&registry);
+        debug::set_registry(&registry);
         Ok(registry)
     }
 

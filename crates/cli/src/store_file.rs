@@ -14,7 +14,7 @@ use crate::words;
 use accp_console::outcome::Failure;
 
 /// A store that several owners share.
-pub(crate) type Shared = Arc<Mutex<dyn Store + Send>>;
+pub(crate) type SharedStore = Arc<Mutex<dyn Store + Send>>;
 
 /// The arguments that name one session of a file.
 #[derive(Debug, clap::Args)]
@@ -24,18 +24,18 @@ pub(crate) struct SessionArgs {
     /// The session; may be left out if the file holds only one session, or only one host's side
     pub(crate) session: Option<String>,
     #[command(flatten)]
-    registry: Kept,
+    registry: StoreRegistryArgs,
 }
 
 /// The registry for a store that has lost its own.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Kept {
+pub(crate) struct StoreRegistryArgs {
     /// The registry of the session, if the store lacks it; stores keep the registries of their sessions
     #[arg(long, value_name = "PATH")]
     registry: Vec<PathBuf>,
 }
 
-impl Kept {
+impl StoreRegistryArgs {
     /// Loads the registry, and the standard profiles that it does not replace.
     pub(crate) fn load(&self) -> Result<Option<Registry>, Failure> {
         let registry = (!self.registry.is_empty()).then(|| merged(&self.registry));
@@ -45,13 +45,13 @@ impl Kept {
 
 impl SessionArgs {
     /// Opens the file and folds the session.
-    pub(crate) fn open(&self) -> Result<Opened, Failure> {
+    pub(crate) fn open(&self) -> Result<OpenedSession, Failure> {
         let mut store = open(&self.file)?;
         let summary = find(&mut store, &self.file, self.session.as_deref())?;
-        let store: Shared = Arc::new(Mutex::new(store));
+        let store: SharedStore = Arc::new(Mutex::new(store));
         let registry = self.registry.load()?;
-        let side = Side::open(&store, &summary.side, summary.host, registry.as_ref())?;
-        Ok(Opened {
+        let side = StoredSide::open(&store, &summary.side, summary.host, registry.as_ref())?;
+        Ok(OpenedSession {
             store,
             summary,
             side,
@@ -65,7 +65,7 @@ pub(crate) fn open(path: &Path) -> Result<SqliteStore, Failure> {
     if found.is_dir() {
         return Err(Failure::at(path)(std::io::ErrorKind::IsADirectory.into()));
     }
-    // A pipe would make the command wait for somebody who writes.
+    // Opening a pipe would block until another process writes to it.
     if !found.is_file() {
         let path = path.display();
         return Err(Failure::Misuse(format!(
@@ -129,24 +129,24 @@ pub(crate) fn find(
 }
 
 /// A session of a file, with its folded state.
-pub(crate) struct Opened {
-    pub(crate) store: Shared,
+pub(crate) struct OpenedSession {
+    pub(crate) store: SharedStore,
     pub(crate) summary: Summary,
-    pub(crate) side: Side,
+    pub(crate) side: StoredSide,
 }
 
 /// A stored side of a session, on a link that leads nowhere.
-pub(crate) struct Side {
-    driver: Driver<Shared, Vec<Transmit>>,
-    /// What the session had before the schemas in force.
+pub(crate) struct StoredSide {
+    driver: Driver<SharedStore, Vec<Transmit>>,
+    /// Schemas that were in force before.
     before: Vec<Arc<Registry>>,
 }
 
-impl Side {
+impl StoredSide {
     /// Folds the stored state of a side. Nothing is carried out, so nothing is changed. `registry` helps where the store
     /// lacks the schemas of its session.
     pub(crate) fn open(
-        store: &Shared,
+        store: &SharedStore,
         side: &SideId,
         host: bool,
         registry: Option<&Registry>,
@@ -186,7 +186,7 @@ impl Side {
     }
 
     /// Adds schemas that were in force once, for the frames of that time.
-    pub(crate) fn knows(&mut self, kept: &[(Hash, String)]) {
+    pub(crate) fn add_registries(&mut self, kept: &[(Hash, String)]) {
         let kept = kept.iter();
         let kept = kept.filter_map(|(_, json)| Registry::from_json(json).ok());
         self.before.extend(kept.map(Arc::new));
@@ -206,7 +206,7 @@ impl Side {
     }
 
     /// Names the side: `host`, `member dev`.
-    pub(crate) fn whose(&self) -> String {
+    pub(crate) fn owner(&self) -> String {
         if self.is_host() {
             "host".to_owned()
         } else {

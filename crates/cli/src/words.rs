@@ -1,6 +1,8 @@
 //! Words of the command. Those for a frame are in `accp_frame::words`.
 
 use accp_context::Checkpoint;
+use time::OffsetDateTime;
+
 pub(crate) use accp_frame::words::{
     UNLIMITED, is_at, is_printable, message, name, of_the_session, printable, stated, twin,
 };
@@ -40,22 +42,9 @@ pub(crate) fn counted(count: u64, one: &str) -> String {
 
 /// Returns Unix seconds as a date and a time of day; `None` outside the years 1 to 9999.
 pub(crate) fn utc(seconds: i64) -> Option<String> {
-    const DAY: i64 = 86_400;
-    let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
-    // Years begin in March here, so that the leap day is the last day. 719,468 days lie between
-    // 0000-03-01 and 1970-01-01, and a cycle of 400 years has 146,097 days.
-    let days = days.checked_add(719_468)?;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + i64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
-    (1..=9999)
-        .contains(&year)
-        .then(|| format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC"))
+    let at = OffsetDateTime::from_unix_timestamp(seconds).ok()?;
+    let (date, (hour, minute, second)) = (at.date(), at.to_hms());
+    (date.year() >= 1).then(|| format!("{date} {hour:02}:{minute:02}:{second:02} UTC"))
 }
 
 #[cfg(test)]

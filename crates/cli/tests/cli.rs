@@ -7,6 +7,7 @@ mod aacp_fallback;
 mod agent;
 mod built;
 mod check;
+mod checks;
 mod collab;
 mod conduct;
 mod context;
@@ -48,7 +49,7 @@ mod traces;
 #[cfg(unix)]
 mod typed;
 
-pub(crate) use program::{Folder, Run, accp, command, finish, workspace};
+pub(crate) use program::{Folder, Run, Words, accp, command, finish, workspace};
 
 /// The command of these tests.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_accp");

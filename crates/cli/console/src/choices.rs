@@ -1,6 +1,11 @@
 //! Values of options that several commands have.
 
+use std::fmt::Display;
+
 use clap::ValueEnum;
+
+use crate::outcome::Failure;
+use crate::output::Output;
 
 /// The format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -10,6 +15,16 @@ pub enum Format {
     Text,
     /// For programs: one JSON object a line
     Json,
+}
+
+impl Format {
+    /// Prints a line to stdout in this format: `text` for people, or `json` for programs.
+    pub fn print(self, json: impl Display, text: impl Display) -> Result<(), Failure> {
+        match self {
+            Self::Text => Output::print_line(text),
+            Self::Json => Output::print_record(json),
+        }
+    }
 }
 
 /// A half of the conversations of a file, chosen by the ids alone. A conversation without an id is

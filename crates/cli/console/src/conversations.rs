@@ -8,9 +8,9 @@ use accp_recordings::{
 };
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 
+use crate::externals::{self, path_for};
 use crate::input::{Input, PRINTABLE};
 use crate::outcome::Failure;
-use crate::side::{self, beside};
 
 /// The option for the format of recorded conversations.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -61,12 +61,15 @@ pub fn each_conversation(
 pub fn each_restored(
     input: Input,
     path: &Path,
-    side: Option<&Path>,
+    externals: Option<&Path>,
     mut take: impl FnMut(&str, u64, Conversation) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let beside = beside(path);
-    let side = side.or_else(|| beside.exists().then_some(beside.as_path()));
-    let values = side.map(side::load).transpose()?.unwrap_or_default();
+    let own = path_for(path);
+    let externals = externals.or_else(|| own.exists().then_some(own.as_path()));
+    let values = externals
+        .map(externals::load)
+        .transpose()?
+        .unwrap_or_default();
     let mut lines = input.into_lines();
     let mut restorer = Restorer::default();
     let mut last = 0;

@@ -15,24 +15,25 @@
 //! # let _ = code;
 //! ```
 
-// Everything that a command prints goes through `output`, which escapes what others wrote.
+// All output goes through `output`, which escapes text that others wrote.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod choices;
 pub mod conversations;
+pub mod externals;
 pub mod input;
 pub mod outcome;
 pub mod output;
 pub mod registries;
-pub mod side;
+
 pub mod table;
 
 use std::process::ExitCode;
 
 use outcome::Outcome;
 
-/// Ends a command: reports why it stopped, and returns its exit code. A reader that has closed our
-/// output needs no more, which is not a failure.
+/// Ends a command: reports why it stopped, and returns its exit code. If the reader of the output has
+/// closed it, the command has not failed.
 pub fn end(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(verdict) => verdict.into(),

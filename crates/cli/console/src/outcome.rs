@@ -17,8 +17,8 @@ pub enum Verdict {
     Fine,
     /// Exit code 1: the input is at fault, and each place and cure has been reported.
     AtFault,
-    /// Exit code 2: it was refused or failed, and each reason has been reported. Only `accp collab` says so,
-    /// whose exit code 1 has a sense of its own.
+    /// Exit code 2: the input was refused or the command failed, and each reason has been reported. Only
+    /// `accp collab` returns this, because its exit code 1 has another meaning.
     Refused,
 }
 

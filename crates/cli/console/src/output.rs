@@ -1,9 +1,9 @@
 //! The output of a command: stdout, or a file that is written beside its place and renamed; and stderr.
 //!
-//! A command writes for people or for programs. What it writes for people (`line`, `print`, `note`, `error`) goes
-//! through [`for_people`], because nearly every line holds something that others wrote. Who writes for programs
-//! says so by the name of the function (`record`, `data`, `print_data`). So a command that forgets to choose
-//! escapes too much, and never too little.
+//! A command writes for people or for programs. Output for people (`line`, `print`, `note`, `error`) goes through
+//! [`for_people`], because nearly every line holds text that others wrote. Functions for programs have names of
+//! their own (`record`, `data`, `print_data`). So a command that uses the wrong function escapes too much, and
+//! never too little.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -36,7 +36,7 @@ pub fn note(message: impl fmt::Display) {
 }
 
 /// Prints a text with colours on stderr, as [`note`] does one without.
-pub fn show(text: &Shown) {
+pub fn show(text: &Styled) {
     record(&text.0);
 }
 
@@ -45,12 +45,12 @@ pub fn record(line: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// A text for people with colours. Who makes one has escaped what others wrote.
+/// A text for people with colours. The code that makes it has escaped text that others wrote.
 #[derive(Debug)]
-pub struct Shown(pub String);
+pub struct Styled(pub String);
 
-/// Escapes what a terminal could act on, and what nobody sees. The ends of lines stay, and marks that belong to the
-/// letter before them, as in the scripts of India.
+/// Escapes invisible characters and those that a terminal could act on. Line ends stay, and so do marks that belong
+/// to the letter before them, as in the scripts of India.
 pub fn for_people(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c == '\n' || is_in_a_word(c))
 }
@@ -85,9 +85,9 @@ pub fn is_styled(stream: &impl anstream::stream::RawStream) -> bool {
     anstream::AutoStream::choice(stream) != ColorChoice::Never
 }
 
-/// The mode of a file that holds what people and agents have said: its owner alone can open it.
-pub const OWN: u32 = 0o600;
-/// The mode of code, grammars and registries, as far as the umask lets it be.
+/// The mode of a file with content of conversations or sessions: only its owner can open it.
+pub const PRIVATE: u32 = 0o600;
+/// The mode of code, grammars and registries, before the umask.
 pub const SHARED: u32 = 0o666;
 
 /// The destination of a command's result.
@@ -113,7 +113,7 @@ impl Output {
         }
     }
 
-    /// Opens the file, or stdout if there is no path or the path is `-`. A file gets this mode, [`OWN`] or
+    /// Opens the file, or stdout if there is no path or the path is `-`. A file gets this mode, [`PRIVATE`] or
     /// [`SHARED`], also where it takes the place of another.
     pub fn to(path: Option<&Path>, mode: u32) -> Result<Self, Failure> {
         match path {
@@ -141,6 +141,27 @@ impl Output {
         out.finish()
     }
 
+    /// Prints `text` for people and a line break to stdout.
+    pub fn print_line(text: impl fmt::Display) -> Result<(), Failure> {
+        let mut out = Self::stdout();
+        out.line(text)?;
+        out.finish()
+    }
+
+    /// Prints `text` for programs, as it is, and a line break to stdout.
+    pub fn print_record(text: impl fmt::Display) -> Result<(), Failure> {
+        let mut out = Self::stdout();
+        out.record(text)?;
+        out.finish()
+    }
+
+    /// Writes a whole text for programs to a file, or to stdout, as [`to`](Self::to) does.
+    pub fn write(path: Option<&Path>, mode: u32, text: &[u8]) -> Result<(), Failure> {
+        let mut out = Self::to(path, mode)?;
+        out.data(text)?;
+        out.finish()
+    }
+
     /// Returns whether the output is stdout, where written text is out at once.
     pub fn is_stdout(&self) -> bool {
         matches!(self.sink, Sink::Stdout(_))
@@ -152,7 +173,7 @@ impl Output {
     }
 
     /// Writes a text with colours, and a line break.
-    pub fn show(&mut self, text: &Shown) -> Result<(), Failure> {
+    pub fn show(&mut self, text: &Styled) -> Result<(), Failure> {
         self.record(&text.0)
     }
 
@@ -215,10 +236,10 @@ impl Output {
 
 /// A file that takes its place only when it is complete.
 #[derive(Debug)]
-pub struct NewFile(Place);
+pub struct NewFile(Target);
 
 #[derive(Debug)]
-enum Place {
+enum Target {
     Beside(BufWriter<NamedTempFile>, PathBuf),
     /// A pipe or a device: there is no file to replace.
     Through(BufWriter<File>),
@@ -231,7 +252,7 @@ impl NewFile {
             Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(found) if !found.is_file() => {
                 let file = File::options().write(true).open(path)?;
-                return Ok(Self(Place::Through(BufWriter::new(file))));
+                return Ok(Self(Target::Through(BufWriter::new(file))));
             }
             Ok(_) => fs::canonicalize(path)?,
             Err(_) => path.to_path_buf(),
@@ -246,19 +267,19 @@ impl NewFile {
         #[cfg(not(unix))]
         let _ = mode; // the folder says who can open a file
         let file = builder.prefix(".accp-").tempfile_in(directory)?;
-        Ok(Self(Place::Beside(BufWriter::new(file), target)))
+        Ok(Self(Target::Beside(BufWriter::new(file), target)))
     }
 
     /// Puts the file in its place.
     pub fn finish(self) -> io::Result<()> {
         match self.0 {
-            Place::Beside(file, target) => {
+            Target::Beside(file, target) => {
                 let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
                 file.as_file().sync_all()?;
                 file.persist(target)?;
                 Ok(())
             }
-            Place::Through(mut file) => file.flush(),
+            Target::Through(mut file) => file.flush(),
         }
     }
 }
@@ -266,15 +287,15 @@ impl NewFile {
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Place::Beside(file, _) => file.write(bytes),
-            Place::Through(file) => file.write(bytes),
+            Target::Beside(file, _) => file.write(bytes),
+            Target::Through(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
-            Place::Beside(file, _) => file.flush(),
-            Place::Through(file) => file.flush(),
+            Target::Beside(file, _) => file.flush(),
+            Target::Through(file) => file.flush(),
         }
     }
 }
@@ -305,7 +326,7 @@ mod tests {
         let path = folder.path().join("out");
         fs::write(&path, "old").unwrap();
 
-        let mut output = Output::to(Some(&path), OWN).unwrap();
+        let mut output = Output::to(Some(&path), PRIVATE).unwrap();
         output.line("new").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         output.finish().unwrap();
@@ -315,7 +336,7 @@ mod tests {
     #[test]
     fn a_file_that_is_given_up_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let mut output = Output::to(Some(&folder.path().join("out")), OWN).unwrap();
+        let mut output = Output::to(Some(&folder.path().join("out")), PRIVATE).unwrap();
         output.line("half").unwrap();
         drop(output);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -324,7 +345,7 @@ mod tests {
     #[test]
     fn a_folder_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let failure = Output::to(Some(folder.path()), OWN).unwrap_err();
+        let failure = Output::to(Some(folder.path()), PRIVATE).unwrap_err();
         assert!(
             failure.to_string().ends_with(": is a directory"),
             "{failure}"
@@ -334,7 +355,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_device_is_written_to_and_not_replaced() {
-        let mut output = Output::to(Some(Path::new("/dev/null")), OWN).unwrap();
+        let mut output = Output::to(Some(Path::new("/dev/null")), PRIVATE).unwrap();
         output.line("gone").unwrap();
         output.finish().unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
@@ -347,7 +368,7 @@ mod tests {
         let (file, link) = (folder.path().join("file"), folder.path().join("link"));
         fs::write(&file, "old").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        let mut output = Output::to(Some(&link), OWN).unwrap();
+        let mut output = Output::to(Some(&link), PRIVATE).unwrap();
         output.line("new").unwrap();
         output.finish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());

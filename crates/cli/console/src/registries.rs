@@ -26,15 +26,15 @@ impl RegistryArgs {
     /// replace. Says which they do replace.
     pub fn load(&self) -> Result<Registry, Failure> {
         let registry = merged(&self.registry)?;
-        tell(registry.replaced());
+        note_replaced(registry.replaced());
         Ok(registry.with_profiles())
     }
 }
 
-/// Tells people what a registry replaces.
-pub fn tell(replaced: Vec<String>) {
-    for said in replaced {
-        output::note(format_args!("note: {said}"));
+/// Prints a note for each standard profile that a registry replaces.
+pub fn note_replaced(replaced: Vec<String>) {
+    for text in replaced {
+        output::note(format_args!("note: {text}"));
     }
 }
 
@@ -42,7 +42,7 @@ pub fn tell(replaced: Vec<String>) {
 pub fn merged(paths: &[PathBuf]) -> Result<Registry, Failure> {
     let mut registry: Option<Registry> = None;
     for path in paths {
-        let next = sound(path)?;
+        let next = load_valid(path)?;
         match &mut registry {
             Some(registry) => registry.merge(next).map_err(|clash| {
                 let path = path.display();
@@ -57,8 +57,8 @@ pub fn merged(paths: &[PathBuf]) -> Result<Registry, Failure> {
 }
 
 /// Loads the registry at `path`, which must have no problems.
-pub fn sound(path: &Path) -> Result<Registry, Failure> {
-    load(path)?.map_err(|problems| faulty(&problems))
+pub fn load_valid(path: &Path) -> Result<Registry, Failure> {
+    load(path)?.map_err(|problems| failure(&problems))
 }
 
 /// Loads the registry at `path`, or returns its problems. A path that cannot be read is a failure.
@@ -68,7 +68,7 @@ pub fn load(path: &Path) -> Result<Result<Registry, Problems>, Failure> {
 }
 
 /// Makes the failure for the problems of a registry.
-fn faulty(problems: &Problems) -> Failure {
+fn failure(problems: &Problems) -> Failure {
     let more = match problems.len() {
         1 => String::new(),
         count => format!("{count} mistakes in the registry\n"),

@@ -34,7 +34,7 @@ impl Table {
 
     /// Adds a row.
     pub fn row<const N: usize>(&mut self, cells: [String; N]) {
-        // A cell of others must not look like a row of ours, and its width is that of what people see.
+        // A line break in a cell could imitate another row. The width is counted after escaping.
         self.rows
             .push(cells.map(|cell| on_one_line(&cell).into_owned()).into());
     }

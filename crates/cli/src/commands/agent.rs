@@ -52,7 +52,7 @@ pub(crate) struct Args {
 
 /// The time in which the hub sends its schemas.
 const SCHEMAS: Duration = Duration::from_secs(10);
-/// The time between two looks whether they are here.
+/// The time between two checks whether the schemas have come.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Runs the command, until it is interrupted.
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let options = options(args)?;
     super::serve::runtime()?.block_on(async {
         let hub = &args.hub;
-        let mut connect = Agent::connect(&hub.hub, &hub.session, &args.name);
+        let mut connect = Agent::connect(&hub.address.hub, &hub.session, &args.name);
         connect = connect.options(options);
         if let Some(token) = hub.token()? {
             connect = connect.token(token);
@@ -68,11 +68,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let misuse =
             |error: accp_client::Error| Failure::Misuse(printable(&error.to_string()).into_owned());
         let agent = connect.await.map_err(misuse)?;
-        // From the first command on, a signal must not end this process before the command.
+        // From here on, a signal must end the running command before it ends this process.
         let mut signals = Signals::new();
         note(format_args!(
             "{} is in session {} at {}",
-            args.name, hub.session, hub.hub
+            args.name, hub.session, hub.address.hub
         ));
         if !knows_schemas(&agent).await.map_err(misuse)? {
             note("note: the session has another registry than this agent, which reads and answers by its own");
@@ -102,13 +102,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
 /// Returns the options of the agent's side. It counts tokens, so that its frames are within the limits of the draft.
 fn options(args: &Args) -> Result<Options, Failure> {
     let registry = Arc::new(args.registry.load()?);
-    // Connecting says what is wrong with the name.
+    // An invalid name is reported here, before connecting.
     let agent = AgentId::new(args.name.clone());
     let agent =
         agent.map_err(|error| Failure::Misuse(format!("agent `{}`: {error}", args.name)))?;
     let options = Options::new(args.hub.session.clone(), agent, registry);
     let mut options = options.counting(Arc::new(Bpe::o200k_base()));
-    // Who names no registry takes that of the session, whatever it replaces.
+    // Without --registry, the agent takes the registry of the session, whatever it replaces.
     options.schemas.allow_redefine = !args.registry.is_given();
     options.schemas.allow_remove = !args.registry.is_given();
     Ok(options)
@@ -139,44 +139,44 @@ type AnyError = Box<dyn std::error::Error + Send + Sync>;
 async fn answer(name: &str, program: &Program, cx: Cx) -> Result<(), AnyError> {
     let registry = cx.agent()?.registry().await?;
     let inbound = cx.inbound();
-    let asked = inbound.message(&registry)?.into_owned();
-    if !matches!(asked.intent.as_str(), "req" | "qry") || !is_for(name, &asked) {
+    let request = inbound.message(&registry)?.into_owned();
+    if !matches!(request.intent.as_str(), "req" | "qry") || !is_for(name, &request) {
         return Ok(());
     }
     note(format_args!("{}", twin(inbound.text(), &registry)));
-    let said = match program.run(inbound).await {
+    let printed = match program.run(inbound).await {
         Ok(None) => return Ok(()),
-        Ok(Some(said)) => said,
-        Err(error) => return fail(cx, &asked, &error.to_string()).await,
+        Ok(Some(printed)) => printed,
+        Err(error) => return fail(cx, &request, &error.to_string()).await,
     };
-    let said = said.trim_end();
-    if said.is_empty() {
+    let printed = printed.trim_end();
+    if printed.is_empty() {
         return Ok(());
     }
-    let message = match answer::of(name, &asked, said, &registry) {
+    let message = match answer::of(name, &request, printed, &registry) {
         Ok(message) => message,
         Err(why) => {
             note(format_args!("error: {why}"));
-            return fail(cx, &asked, &why).await;
+            return fail(cx, &request, &why).await;
         }
     };
-    // Nobody would learn of it: the session takes frames of this agent only.
+    // The session takes only frames of this agent, so it would drop this one without a report.
     if message.agent != *name {
         note(format_args!(
             "error: the command prints a frame of {}, and this agent is {name}",
             message.agent
         ));
-        return fail(cx, &asked, "the command prints a frame of another agent").await;
+        return fail(cx, &request, "the command prints a frame of another agent").await;
     }
     Ok(cx.reply_with(Outbound::owned_message(message)).await?)
 }
 
 /// Answers that the command has failed (draft section 10.2), with the tool if one was called.
-async fn fail(cx: Cx, asked: &Message<'_>, why: &str) -> Result<(), AnyError> {
+async fn fail(cx: Cx, request: &Message<'_>, why: &str) -> Result<(), AnyError> {
     let code = ErrorCode::TOOL_EXEC_FAILED;
     let retry = code.is_retryable().unwrap_or(false);
     let mut fail = ErrorFail::new(code.to_string(), why.to_owned(), retry);
-    if let Some(tool) = asked
+    if let Some(tool) = request
         .payload
         .get("tool_name")
         .and_then(|tool| tool.as_str())
@@ -187,8 +187,8 @@ async fn fail(cx: Cx, asked: &Message<'_>, why: &str) -> Result<(), AnyError> {
 }
 
 /// Returns whether a request is for this agent: it names no assignee, or this one.
-fn is_for(name: &str, asked: &Message<'_>) -> bool {
-    let assignee = asked
+fn is_for(name: &str, request: &Message<'_>) -> bool {
+    let assignee = request
         .payload
         .get("assignee")
         .map(accp_frame::Value::to_json);

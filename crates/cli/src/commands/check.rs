@@ -1,6 +1,6 @@
 //! `accp check`: checks whether every line is a frame, and reports every fault.
 
-mod conduct;
+mod session_rules;
 
 use std::path::PathBuf;
 
@@ -10,11 +10,12 @@ use serde_json::json;
 
 use crate::fault::Fault;
 use crate::registries::RegistryArgs;
+use crate::words::counted;
 use accp_console::choices::Format;
 use accp_console::input::{Input, Line, Lines};
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output};
-use conduct::{Conduct, Numbering};
+use session_rules::{Numbering, SessionRules};
 
 /// Check frames, one a line: grammar, schema and types
 ///
@@ -93,13 +94,13 @@ impl Report {
         mut lines: Lines,
     ) -> Result<(), Failure> {
         let name = lines.name.clone();
-        let mut conduct = args.session.map(Conduct::new);
+        let mut rules = args.session.map(SessionRules::new);
         while let Some(line) = lines.next_line()? {
             self.frames += 1;
-            let verdict = check(line, registry, args.envelope, conduct.as_mut());
+            let verdict = check(line, registry, args.envelope, rules.as_mut());
             self.faults += u64::from(verdict.is_err());
             match args.format {
-                Format::Text => self.tell(&name, line, verdict)?,
+                Format::Text => self.print(&name, line, verdict)?,
                 Format::Json => {
                     let mut found = match verdict {
                         Ok(_) => json!({ "line": line.number, "ok": true }),
@@ -118,7 +119,7 @@ impl Report {
         Ok(())
     }
 
-    fn tell(
+    fn print(
         &mut self,
         name: &str,
         line: Line<'_>,
@@ -144,7 +145,7 @@ pub(super) fn check(
     line: Line<'_>,
     registry: Option<&Registry>,
     envelope: bool,
-    conduct: Option<&mut Conduct>,
+    rules: Option<&mut SessionRules>,
 ) -> Result<Vec<String>, Fault> {
     accp_grammar::parse_bytes(line.bytes).map_err(|error| Fault::of_syntax(&error, line.bytes))?;
     let Some(registry) = registry else {
@@ -154,21 +155,18 @@ pub(super) fn check(
     let message = message.map_err(|error| Fault::of_decode(&error, line.bytes))?;
     let text = Fault::or_text(line)?;
     if envelope {
-        conduct::envelope(text, &message, true)?;
+        session_rules::envelope(text, &message, true)?;
     }
-    if let Some(conduct) = conduct {
-        conduct.check(text, line.number, &message)?;
+    if let Some(rules) = rules {
+        rules.check(text, line.number, &message)?;
     }
     Ok(message.warnings(registry))
 }
 
 fn summary(frames: u64, faults: u64) -> String {
-    let lines = if frames == 1 { "line" } else { "lines" };
+    let lines = counted(frames, "line");
     match faults {
-        0 => format!("{frames} {lines}: all fine"),
-        faults => format!(
-            "{frames} {lines}: {} fine, {faults} at fault",
-            frames - faults
-        ),
+        0 => format!("{lines}: all fine"),
+        faults => format!("{lines}: {} fine, {faults} at fault", frames - faults),
     }
 }

@@ -74,12 +74,12 @@ enum Lock {
     File,
 }
 
-/// The folder, and how to speak of it.
+/// The folder, its lock, and the format of the result.
 #[derive(Debug, clap::Args)]
-struct Place {
+struct FolderArgs {
     /// The shared folder
-    #[arg(long, value_name = "DIR")]
-    folder: PathBuf,
+    #[arg(long = "folder", value_name = "DIR")]
+    path: PathBuf,
     /// The kind of lock; all participants of a folder need the same
     #[arg(long, value_enum, default_value_t)]
     lock: Lock,
@@ -88,17 +88,17 @@ struct Place {
     format: Format,
 }
 
-impl Place {
+impl FolderArgs {
     fn shared(&self) -> Shared {
         let locking = match self.lock {
             Lock::System => Locking::System,
             Lock::File => Locking::File,
         };
-        Shared::new(&self.folder).with_locking(locking)
+        Shared::new(&self.path).with_locking(locking)
     }
 
     /// Returns how a command names the folder.
     fn name(&self) -> String {
-        self.folder.display().to_string()
+        self.path.display().to_string()
     }
 }

@@ -3,9 +3,9 @@
 mod change;
 mod check;
 mod compress;
-mod look;
+mod inspect;
+mod quick;
 mod report;
-mod run;
 mod tools;
 
 use std::path::{Path, PathBuf};
@@ -38,16 +38,16 @@ pub(crate) enum Command {
     Compress(compress::Args),
     Check(check::CheckArgs),
     Repair(check::RepairArgs),
-    Status(look::StatusArgs),
-    Recover(look::RecoverArgs),
-    Read(look::ReadArgs),
-    Restore(look::RestoreArgs),
-    Intent(look::IntentArgs),
-    Log(look::LogArgs),
+    Status(inspect::StatusArgs),
+    Recover(inspect::RecoverArgs),
+    Read(inspect::ReadArgs),
+    Restore(inspect::RestoreArgs),
+    Intent(inspect::IntentArgs),
+    Log(inspect::LogArgs),
     Checkpoint(change::CheckpointArgs),
     Resume(change::ResumeArgs),
     Mark(change::MarkArgs),
-    Do(run::Args),
+    Do(quick::Args),
     Tools(tools::ToolsArgs),
     Call(tools::CallArgs),
     Mcp(tools::McpArgs),
@@ -59,16 +59,16 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Compress(args) => compress::run(args),
         Command::Check(args) => check::run(args),
         Command::Repair(args) => check::run_repair(args),
-        Command::Status(args) => look::status(args),
-        Command::Recover(args) => look::recover(args),
-        Command::Read(args) => look::read(args),
-        Command::Restore(args) => look::restore(args),
-        Command::Intent(args) => look::intent(args),
-        Command::Log(args) => look::log(args),
+        Command::Status(args) => inspect::status(args),
+        Command::Recover(args) => inspect::recover(args),
+        Command::Read(args) => inspect::read(args),
+        Command::Restore(args) => inspect::restore(args),
+        Command::Intent(args) => inspect::intent(args),
+        Command::Log(args) => inspect::log(args),
         Command::Checkpoint(args) => change::checkpoint(args),
         Command::Resume(args) => change::resume(args),
         Command::Mark(args) => change::mark(args),
-        Command::Do(args) => run::run(args),
+        Command::Do(args) => quick::run(args),
         Command::Tools(args) => tools::tools(args),
         Command::Call(args) => tools::call(args),
         Command::Mcp(args) => tools::mcp(args),
@@ -77,7 +77,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
 
 /// The form of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Messages {
+enum ListForm {
     /// OpenAI chat
     Openai,
     /// Anthropic messages
@@ -86,19 +86,19 @@ enum Messages {
     Responses,
 }
 
-impl From<Messages> for Form {
-    fn from(messages: Messages) -> Self {
+impl From<ListForm> for Form {
+    fn from(messages: ListForm) -> Self {
         match messages {
-            Messages::Openai => Self::OpenAi,
-            Messages::Anthropic => Self::Anthropic,
-            Messages::Responses => Self::Responses,
+            ListForm::Openai => Self::OpenAi,
+            ListForm::Anthropic => Self::Anthropic,
+            ListForm::Responses => Self::Responses,
         }
     }
 }
 
 /// A session, and where it is kept.
 #[derive(Debug, Clone, clap::Args)]
-struct Place {
+struct ContextArgs {
     /// The id of the session: letters, digits, `_` and `-`
     #[arg(long, value_name = "ID", default_value = "default", value_parser = SessionId::new)]
     session: SessionId,
@@ -114,9 +114,9 @@ struct Place {
     format: Format,
 }
 
-impl Place {
+impl ContextArgs {
     fn now(&self) -> OffsetDateTime {
-        // Names of files and logs have whole seconds.
+        // Names of files and entries of logs have times in whole seconds.
         let now = OffsetDateTime::now_utc().to_offset(self.zone);
         now.replace_nanosecond(0).unwrap_or(now)
     }
@@ -137,7 +137,7 @@ impl Place {
     }
 
     /// Opens the session, which has to be there already.
-    fn begun(&self) -> Result<Context, Failure> {
+    fn open_existing(&self) -> Result<Context, Failure> {
         Context::open_existing(&self.root, self.session.clone()).map_err(failure)
     }
 }
@@ -163,7 +163,7 @@ impl Summary {
 
 /// The window, and how tokens are counted.
 #[derive(Debug, Clone, clap::Args)]
-struct Size {
+struct WindowArgs {
     /// The tokens of the window
     #[arg(long, value_name = "N")]
     window: Option<u64>,
@@ -180,7 +180,7 @@ struct Size {
     counter: CounterArgs,
 }
 
-impl Size {
+impl WindowArgs {
     /// Returns the window, with the prices of the counter's model; `known` is the size of the session's.
     fn of(&self, known: Option<u64>, counter: &ModelCounter) -> Result<Window, Failure> {
         let size = self.window.or(known);

@@ -1,7 +1,7 @@
 //! `accp convert`: converts recorded conversations to frames, and back.
 
 mod checked;
-mod sinks;
+mod outputs;
 mod summary;
 
 use std::path::{Path, PathBuf};
@@ -16,9 +16,9 @@ use accp_console::choices::Format;
 use accp_console::conversations::{FormatIn, at, each_conversation, each_restored, formats};
 use accp_console::input::Input;
 use accp_console::outcome::{Failure, Outcome, Verdict};
-use accp_console::output::{self, OWN, Output, error, note};
+use accp_console::output::{self, Output, PRIVATE, error, note};
 use checked::checked;
-use sinks::Sinks;
+use outputs::Outputs;
 use summary::table;
 
 /// Convert recorded conversations to frames and back, without loss
@@ -98,8 +98,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 fn convert_files(args: &Args) -> Outcome {
     let counter = Bpe::for_encoding(&args.encoding)
         .ok_or_else(|| Failure::Misuse(format!("no encoding `{}`", args.encoding)))?;
-    let sinks = (!args.verify).then(|| Sinks::open(args));
-    let mut sinks = sinks.transpose()?;
+    let outputs = (!args.verify).then(|| Outputs::open(args));
+    let mut outputs = outputs.transpose()?;
     let mut files = Vec::new();
     let options = ConvertOptions {
         start: args.start,
@@ -112,19 +112,19 @@ fn convert_files(args: &Args) -> Outcome {
             each_conversation(
                 path,
                 args.format_in,
-                |name, line, conversation| match &mut sinks {
-                    Some(sinks) => sinks.write(name, line, &conversation, &mut converter),
+                |name, line, conversation| match &mut outputs {
+                    Some(outputs) => outputs.write(name, line, &conversation, &mut converter),
                     None => verify(name, line, &conversation, &mut converter),
                 },
             );
         if let Err(fault) = done {
-            sinks.map_or(Ok(()), Sinks::abandon)?;
+            outputs.map_or(Ok(()), Outputs::abandon)?;
             return Err(fault);
         }
         files.push((path, converter.summary));
     }
-    if let Some(sinks) = sinks {
-        sinks.finish()?;
+    if let Some(outputs) = outputs {
+        outputs.finish()?;
     }
     let mut total = Summary::default();
     for (_, summary) in &files {
@@ -165,14 +165,14 @@ impl Args {
 }
 
 fn write_conversations(args: &Args) -> Outcome {
-    let mut out = Output::to(args.output.as_deref(), OWN)?;
-    let side = args.externals.as_deref();
+    let mut out = Output::to(args.output.as_deref(), PRIVATE)?;
+    let externals = args.externals.as_deref();
     for path in args.inputs() {
         let write = |name: &str, line, conversation: Conversation| match args.format_out {
             Some(format) => {
                 let written = conversation.written(format);
                 let json = written.map_err(|why| at(name, line, why))?;
-                // A document that stays as it is keeps the spelling of cut texts.
+                // A document that is not changed is written as it was read, so cut texts keep their escapes.
                 let text = if json == *conversation.as_json() {
                     conversation.to_string()
                 } else {
@@ -184,7 +184,7 @@ fn write_conversations(args: &Args) -> Outcome {
             None => out.record(conversation),
         };
         if args.restore {
-            each_restored(Input::open(Some(path))?, path, side, write)?;
+            each_restored(Input::open(Some(path))?, path, externals, write)?;
         } else {
             each_conversation(path, args.format_in, write)?;
         }
@@ -224,8 +224,8 @@ fn report(
     };
     // The summary is the result of --verify; otherwise the frames are.
     match (args.verify, args.format) {
-        (true, Format::Text) => Output::print(format!("{text}\n").as_bytes())?,
-        (true, Format::Json) => Output::print_data(format!("{text}\n").as_bytes())?,
+        (true, Format::Text) => Output::print_line(text)?,
+        (true, Format::Json) => Output::print_record(text)?,
         (false, Format::Text) => note(text),
         (false, Format::Json) => output::record(text),
     }

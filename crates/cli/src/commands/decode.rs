@@ -9,10 +9,10 @@ use serde_json::Value as Json;
 
 use crate::fault::Fault;
 use crate::registries::RegistryArgs;
+use accp_console::externals;
 use accp_console::input::{InputArg, Line};
 use accp_console::outcome::{Failure, Outcome};
 use accp_console::output::{self, Output};
-use accp_console::side;
 
 /// Turn frames into JSON, one object a line, with full names and defaults
 ///
@@ -42,10 +42,10 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
     let registry = args.registry.load_for_frames()?;
-    let externals = args.externals.as_deref().map(side::load).transpose()?;
+    let externals = args.externals.as_deref().map(externals::load).transpose()?;
     let mut lines = args.input.open()?.into_lines();
     let name = lines.name.clone();
-    let mut out = Output::to(args.output.as_deref(), output::OWN)?;
+    let mut out = Output::to(args.output.as_deref(), output::PRIVATE)?;
     let styled = output::is_styled(&std::io::stderr());
     let mut faults = 0;
     while let Some(line) = lines.next_line()? {

@@ -1,19 +1,19 @@
 //! `accp demo`: a pipeline of five agents.
 
+mod runner;
 mod script;
-mod stage;
-mod tally;
+mod token_costs;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use accp_store::{SqliteStore, Store as _};
 
-use crate::keep;
+use crate::store_copy;
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{Output, note};
+use runner::Runner;
 use script::SCRIPT;
-use stage::Stage;
 
 /// Show five agents at work: sessions, checkpoints, budgets, a crash, and the token cost
 ///
@@ -40,13 +40,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let folder = tempfile::tempdir().map_err(|error| Failure::Io("a folder".to_owned(), error))?;
     let kept = args.store.as_deref().map(new_store).transpose()?;
     let path = folder.path().join("team.db");
-    let mut stage = Stage::open(&path, Output::stdout())?;
+    let mut runner = Runner::open(&path, Output::stdout())?;
     for (at, step) in SCRIPT.iter().enumerate() {
-        stage.step(*step, &SCRIPT[at + 1..])?;
+        runner.step(*step, &SCRIPT[at + 1..])?;
     }
-    stage.close()?;
+    runner.close()?;
     if let Some(mut kept) = kept {
-        keep::all(&mut SqliteStore::open_read_only(&path)?, &mut kept)?;
+        store_copy::copy_all(&mut SqliteStore::open_read_only(&path)?, &mut kept)?;
     }
     if args.keep {
         note(format_args!(

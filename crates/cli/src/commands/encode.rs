@@ -15,10 +15,10 @@ use serde_json::value::RawValue;
 use serde_json::{Deserializer, Value as Json};
 
 use crate::registries::RegistryArgs;
+use accp_console::externals::ExternalsFile;
 use accp_console::input::InputArg;
 use accp_console::outcome::{Failure, Outcome};
 use accp_console::output::{self, Output};
-use accp_console::side::Side;
 
 /// Turn JSON messages into frames, one a line
 ///
@@ -57,23 +57,27 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut input = args.input.open()?;
     input.skip_mark()?;
     let name = input.name;
-    let mut out = Output::to(args.output.as_deref(), output::OWN)?;
-    let mut externals = args.externals.as_deref().map(Side::create).transpose()?;
-    let place = Place::default();
-    let reader = Placed {
+    let mut out = Output::to(args.output.as_deref(), output::PRIVATE)?;
+    let mut externals = args
+        .externals
+        .as_deref()
+        .map(ExternalsFile::create)
+        .transpose()?;
+    let position = ReadPosition::default();
+    let reader = PositionReader {
         reader: input.reader,
-        place: &place,
+        position: &position,
     };
     let mut stream = Deserializer::from_reader(reader).into_iter::<Box<RawValue>>();
     let mut faults = 0;
     loop {
-        place.begin();
+        position.begin();
         let raw = match stream.next() {
             None => break,
             Some(Ok(raw)) => raw,
             Some(Err(error)) => return Err(no_json(&name, 0, error)),
         };
-        let before = place.start.get().0 - 1;
+        let before = position.start.get().0 - 1;
         let json = read_whole_json(&exact_numbers(raw.get()));
         let json = json.map_err(|error| no_json(&name, before, error))?;
         match encode(&json, args, &registry, externals.as_mut()) {
@@ -83,12 +87,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
                     externals.failed()?;
                 }
                 faults += 1;
-                report(&name, &place, &json, &registry, args, error);
+                report(&name, &position, &json, &registry, args, error);
             }
         }
     }
     // The values are completed first, so that a complete frame file never refers to missing values.
-    // Frames on stdout are out already, so their values have to be kept in any case.
+    // Frames on stdout are printed already, so their values have to be kept in any case.
     if let Some(externals) = externals.filter(|_| faults == 0 || out.is_stdout()) {
         externals.finish()?;
     }
@@ -99,13 +103,13 @@ fn encode(
     json: &Json,
     args: &Args,
     registry: &Registry,
-    externals: Option<&mut Side>,
+    externals: Option<&mut ExternalsFile>,
 ) -> Result<String, EncodeError> {
     let message = Message::from_json(json)?;
-    let mut nowhere = Nowhere;
+    let mut refuse = RefuseExternals;
     let externals: &mut dyn accp_frame::Externals = match externals {
-        Some(side) => &mut side.file,
-        None => &mut nowhere,
+        Some(externals) => &mut externals.file,
+        None => &mut refuse,
     };
     message.encode_with(registry, options(args, externals))
 }
@@ -122,24 +126,24 @@ fn options<'e>(args: &Args, externals: &'e mut dyn accp_frame::Externals) -> Enc
 /// Reports all mistakes of a message that cannot be encoded for this reason.
 fn report(
     name: &str,
-    place: &Place,
+    position: &ReadPosition,
     json: &Json,
     registry: &Registry,
     args: &Args,
     reason: EncodeError,
 ) {
     let encode = |message: &Message<'_>| {
-        let (mut nowhere, mut anywhere) = (Nowhere, Anywhere);
+        let (mut refuse, mut accept) = (RefuseExternals, AcceptExternals);
         let externals: &mut dyn accp_frame::Externals = match args.externals {
-            Some(_) => &mut anywhere,
-            None => &mut nowhere,
+            Some(_) => &mut accept,
+            None => &mut refuse,
         };
         message
             .encode_with(registry, options(args, externals))
             .map(drop)
     };
     let found = mistakes::all(json, registry, &encode, reason);
-    let text = String::from_utf8_lossy(&place.text.borrow()).into_owned();
+    let text = String::from_utf8_lossy(&position.text.borrow()).into_owned();
     let placed = checked::document(name, &text, |reader: &mut Checked<'_>, _| {
         for mistake in &found {
             let cure = mistakes::cure(&mistake.error, json);
@@ -150,7 +154,7 @@ fn report(
     for problem in placed.err().into_iter().flatten() {
         let at = problem
             .position
-            .map_or(place.start.get(), |at| place.of(at));
+            .map_or(position.start.get(), |at| position.of(at));
         output::error(format_args!(
             "{name}:{}:{}: {}",
             at.0, at.1, problem.message
@@ -160,9 +164,9 @@ fn report(
 
 /// Refuses every value. The error names the options that would help.
 #[derive(Debug)]
-struct Nowhere;
+struct RefuseExternals;
 
-impl accp_frame::Externals for Nowhere {
+impl accp_frame::Externals for RefuseExternals {
     fn put(&mut self, external: External<'_, '_>) -> Result<String, EncodeError> {
         let value = external.value.to_json().to_string();
         let mut shown: String = value.chars().take(30).collect();
@@ -183,9 +187,9 @@ impl accp_frame::Externals for Nowhere {
 
 /// Takes every value and keeps none, to find mistakes.
 #[derive(Debug)]
-struct Anywhere;
+struct AcceptExternals;
 
-impl accp_frame::Externals for Anywhere {
+impl accp_frame::Externals for AcceptExternals {
     fn put(&mut self, _: External<'_, '_>) -> Result<String, EncodeError> {
         Ok("cold.k1".to_owned())
     }
@@ -207,16 +211,16 @@ fn no_json(name: &str, before: usize, error: serde_json::Error) -> Failure {
             "this is not UTF-8; save the messages as UTF-8"
         }
         _ if message.starts_with("recursion limit") => "JSON is read to a depth of 127",
-        // The message names the member, and what to do.
+        // The message of the error names the member and the cure.
         Category::Data => return Failure::Input(format!("{name}:{line}:{column}: {message}")),
         Category::Syntax => "this is not JSON; write messages as `accp decode` gives them",
     };
     Failure::Input(format!("{name}:{line}:{column}: {message}; {cure}"))
 }
 
-/// The place in an input.
+/// The position of a reader in an input.
 #[derive(Debug, Default)]
-struct Place {
+struct ReadPosition {
     /// The number of line ends so far.
     ends: Cell<usize>,
     /// The number of characters since the last of them.
@@ -227,7 +231,7 @@ struct Place {
     text: RefCell<Vec<u8>>,
 }
 
-impl Place {
+impl ReadPosition {
     /// Begins a value: its first character is the next one that is not white space.
     fn begin(&self) {
         self.text.borrow_mut().clear();
@@ -246,7 +250,7 @@ impl Place {
             self.ends.set(self.ends.get() + 1);
             self.column.set(0);
         } else if byte & 0xc0 != 0x80 {
-            // The first byte of a character, and not one of those behind it.
+            // Only the first byte of a character counts.
             self.column.set(self.column.get() + 1);
         }
     }
@@ -259,18 +263,18 @@ impl Place {
     }
 }
 
-/// A reader that keeps its place. The parser asks for one byte at a time and looks at most one byte
+/// A reader that keeps its position. The parser asks for one byte at a time and looks at most one byte
 /// ahead, so the place belongs to the value that is being read.
-struct Placed<'p> {
+struct PositionReader<'p> {
     reader: Box<dyn BufRead>,
-    place: &'p Place,
+    position: &'p ReadPosition,
 }
 
-impl Read for Placed<'_> {
+impl Read for PositionReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(buffer)?;
         for byte in buffer.iter().take(count) {
-            self.place.read(*byte);
+            self.position.read(*byte);
         }
         Ok(count)
     }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::erasure::Data;
+use crate::erasure::ErasureArgs;
 use crate::hub::{Hub, HubArgs, TimeArgs};
 use accp_console::outcome::Outcome;
 
@@ -16,7 +16,7 @@ use accp_console::outcome::Outcome;
   accp erase --session lunch --positions 3..9")]
 pub(crate) struct Args {
     #[command(flatten)]
-    data: Data,
+    data: ErasureArgs,
     #[command(flatten)]
     hub: HubArgs,
     #[command(flatten)]
@@ -25,13 +25,13 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let wanted = args.data.wanted()?;
-    let positions = wanted.positions.iter();
+    let selection = args.data.selection()?;
+    let positions = selection.positions.iter();
     let positions = positions.map(|range| [*range.start(), *range.end()]);
     let body = json!({
-        "from": wanted.from, "positions": positions.collect::<Vec<_>>(), "keys": wanted.keys,
-        "lapse": wanted.lapses, "dry_run": args.data.dry_run,
+        "from": selection.from, "positions": positions.collect::<Vec<_>>(), "keys": selection.keys,
+        "lapse": selection.lapses, "dry_run": args.data.dry_run,
     });
     let hub = Hub::new(&args.hub, args.time.time())?;
-    args.data.tell(&hub.erase(&body.to_string())?)
+    args.data.print(&hub.erase(&body.to_string())?)
 }

@@ -46,9 +46,13 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    if let Some(code) = args.input.as_deref().filter(|input| is_code(input)) {
+    if let Some(code) = args
+        .input
+        .as_deref()
+        .filter(|input| input.parse::<ErrorCode>().is_ok())
+    {
         let words = explanation::words_of(code);
-        Output::print(format!("{code}  {words}\n").as_bytes())?;
+        Output::print_line(format_args!("{code}  {words}"))?;
         return Ok(Verdict::Fine);
     }
     let registry = args.registry.load_for_frames()?;
@@ -78,10 +82,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     out.finish()?;
     Ok(Verdict::of(faults))
-}
-
-fn is_code(input: &str) -> bool {
-    input.parse::<ErrorCode>().is_ok()
 }
 
 fn explain(

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let registry = registry.transpose()?;
     let mut lines = args.input.open()?.into_lines();
     let name = lines.name.clone();
-    let mut out = Output::to(args.output.as_deref(), output::OWN)?;
+    let mut out = Output::to(args.output.as_deref(), output::PRIVATE)?;
     let styled = output::is_styled(&std::io::stderr());
     let mut faults = 0;
     while let Some(line) = lines.next_line()? {

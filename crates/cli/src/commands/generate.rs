@@ -131,16 +131,16 @@ impl Args {
 
     /// Returns a text about the output, with the command as it runs from here. The first line of the output has it as
     /// it runs from the folder of the crate.
-    fn as_from_here(&self, said: &str) -> String {
+    fn as_from_here(&self, text: &str) -> String {
         let (Some(path), Some(registry)) = (self.registry_path(), &self.registry) else {
-            return said.to_owned();
+            return text.to_owned();
         };
         let there = format!("accp generate {}", path.display());
         let mut here = format!("accp generate {}", registry.display());
         if let Some(path) = &self.registry_path {
             here = format!("{here} --registry-path {}", path.display());
         }
-        said.replacen(&there, &here, 1)
+        text.replacen(&there, &here, 1)
     }
 }
 
@@ -178,11 +178,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             accp_build::check(path, &text)
                 .map_err(|stale| Failure::Input(args.as_from_here(&stale.to_string())))?;
         }
-        path => {
-            let mut out = Output::to(path.as_deref(), SHARED)?;
-            out.data(text.as_bytes())?;
-            out.finish()?;
-        }
+        path => Output::write(path.as_deref(), SHARED, text.as_bytes())?,
     }
     Ok(Verdict::Fine)
 }
@@ -242,6 +238,6 @@ fn rust(args: &Args) -> Result<String, Failure> {
         Error::Registry(_) | Error::Names(_) => Failure::Input(format!("{error}")),
         _ => Failure::Misuse(format!("{error}")),
     };
-    registries::tell(builder.replaced().map_err(failure)?);
+    registries::note_replaced(builder.replaced().map_err(failure)?);
     builder.generate().map_err(failure)
 }

@@ -83,12 +83,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         _ if args.abnf => Output::print_data(grammar.abnf.as_bytes())?,
         Some(path) if args.check.is_some() => check(grammar, &path)?,
         path => {
-            // Both texts are part of this binary, so an error is a mistake in the source.
+            // Both texts are part of this binary, so an error is a defect of this program.
             let pest = grammar.generate();
             let pest = pest.map_err(|error| Failure::Input(error.to_string()))?;
-            let mut out = Output::to(path.as_deref(), SHARED)?;
-            out.data(pest.as_bytes())?;
-            out.finish()?;
+            Output::write(path.as_deref(), SHARED, pest.as_bytes())?;
         }
     }
     Ok(Verdict::Fine)

@@ -84,53 +84,10 @@ fn is_name(name: &str) -> bool {
 
 /// Returns whether a word is none that Rust or Cargo keeps for itself.
 fn is_free(word: &str) -> bool {
-    const KEPT: &[&str] = &[
-        "as",
-        "async",
-        "await",
-        "break",
-        "const",
-        "continue",
-        "crate",
-        "dyn",
-        "else",
-        "enum",
-        "extern",
-        "false",
-        "fn",
-        "for",
-        "gen",
-        "if",
-        "impl",
-        "in",
-        "let",
-        "loop",
-        "match",
-        "mod",
-        "move",
-        "mut",
-        "pub",
-        "ref",
-        "return",
-        "self",
-        "static",
-        "struct",
-        "super",
-        "test",
-        "trait",
-        "true",
-        "type",
-        "unsafe",
-        "use",
-        "where",
-        "while",
-        "core",
-        "std",
-        "alloc",
-        "accp_runtime",
-        "accp_build",
-    ];
-    !KEPT.contains(&word)
+    const KEPT: &str = "as async await break const continue crate dyn else enum extern false fn for \
+        gen if impl in let loop match mod move mut pub ref return self static struct super test trait \
+        true type unsafe use where while core std alloc accp_runtime accp_build";
+    !KEPT.split(' ').any(|kept| kept == word)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

@@ -54,18 +54,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
         merged(&args.registry)?
     };
     let registry = own.clone().with_profiles();
-    let told: Vec<&str> = match args.schema.as_slice() {
+    let codes_shown: Vec<&str> = match args.schema.as_slice() {
         [] if args.read => Vec::new(),
         [] => codes(&own),
         named => named.iter().map(String::as_str).collect(),
     };
     let view = View::new(Arc::new(registry));
-    let primer = view.primer(told.iter().copied());
+    let primer = view.primer(codes_shown.iter().copied());
     let mut primer = primer.ok_or_else(|| {
-        let strange = told
+        let missing = codes_shown
             .iter()
             .find(|code| view.registry().schema(code).is_none());
-        unknown(strange.copied().unwrap_or_default(), view.registry())
+        unknown(missing.copied().unwrap_or_default(), view.registry())
     })?;
     if args.read {
         primer = primer.for_reading();
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Output::print(primer.to_string().as_bytes())?;
             output::note(costs(&primer, &counter));
         }
-        Format::Json => Output::print_data(format!("{}\n", to_json(&primer, &counter)).as_bytes())?,
+        Format::Json => Output::print_record(to_json(&primer, &counter))?,
     }
     Ok(Verdict::Fine)
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::hub::HubAddress;
 use accp_console::outcome::Verdict;
 use accp_console::output::note;
 
@@ -14,14 +15,8 @@ use accp_console::output::note;
   accp ready
   accp ready --hub https://hub.example.com --timeout 2")]
 pub(crate) struct Args {
-    /// The address of the hub
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "ACCP_HUB",
-        default_value = "http://127.0.0.1:7337"
-    )]
-    hub: String,
+    #[command(flatten)]
+    address: HubAddress,
     /// Wait for so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     timeout: u64,
@@ -35,7 +30,7 @@ pub(crate) fn run(args: &Args) -> Verdict {
         .timeout_global(Some(Duration::from_secs(args.timeout)))
         .build();
     let http = ureq::Agent::new_with_config(config);
-    let url = format!("{}/readyz", args.hub.trim_end_matches('/'));
+    let url = format!("{}/readyz", args.address.hub.trim_end_matches('/'));
     match http.get(&url).call() {
         Ok(answer) if answer.status().is_success() => return Verdict::Fine,
         Ok(answer) => note(format_args!("{url}: {}", answer.status())),

@@ -59,9 +59,7 @@ pub(crate) fn send(args: &SendArgs) -> Outcome {
         note(SILENT);
         return Ok(Verdict::Fine);
     };
-    let last = each(answer, |frame, _| {
-        Output::print(format!("{frame}\n").as_bytes())
-    })?;
+    let last = each(answer, |frame, _| Output::print_line(frame))?;
     Ok(Verdict::of(u64::from(last == "fail")))
 }
 
@@ -81,13 +79,11 @@ pub(crate) fn ask(args: &AskArgs) -> Outcome {
             ));
             return Ok(());
         }
-        let mut out = Output::stdout();
         if args.words {
-            out.line(twin(&hub.whole_frame(frame)?, &registry))?;
+            Output::print_line(twin(&hub.whole_frame(frame)?, &registry))
         } else {
-            out.line(frame)?;
+            Output::print_line(frame)
         }
-        out.finish()
     })?;
     Ok(Verdict::of(u64::from(matches!(&*last, "ack" | "fail"))))
 }

@@ -40,7 +40,7 @@ use no_traces as traces;
 pub(crate) struct Args {
     /// The file of the sessions, which is made if there is none, or the URL of a database of PostgreSQL
     #[arg(default_value = "hub.accp", env = "ACCP_STORE", hide_env_values = true)]
-    store: Place,
+    store: StoreLocation,
     /// Keep the sessions in memory, and lose them at the end
     #[arg(long, conflicts_with = "store")]
     memory: bool,
@@ -78,18 +78,18 @@ pub(crate) struct Args {
     registry: RegistryArgs,
 }
 
-/// The connections that everybody expects of a hub.
+/// The number of connections below which the command warns.
 const FEW: usize = 4_096;
 
 /// Where the sessions are.
 #[derive(Debug, Clone)]
-enum Place {
+enum StoreLocation {
     File(PathBuf),
     /// The URL of a database.
     Postgres(String),
 }
 
-impl From<OsString> for Place {
+impl From<OsString> for StoreLocation {
     fn from(text: OsString) -> Self {
         let url = text.to_str().filter(|text| {
             let scheme = text.split_once("://").map(|(scheme, _)| scheme);
@@ -102,7 +102,7 @@ impl From<OsString> for Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for StoreLocation {
     /// Leaves out what is secret in a URL.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -125,10 +125,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Ok(Verdict::Fine);
     }
     let traces = args.traces.open()?;
-    // What is on its way to stderr goes out before this function ends.
+    // When the guard is dropped at the end of this function, it writes the lines that still wait.
     let _log = args.log.start(traces.layer());
     let few = accp_hub::make_room(&mut config);
-    // Nobody who has not asked for so many misses the last of them.
+    // A user who has not configured the number is told only if few connections are left.
     let is_tight = args.config.is_some() || config.limits.connections < FEW;
     let agent = AgentId::new(config.agent.clone());
     let agent =
@@ -138,8 +138,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let options = options.counting(Arc::new(accp_tokens::Bpe::o200k_base()));
     let sessions = match args.store.clone() {
         _ if args.memory => Sessions::new(&config, || Ok(Committer::inline(MemoryStore::new()))),
-        Place::File(file) => Sessions::in_file(&config, file),
-        Place::Postgres(url) => {
+        StoreLocation::File(file) => Sessions::in_file(&config, file),
+        StoreLocation::Postgres(url) => {
             Sessions::new(&config, move || Committer::new(PostgresStore::open(&url)?))
         }
     }?;
@@ -154,17 +154,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ListenError::Tls(..) => Failure::Input(error.to_string()),
             _ => Failure::Misuse(error.to_string()),
         })?;
-        let place = if args.memory {
+        let location = if args.memory {
             "in memory".to_owned()
         } else {
             args.store.to_string()
         };
         note(format_args!(
-            "hub at {}, sessions {place}; Ctrl-C ends it",
+            "hub at {}, sessions {location}; Ctrl-C ends it",
             server.url()
         ));
         few.filter(|_| is_tight).into_iter().for_each(note);
-        // The first frame need not wait for the tables.
+        // The tokenizer loads its tables now, so that the first frame does not wait for them.
         std::thread::spawn(|| accp_tokens::Bpe::o200k_base().load());
         let server = with_others(server, args.public_url.as_deref(), idle);
         traces.follow(server).run(interrupted()).await;
@@ -177,7 +177,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 /// Lets models that speak MCP and clients of A2A take part, each as the agent of its path:
 /// `/mcp/{session}/{agent}` and `/a2a/{session}/{agent}`.
 fn with_others(server: Server, public: Option<&str>, idle: Duration) -> Server {
-    // The hub has checked the host and the origin of what comes to a service.
+    // The hub has already checked the host and the origin of each request.
     let mut settings = accp_mcp::Settings::behind_a_gate();
     settings.idle = idle;
     let agents = server.agents();
@@ -200,13 +200,13 @@ fn settings(args: &Args) -> Result<Config, Failure> {
                 .map_err(|error| Failure::Input(format!("{}: {error}", file.display())))?
         }
     };
-    if matches!(&args.store, Place::File(file) if file.as_os_str().is_empty()) {
+    if matches!(&args.store, StoreLocation::File(file) if file.as_os_str().is_empty()) {
         let why = "the store has no name: name a file or a database, or take ACCP_STORE away";
         return Err(Failure::Misuse(why.to_owned()));
     }
     config.listen = args.listen.unwrap_or(config.listen);
     config.anybody_from_anywhere |= args.anybody_from_anywhere;
-    if !args.memory && matches!(args.store, Place::Postgres(_)) {
+    if !args.memory && matches!(args.store, StoreLocation::Postgres(_)) {
         let replica = config.replica.get_or_insert_default();
         replica.advertise = args.advertise.clone().or(replica.advertise.take());
         if config.listen.ip().is_unspecified() && replica.advertise.is_none() {

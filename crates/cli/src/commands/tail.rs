@@ -41,13 +41,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let why = loop {
         match log.next() {
             Ok(Some((position, frame))) => {
-                let mut out = Output::stdout();
                 if args.words {
-                    out.line(twin(&frame, &registry))?;
+                    Output::print_line(twin(&frame, &registry))?;
                 } else {
-                    out.line(on_one_line(&frame))?;
+                    Output::print_line(on_one_line(&frame))?;
                 }
-                out.finish()?;
                 last = position;
             }
             Ok(None) if args.no_follow => return Ok(Verdict::Fine),

@@ -8,6 +8,7 @@ use clap::builder::PossibleValuesParser;
 use serde_json::{Value as Json, json};
 
 use crate::fault::Fault;
+use crate::words::counted;
 use accp_console::choices::Format;
 use accp_console::input::{InputArg, Line};
 use accp_console::outcome::{Failure, Outcome, Verdict};
@@ -54,8 +55,8 @@ impl CounterArgs {
         };
         let counter = Bpe::for_model(model)
             .map_err(|unknown| Failure::Misuse(format!("{unknown}, by `--encoding`")))?;
-        if let Some(said) = counter.substitute() {
-            output::note(said);
+        if let Some(note) = counter.substitute() {
+            output::note(note);
         }
         Ok(counter)
     }
@@ -92,8 +93,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 }
                 json["encoding"] = json!(counter.counter.name());
                 json["substitute"] = json!(!counter.exact);
-                if let Some(said) = counter.substitute() {
-                    json["note"] = said.into();
+                if let Some(note) = counter.substitute() {
+                    json["note"] = note.into();
                 }
                 out.record(json)?;
             }
@@ -108,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             tokens,
         } = totals;
         out.line(row("all", tokens.map(|tokens| tokens.to_string())))?;
-        let frames = format!("{frames} {}", if frames == 1 { "frame" } else { "frames" });
+        let frames = counted(frames, "frame");
         out.line(format_args!(
             "\n{frames}, counted in {counter}; over a soft limit (+): {over_soft}, over a hard one \
              (!): {over_hard}"

@@ -31,7 +31,7 @@ impl Answer {
         Ok(Some((line, intent)))
     }
 
-    /// Says that the answer ended too early.
+    /// Makes the failure for an answer that ended too early.
     pub(crate) fn is_not_whole(&self) -> Failure {
         not_whole(
             &self.0.base,
@@ -39,7 +39,7 @@ impl Answer {
         )
     }
 
-    /// Says that what answers is not a hub.
+    /// Makes the failure for an empty answer, which no hub gives.
     pub(crate) fn is_empty(&self) -> Failure {
         not_a_hub(&self.0.base, "an empty body")
     }
@@ -54,23 +54,23 @@ impl Log {
         let Some(line) = self.0.next()? else {
             return Ok(None);
         };
-        let strange = || not_a_hub(&self.0.base, &line);
-        let entry: Json = serde_json::from_str(&line).map_err(|_| strange())?;
+        let invalid = || not_a_hub(&self.0.base, &line);
+        let entry: Json = serde_json::from_str(&line).map_err(|_| invalid())?;
         if let Some(error) = entry.get("error") {
-            let told = |name: &str| error[name].as_str().map(on_one_line).unwrap_or_default();
-            let (code, expected) = (told("code"), told("expected"));
+            let text = |name: &str| error[name].as_str().map(on_one_line).unwrap_or_default();
+            let (code, expected) = (text("code"), text("expected"));
             return Err(Failure::Input(format!(
                 "{code}: the hub expects {expected}"
             )));
         }
         match (entry["position"].as_u64(), entry["frame"].as_str()) {
             (Some(position), Some(frame)) => Ok(Some((position, frame.to_owned()))),
-            _ => Err(strange()),
+            _ => Err(invalid()),
         }
     }
 }
 
-/// The lines of a body. Each is of a bounded length, and has to come in time.
+/// The lines of a body. Each has a bounded length, and has to arrive in time.
 pub(super) struct Lines {
     body: BufReader<BodyReader<'static>>,
     base: String,
@@ -80,7 +80,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Reads the body of an answer. Who follows a log waits for the next line without a limit.
+    /// Reads the body of an answer. A command that follows a log waits for the next line without a limit.
     pub(super) fn new(answer: Response<Body>, base: &str, time: Duration, follow: bool) -> Self {
         Self {
             body: BufReader::new(answer.into_body().into_reader()),
@@ -137,7 +137,7 @@ pub(super) fn late(base: &str, time: Duration) -> Failure {
     ))
 }
 
-/// Says why a body has not come to its end.
+/// Makes the failure for a body that has not come to its end.
 pub(super) fn broken(base: &str, time: Duration, error: &io::Error) -> Failure {
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
     let is_late = matches!(cause, Some(ureq::Error::Timeout(_)));
@@ -157,14 +157,14 @@ fn not_whole(base: &str, why: &dyn fmt::Display) -> Failure {
 }
 
 pub(super) fn not_a_hub(base: &str, found: &str) -> Failure {
-    let found = brief(found);
+    let found = shortened(found);
     Failure::Input(format!(
         "what answers at {base} does not answer as a hub: {found}; --hub names another"
     ))
 }
 
 /// Returns the beginning of what others wrote, on one line.
-pub(super) fn brief(text: &str) -> String {
+pub(super) fn shortened(text: &str) -> String {
     const MOST: usize = 300;
     let mut letters = text.trim().chars();
     let mut begin: String = letters.by_ref().take(MOST).collect();

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use ureq::http::StatusCode;
 
 use super::answer::not_a_hub;
-use super::{Hub, SAID, TRIES, busy, envelope};
+use super::{ERROR_BYTES, Hub, TRIES, busy, envelope};
 use crate::words::{UNLIMITED, without_metadata};
 use accp_console::outcome::Failure;
 
@@ -21,11 +21,11 @@ const SHORT: usize = 150;
 /// The most characters of a value that stands in its frame.
 const LONG: usize = 50;
 /// The most bytes of what a hub says of a session.
-const TOLD: u64 = 16 << 20;
+const STATE_BYTES: u64 = 16 << 20;
 
 /// What goes out ahead of a frame.
 #[derive(Default)]
-pub(super) struct Ahead {
+pub(super) struct Uploads {
     /// Who sends it; `None` if there is nothing.
     sender: Option<(AgentId<'static>, u64)>,
     /// The frames that announce the values, without `mid` and `seq`.
@@ -46,21 +46,21 @@ struct Sender {
 impl Hub<'_> {
     /// Sends the values of a frame ahead that are too long for it. A frame with a number of its own gets a greater one
     /// then.
-    pub(super) fn send_ahead(
+    pub(super) fn upload_values(
         &self,
         head: &str,
         envelope: &mut Envelope<'_>,
         is_numbered: bool,
-    ) -> Result<Ahead, Failure> {
+    ) -> Result<Uploads, Failure> {
         for _ in 0..TRIES {
-            let ahead = self.values_of(head, envelope)?;
-            match self.announce(&ahead, envelope, is_numbered) {
+            let uploads = self.values_of(head, envelope)?;
+            match self.announce(&uploads, envelope, is_numbered) {
                 Ok(()) => {
-                    self.put_all(&ahead)?;
-                    return Ok(ahead);
+                    self.put_all(&uploads)?;
+                    return Ok(uploads);
                 }
-                // Another program has taken the keys for values of the same agent.
-                Err(_) if self.is_late(&ahead)? => {}
+                // Another program has used these keys for values of the same agent.
+                Err(_) if self.is_late(&uploads)? => {}
                 Err(error) => return Err(error),
             }
         }
@@ -69,11 +69,11 @@ impl Hub<'_> {
 
     fn announce(
         &self,
-        ahead: &Ahead,
+        uploads: &Uploads,
         envelope: &mut Envelope<'_>,
         is_numbered: bool,
     ) -> Result<(), Failure> {
-        for frame in &ahead.announcements {
+        for frame in &uploads.announcements {
             let (head, mut own, _) = self::envelope(frame)?;
             if is_numbered {
                 own.sequence = envelope.sequence;
@@ -87,17 +87,17 @@ impl Hub<'_> {
     }
 
     /// Sends the bytes of the values, which were announced.
-    fn put_all(&self, ahead: &Ahead) -> Result<(), Failure> {
-        let Some((agent, _)) = &ahead.sender else {
+    fn put_all(&self, uploads: &Uploads) -> Result<(), Failure> {
+        let Some((agent, _)) = &uploads.sender else {
             return Ok(());
         };
-        let mut values = ahead.values.iter();
+        let mut values = uploads.values.iter();
         values.try_for_each(|value| self.put(agent, value))
     }
 
     /// Returns whether the sender has put other values since.
-    fn is_late(&self, ahead: &Ahead) -> Result<bool, Failure> {
-        let Some((agent, last_put)) = &ahead.sender else {
+    fn is_late(&self, uploads: &Uploads) -> Result<bool, Failure> {
+        let Some((agent, last_put)) = &uploads.sender else {
             return Ok(false);
         };
         let now = self.sender(agent)?;
@@ -106,12 +106,12 @@ impl Hub<'_> {
 
     /// Returns what goes out ahead of a frame: nothing, if the frame is short. A frame that cannot be read goes out as
     /// it is, and the hub says why it refuses the frame.
-    fn values_of(&self, head: &str, envelope: &Envelope<'_>) -> Result<Ahead, Failure> {
+    fn values_of(&self, head: &str, envelope: &Envelope<'_>) -> Result<Uploads, Failure> {
         let mut whole = head.to_owned();
         let fault = |error: &dyn std::fmt::Display| Failure::Input(error.to_string());
         envelope.write(&mut whole).map_err(|error| fault(&error))?;
         let Ok(frame) = Frame::parse_with(&whole, &UNLIMITED) else {
-            return Ok(Ahead::default());
+            return Ok(Uploads::default());
         };
         let is_long = |text: &str| text.len() > LONG;
         if head.len() <= SHORT
@@ -120,16 +120,16 @@ impl Hub<'_> {
                 .iter()
                 .any(|param| is_long(param.value.as_str()))
         {
-            return Ok(Ahead::default());
+            return Ok(Uploads::default());
         }
         let Ok(agent) = AgentId::new(frame.agent.to_string()) else {
-            return Ok(Ahead::default());
+            return Ok(Uploads::default());
         };
         let Some((sender, registry)) = self.sender(&agent)? else {
-            return Ok(Ahead::default());
+            return Ok(Uploads::default());
         };
         let Ok(message) = Message::decode_with(&whole, &registry, &UNLIMITED) else {
-            return Ok(Ahead::default());
+            return Ok(Uploads::default());
         };
         let options = Options::new(self.args.session.clone(), agent.clone(), Arc::new(registry));
         let options = options.counting(Arc::new(sender.counter));
@@ -138,7 +138,7 @@ impl Hub<'_> {
         let made = compose(&outbound, &options, sender.member, sender.last_put, now);
         let mut made = made.map_err(|error| fault(&with_code(error.code(), &error)))?;
         let last = made.frames.pop().filter(|_| !made.values.is_empty());
-        Ok(Ahead {
+        Ok(Uploads {
             sender: Some((agent, sender.last_put)),
             announcements: made.frames,
             values: made.values,
@@ -159,7 +159,7 @@ impl Hub<'_> {
         if answer.status().is_success() {
             return Ok(());
         }
-        Err(self.refused(&self.whole(answer, SAID)?))
+        Err(self.refused(&self.whole(answer, ERROR_BYTES)?))
     }
 
     /// Returns what the session knows of an agent, and its registry. An agent that is not in the session yet joins it
@@ -202,8 +202,8 @@ impl Hub<'_> {
             return Ok(None);
         };
         let registry = Registry::from_json(&json.to_string());
-        let strange = |error| Failure::Input(format!("the registry of the session: {error}"));
-        registry.map(Some).map_err(strange)
+        let invalid = |error| Failure::Input(format!("the registry of the session: {error}"));
+        registry.map(Some).map_err(invalid)
     }
 
     /// Reads what the hub says of the session; `None` if there is no such session yet.
@@ -212,14 +212,14 @@ impl Hub<'_> {
         let request = self.with_token(self.http.get(url)).config();
         let request = request.timeout_global(Some(self.time)).build();
         let answer = self.answered(request.call())?;
-        let said = self.whole(answer, TOLD)?;
-        match said.status {
+        let answer = self.whole(answer, STATE_BYTES)?;
+        match answer.status {
             StatusCode::NOT_FOUND => Ok(None),
-            status if status.is_success() => match serde_json::from_str(&said.text) {
+            status if status.is_success() => match serde_json::from_str(&answer.text) {
                 Ok(json) => Ok(Some(json)),
-                Err(_) => Err(not_a_hub(&self.base, &said.text)),
+                Err(_) => Err(not_a_hub(&self.base, &answer.text)),
             },
-            _ => Err(self.refused(&said)),
+            _ => Err(self.refused(&answer)),
         }
     }
 }

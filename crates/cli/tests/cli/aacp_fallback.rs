@@ -2,10 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
-use super::Folder;
+use super::{Folder, Run, Words};
 
-const ENGLISH: &str = "Collect the parking permits of Ada for August 2024";
-const PACKET: &str =
+pub(super) const ENGLISH: &str = "Collect the parking permits of Ada for August 2024";
+pub(super) const PACKET: &str =
     "FETCH|CS|return:AGENT|p:1|aacp:1.1|res:parking_permit|period:2024-08|filter:emp=Ada";
 
 /// Returns a folder with recorded answers to one instruction.
@@ -20,38 +20,24 @@ fn folder() -> Folder {
 }
 
 /// Returns the exit code, and what stands on stdout.
-fn ask(folder: &Folder, command: &str, english: &str, more: &[&str]) -> (Option<i32>, Json) {
-    let args = [
-        &[
-            "aacp",
-            command,
-            "--format",
-            "json",
-            "--english",
-            english,
-            "--registry",
-            "r.aacp",
-        ][..],
-        more,
-    ];
-    let run = folder.run(&args.concat(), "");
+fn ask(folder: &Folder, command: &str, english: &str, more: impl Words) -> (Option<i32>, Json) {
+    let command = ["aacp", command, "--english", english];
+    let run = folder.run((command, "--format json --registry r.aacp", more), "");
     (run.code, run.json().pop().unwrap_or(Json::Null))
 }
 
-const CS: [&str; 6] = [
-    "--dom",
-    "CS",
-    "--return",
-    "Desk",
-    "--llm-recorded",
-    "answers.jsonl",
-];
-const NO_LLM: [&str; 5] = ["--dom", "CS", "--return", "Desk", "--no-llm"];
+/// Runs `accp aacp registry` on a file.
+fn registry(folder: &Folder, file: &str, args: &str) -> Run {
+    folder.run(("aacp registry --registry", file, args), "")
+}
+
+pub(super) const CS: &str = "--dom CS --return Desk --llm-recorded answers.jsonl";
+const NO_LLM: &str = "--dom CS --return Desk --no-llm";
 
 #[test]
 fn aacp_38_accepts_the_first_tier_that_answers() {
     let folder = folder();
-    let (code, first) = ask(&folder, "encode", ENGLISH, &CS);
+    let (code, first) = ask(&folder, "encode", ENGLISH, CS);
     let packet =
         "FETCH|CS|return:Desk|p:2|aacp:1.1|res:parking_permit|period:2024-08|filter:emp=Ada";
     let id = first["id"].clone();
@@ -61,19 +47,14 @@ fn aacp_38_accepts_the_first_tier_that_answers() {
         "llm_calls": 1, "warnings": [], "entry": id, "rule": null,
     });
     assert_eq!((code, first), (Some(0), wanted));
-    let (_, again) = ask(&folder, "encode", &format!("  {ENGLISH} "), &NO_LLM);
+    let (_, again) = ask(&folder, "encode", &format!("  {ENGLISH} "), NO_LLM);
     let wanted = json!({
         "packet": packet, "tier": 1, "source": "hash", "id": id, "times_seen": 2, "score": 1.0,
         "llm_calls": 0, "warnings": [], "entry": id, "rule": null,
     });
     assert_eq!(again, wanted);
     let other = "Please collect the parking permits of Bob for September 2024";
-    let (_, found) = ask(
-        &folder,
-        "encode",
-        other,
-        &[&NO_LLM[..], &["--p", "3"]].concat(),
-    );
+    let (_, found) = ask(&folder, "encode", other, (NO_LLM, "--p 3"));
     let packet =
         "FETCH|CS|return:Desk|p:3|aacp:1.1|res:parking_permit|period:2024-09|filter:emp=Bob";
     assert_eq!(found["packet"], packet);
@@ -88,23 +69,11 @@ fn aacp_38_accepts_the_first_tier_that_answers() {
 fn a_rule_needs_no_entry_and_the_text_is_the_packet() {
     let folder = folder();
     let run = folder.run(
-        &[
-            "aacp",
-            "encode",
-            "--english",
-            "Fetch the salaries of all active employees for August 2024",
-            "--dom",
-            "HR",
-            "--return",
-            "HR-Agent",
-            "--p",
-            "1",
-            "--registry",
-            "r.aacp",
-        ],
+        "aacp encode --english 'Fetch the salaries of all active employees for August 2024' \
+         --dom HR --return HR-Agent --p 1 --registry r.aacp",
         "",
     );
-    assert_eq!(run.code, Some(0));
+    run.code_is(0);
     assert_eq!(
         run.stdout,
         "FETCH|HR|return:HR-Agent|p:1|aacp:1.1|res:emp_salary|period:2024-08|filter:status=active|\
@@ -116,17 +85,17 @@ fn a_rule_needs_no_entry_and_the_text_is_the_packet() {
 fn route_says_the_tier_and_changes_nothing() {
     let folder = folder();
     let before = folder.names();
-    let (code, found) = ask(&folder, "route", ENGLISH, &CS);
+    let (code, found) = ask(&folder, "route", ENGLISH, CS);
     assert_eq!(
         (code, &found["tier"], &found["packet"]),
         (Some(0), &json!(3), &Json::Null)
     );
-    let (code, found) = ask(&folder, "route", ENGLISH, &NO_LLM);
+    let (code, found) = ask(&folder, "route", ENGLISH, NO_LLM);
     assert_eq!((code, &found["tier"]), (Some(1), &Json::Null));
     assert_eq!(folder.names(), before);
-    ask(&folder, "encode", ENGLISH, &CS);
+    ask(&folder, "encode", ENGLISH, CS);
     for _ in 0..2 {
-        let (code, found) = ask(&folder, "route", ENGLISH, &NO_LLM);
+        let (code, found) = ask(&folder, "route", ENGLISH, NO_LLM);
         assert_eq!(
             (code, &found["tier"], &found["times_seen"]),
             (Some(0), &json!(1), &json!(1))
@@ -138,34 +107,24 @@ fn route_says_the_tier_and_changes_nothing() {
 fn aacp_38_refuses_what_no_tier_answers_and_says_why() {
     let folder = folder();
     for (english, more, code, name) in [
-        ("Collect two lines", &CS[..], 2, "model-refused"),
-        ("Collect for Eve", &CS, 2, "model-refused"),
+        ("Collect two lines", CS, 2, "model-refused"),
+        ("Collect for Eve", CS, 2, "model-refused"),
         (
             "Collect what nobody has recorded",
-            &CS,
+            CS,
             2,
             "model-unreachable",
         ),
-        ("Collect it", &NO_LLM, 1, "no-match"),
-        (" \t ", &NO_LLM, 1, "instruction-invalid"),
+        ("Collect it", NO_LLM, 1, "no-match"),
+        (" \t ", NO_LLM, 1, "instruction-invalid"),
+        ("Collect it", "--dom 'C S' --return Desk", 1, "dom-invalid"),
         (
             "Collect it",
-            &["--dom", "C S", "--return", "Desk"],
-            1,
-            "dom-invalid",
-        ),
-        (
-            "Collect it",
-            &["--dom", "CS", "--return", "a|return:b"],
+            "--dom CS --return a|return:b",
             1,
             "request-invalid",
         ),
-        (
-            "Collect it",
-            &["--dom", "CS", "--return", ""],
-            1,
-            "return-empty",
-        ),
+        ("Collect it", "--dom CS --return ''", 1, "return-empty"),
     ] {
         let (found, json) = ask(&folder, "encode", english, more);
         let errors = json["errors"].as_array().unwrap();
@@ -174,7 +133,7 @@ fn aacp_38_refuses_what_no_tier_answers_and_says_why() {
         assert!(json.get("packet").is_none());
         assert!(!json.to_string().contains("EVIL"));
     }
-    let run = folder.run(&["aacp", "registry", "list", "--registry", "r.aacp"], "");
+    let run = folder.run("aacp registry list --registry r.aacp", "");
     assert_eq!((run.code, &run.stdout[..]), (Some(0), ""));
 }
 
@@ -182,97 +141,21 @@ fn aacp_38_refuses_what_no_tier_answers_and_says_why() {
 fn options_that_do_not_fit_together_are_a_misuse() {
     let folder = folder();
     for args in [
-        &["encode", "--english", "x"][..],
-        &["encode", "--registry", "r.aacp"],
-        &[
-            "encode",
-            "--english",
-            "x",
-            "--dom",
-            "CS",
-            "--return",
-            "A",
-            "--registry",
-            "r",
-            "--workflow",
-            "it",
-        ],
-        &[
-            "encode",
-            "file",
-            "--english",
-            "x",
-            "--dom",
-            "CS",
-            "--return",
-            "A",
-            "--registry",
-            "r",
-        ],
-        &[
-            "encode",
-            "--english",
-            "x",
-            "--dom",
-            "CS",
-            "--return",
-            "A",
-            "--registry",
-            "r",
-            "--threshold",
-            "2",
-        ],
-        &[
-            "encode",
-            "--english",
-            "x",
-            "--dom",
-            "CS",
-            "--return",
-            "A",
-            "--registry",
-            "r",
-            "--llm-url",
-            "http://127.0.0.1:1",
-        ],
-        &[
-            "encode",
-            "--english",
-            "x",
-            "--dom",
-            "CS",
-            "--return",
-            "A",
-            "--registry",
-            "r",
-            "--llm-url",
-            "ftp://x",
-            "--llm-model",
-            "m",
-        ],
-        &[
-            "encode",
-            "--english",
-            "x",
-            "--dom",
-            "CS",
-            "--return",
-            "A",
-            "--registry",
-            "r",
-            "--llm-url",
-            "http://127.0.0.1:1",
-            "--llm-model",
-            "m",
-            "--llm-key-env",
-            "ACCP_NO_SUCH_VARIABLE",
-        ],
-        &["route", "--dom", "CS"],
-        &["registry", "list"],
-        &["registry", "list", "--registry", "none.aacp"],
+        "encode --english x",
+        "encode --registry r.aacp",
+        "encode --english x --dom CS --return A --registry r --workflow it",
+        "encode file --english x --dom CS --return A --registry r",
+        "encode --english x --dom CS --return A --registry r --threshold 2",
+        "encode --english x --dom CS --return A --registry r --llm-url http://127.0.0.1:1",
+        "encode --english x --dom CS --return A --registry r --llm-url ftp://x --llm-model m",
+        "encode --english x --dom CS --return A --registry r \
+         --llm-url http://127.0.0.1:1 --llm-model m --llm-key-env ACCP_NO_SUCH_VARIABLE",
+        "route --dom CS",
+        "registry list",
+        "registry list --registry none.aacp",
     ] {
-        let run = folder.run(&[&["aacp"], args].concat(), "");
-        assert_eq!(run.code, Some(2), "{args:?}: {}", run.stderr);
+        let run = folder.run(("aacp", args), "");
+        run.code_is(2);
         assert_eq!(run.stdout, "");
     }
     assert_eq!(folder.names(), ["answers.jsonl"]);
@@ -287,21 +170,9 @@ fn the_lines_of_a_file_are_answered_in_their_order() {
         .collect();
     lines.insert(7, "{}".to_owned());
     lines.insert(0, line(ENGLISH).to_string());
-    ask(&folder, "encode", ENGLISH, &CS);
-    let args = [
-        "aacp",
-        "encode",
-        "--english-file",
-        "-",
-        "--registry",
-        "r.aacp",
-        "--no-llm",
-        "--jobs",
-        "8",
-        "--format",
-        "json",
-    ];
-    let run = folder.run(&args, lines.join("\n"));
+    ask(&folder, "encode", ENGLISH, CS);
+    let args = "aacp encode --english-file - --registry r.aacp --no-llm --jobs 8 --format json";
+    let run = folder.run(args, lines.join("\n"));
     let found = run.json();
     assert_eq!((run.code, found.len()), (Some(1), 102), "{}", run.stderr);
     assert_eq!(
@@ -319,18 +190,7 @@ fn the_lines_of_a_file_are_answered_in_their_order() {
         );
         assert!(packet.contains(&packet_of), "{index}: {packet}");
     }
-    let run = folder.run(
-        &[
-            "aacp",
-            "registry",
-            "list",
-            "--registry",
-            "r.aacp",
-            "--format",
-            "json",
-        ],
-        "",
-    );
+    let run = folder.run("aacp registry list --registry r.aacp --format json", "");
     // 101 packets of this command, and one before.
     assert_eq!(run.json()[0]["times_seen"], 102);
 }
@@ -338,28 +198,16 @@ fn the_lines_of_a_file_are_answered_in_their_order() {
 #[test]
 fn entries_are_added_shown_taken_elsewhere_and_removed() {
     let folder = folder();
-    let registry = |args: &[&str], file: &str| {
-        folder.run(
-            &[&["aacp", "registry", "--registry", file], args].concat(),
-            "",
-        )
-    };
-    let add = ["add", "--english", ENGLISH, "--packet", PACKET];
-    assert_eq!(registry(&add, "r.aacp").code, Some(0));
-    assert_eq!(registry(&add, "r.aacp").code, Some(0));
-    let other = [
-        "add",
-        "--english",
-        ENGLISH,
-        "--packet",
-        &PACKET.replace("Ada", "Bob"),
-    ];
-    let run = registry(&other, "r.aacp");
-    assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("remove it first"), "{}", run.stderr);
-    let list = registry(&["list", "--format", "json"], "r.aacp").json();
+    let registry = |args: &str, file: &str| registry(&folder, file, args);
+    let add = |packet: &str| format!("add --english '{ENGLISH}' --packet {packet}");
+    registry(&add(PACKET), "r.aacp").code_is(0);
+    registry(&add(PACKET), "r.aacp").code_is(0);
+    registry(&add(&PACKET.replace("Ada", "Bob")), "r.aacp")
+        .code_is(1)
+        .stderr_has("remove it first");
+    let list = registry("list --format json", "r.aacp").json();
     let id = list[0]["id"].as_str().unwrap();
-    let show = registry(&["show", &id[..8]], "r.aacp");
+    let show = registry(&format!("show {}", &id[..8]), "r.aacp");
     insta::assert_snapshot!(show.stdout.replace(id, "ID"), @r"
     Collect the parking permits of Ada for August 2024
       id: ID
@@ -371,36 +219,29 @@ fn entries_are_added_shown_taken_elsewhere_and_removed() {
       times seen: 0
       keywords: 2024-08, Ada, collect, parking, permits
     ");
-    let export = registry(&["export"], "r.aacp").stdout;
+    let export = registry("export", "r.aacp").stdout;
     std::fs::write(folder.path("e.json"), &export).unwrap();
-    assert_eq!(registry(&["import", "e.json"], "other.aacp").code, Some(0));
-    assert_eq!(registry(&["export"], "other.aacp").stdout, export);
+    registry("import e.json", "other.aacp").code_is(0);
+    assert_eq!(registry("export", "other.aacp").stdout, export);
     std::fs::write(folder.path("bad.json"), export.replace("\"CS\"", "\"C S\"")).unwrap();
-    let run = registry(&["import", "bad.json"], "new.aacp");
-    assert_eq!(run.code, Some(1));
-    assert!(
-        run.stderr.contains("bad.json:4:5 at /entries/0"),
-        "{}",
-        run.stderr
-    );
+    registry("import bad.json", "new.aacp")
+        .code_is(1)
+        .stderr_has("bad.json:4:5 at /entries/0");
     assert!(!folder.path("new.aacp").exists());
-    assert_eq!(registry(&["remove", id], "r.aacp").code, Some(0));
-    assert_eq!(registry(&["remove", id], "r.aacp").code, Some(1));
-    assert_eq!(registry(&["list"], "r.aacp").stdout, "");
+    let remove = format!("remove {id}");
+    registry(&remove, "r.aacp").code_is(0);
+    registry(&remove, "r.aacp").code_is(1);
+    assert_eq!(registry("list", "r.aacp").stdout, "");
 }
 
 #[test]
 fn a_damaged_entry_is_named_left_out_and_removed() {
     let folder = folder();
-    let registry = |args: &[&str]| {
-        let all = ["aacp", "registry", "--registry", "r.aacp"];
-        folder.run(&[&all, args].concat(), "")
-    };
+    let registry = |args: &str| registry(&folder, "r.aacp", args);
     for (english, packet) in [(ENGLISH, PACKET), ("Close it", "FLAG|CS|return:A|aacp:1.1")] {
-        let run = registry(&["add", "--english", english, "--packet", packet]);
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        registry(&format!("add --english '{english}' --packet {packet}")).code_is(0);
     }
-    let id = registry(&["list", "--format", "json"]).json();
+    let id = registry("list --format json").json();
     let of_it = |entry: &&Json| entry["english"] == ENGLISH;
     let id = id.iter().find(of_it).unwrap()["id"].clone();
     let id = id.as_str().unwrap();
@@ -413,14 +254,14 @@ fn a_damaged_entry_is_named_left_out_and_removed() {
     }
     std::fs::write(&path, bytes).unwrap();
     for command in ["list", "export"] {
-        let run = registry(&[command, "--format", "json"]);
-        assert_eq!(run.code, Some(2));
+        let run = registry(&format!("{command} --format json"));
+        run.code_is(2);
         assert!(run.stdout.contains("Close it") && !run.stdout.contains("Eve"));
         assert!(run.stderr.contains(id) && run.stderr.contains("registry remove"));
     }
-    assert_eq!(registry(&["show", id]).code, Some(2));
-    assert_eq!(registry(&["remove", id]).code, Some(0));
-    assert_eq!(registry(&["list"]).code, Some(0));
+    registry(&format!("show {id}")).code_is(2);
+    registry(&format!("remove {id}")).code_is(0);
+    registry("list").code_is(0);
 }
 
 #[test]
@@ -433,7 +274,7 @@ fn an_empty_file_is_no_registry_until_something_is_added() {
         let mode = std::fs::Permissions::from_mode(0o600);
         std::fs::set_permissions(folder.path("r.aacp"), mode).unwrap();
     }
-    let (code, json) = ask(&folder, "route", ENGLISH, &NO_LLM);
+    let (code, json) = ask(&folder, "route", ENGLISH, NO_LLM);
     assert_eq!(code, Some(2));
     assert!(
         json["errors"][0]["message"]
@@ -442,7 +283,7 @@ fn an_empty_file_is_no_registry_until_something_is_added() {
             .contains("empty")
     );
     assert_eq!(std::fs::read(folder.path("r.aacp")).unwrap(), b"");
-    assert_eq!(ask(&folder, "encode", ENGLISH, &CS).0, Some(0));
+    assert_eq!(ask(&folder, "encode", ENGLISH, CS).0, Some(0));
 }
 
 #[test]
@@ -460,16 +301,9 @@ fn a_line_that_is_no_instruction_is_at_fault_and_shows_nothing_of_it() {
         "\"hush-5\"\n".to_owned(),
     ];
     std::fs::write(folder.path("lines"), lines.concat()).unwrap();
-    let args = [
-        "aacp",
-        "route",
-        "--registry",
-        "r.aacp",
-        "--english-file",
-        "lines",
-    ];
-    let run = folder.run(&args, "");
-    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    let args = "aacp route --registry r.aacp --english-file lines";
+    let run = folder.run(args, "");
+    run.code_is(1);
     let errors: Vec<&str> = run.stderr.lines().collect();
     assert_eq!(errors.len(), 6, "{}", run.stderr);
     assert!(!run.stderr.contains("hush") && !run.stdout.contains("hush"));
@@ -483,17 +317,18 @@ fn a_line_that_is_no_instruction_is_at_fault_and_shows_nothing_of_it() {
 fn a_registry_that_others_can_read_is_refused() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = folder();
-    ask(&folder, "encode", ENGLISH, &CS);
+    ask(&folder, "encode", ENGLISH, CS);
     let path = folder.path("r.aacp");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
     for command in ["encode", "route"] {
-        let (code, json) = ask(&folder, command, ENGLISH, &NO_LLM);
+        let (code, json) = ask(&folder, command, ENGLISH, NO_LLM);
         assert_eq!(
             (code, &json["errors"][0]["code"]),
             (Some(2), &json!("registry-open-to-others"))
         );
     }
-    let run = folder.run(&["aacp", "registry", "list", "--registry", "r.aacp"], "");
-    assert_eq!(run.code, Some(2));
-    assert!(run.stderr.contains("chmod 600"), "{}", run.stderr);
+    folder
+        .run("aacp registry list --registry r.aacp", "")
+        .code_is(2)
+        .stderr_has("chmod 600");
 }

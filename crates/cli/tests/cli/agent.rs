@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use super::Words;
 use super::hub::{Running, run};
 
 const QUESTION: &str = "@guest>req:chat{content:Lunch?|schema:CH}";
@@ -18,13 +19,13 @@ struct Kitchen {
 }
 
 impl Kitchen {
-    fn open(options: &[&str], script: &str) -> Self {
+    fn open(options: impl Words, script: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let made = Command::new("mkfifo")
             .arg(folder.path().join("alive"))
             .status();
         assert!(made.unwrap().success());
-        let (hub, url) = Running::hub(&["--memory"], folder.path());
+        let (hub, url) = Running::hub("--memory", folder.path());
         let cook = cook(&url, folder.path(), options, script);
         Self {
             _hub: hub,
@@ -35,14 +36,13 @@ impl Kitchen {
     }
 
     fn ask(&self) -> String {
-        let asked = run(&["ask", "--hub", &self.url, QUESTION]);
+        let asked = run(["ask", "--hub", &self.url, QUESTION]);
         assert!(asked.stderr.is_empty(), "{}", asked.stderr);
         asked.stdout
     }
 
     fn send(&self, frame: &str) {
-        let sent = run(&["send", "--hub", &self.url, frame]);
-        assert_eq!(sent.code, Some(0), "{}", sent.stderr);
+        run(["send", "--hub", &self.url, frame]).code_is(0);
     }
 
     fn alive(&self) -> Alive {
@@ -51,10 +51,12 @@ impl Kitchen {
 }
 
 /// Starts the agent, with a token in its environment.
-fn cook(url: &str, folder: &Path, options: &[&str], script: &str) -> Running {
-    let mut args = vec!["agent", "cook", "--hub", url];
-    args.extend(options);
-    args.extend(["--", "sh", "-c", script]);
+fn cook(url: &str, folder: &Path, options: impl Words, script: &str) -> Running {
+    let args = (
+        ("agent cook --hub", url),
+        options,
+        ["--", "sh", "-c", script],
+    );
     let mut cook = Running::start_with(&args, folder, &[("ACCP_TOKEN", "s3cret")]);
     let line = cook.line();
     assert_eq!(line, format!("cook is in session main at {url}"));
@@ -106,7 +108,7 @@ const STUBBORN: &str = "
 fn a_command_that_prints_without_end_is_ended() {
     let script =
         "exec 3>alive; echo begun >&3; head -c 300000000 /dev/zero | tr '\\0' x; echo survived >&3";
-    let kitchen = Kitchen::open(&["--max-output", "65536"], script);
+    let kitchen = Kitchen::open("--max-output 65536", script);
     let said = std::thread::scope(|scope| {
         let said = scope.spawn(|| kitchen.ask());
         assert_eq!(kitchen.alive().rest(), "");
@@ -124,14 +126,14 @@ fn a_command_that_prints_without_end_is_ended() {
 
 #[test]
 fn an_answer_of_just_the_limit_is_one() {
-    let kitchen = Kitchen::open(&["--max-output", "4"], "printf soup");
+    let kitchen = Kitchen::open("--max-output 4", "printf soup");
     let said = kitchen.ask();
     assert!(said.starts_with("@cook>done:chat{content:soup|"), "{said}");
 }
 
 #[test]
 fn a_command_does_not_see_the_token() {
-    let kitchen = Kitchen::open(&[], "echo \"${ACCP_TOKEN-none} is the token\"");
+    let kitchen = Kitchen::open("", "echo \"${ACCP_TOKEN-none} is the token\"");
     let said = kitchen.ask();
     assert!(
         said.starts_with("@cook>done:chat{content:none_is_the_token|"),
@@ -141,7 +143,7 @@ fn a_command_does_not_see_the_token() {
 
 #[test]
 fn an_agent_that_ends_takes_its_command_along() {
-    let kitchen = Kitchen::open(&["--grace", "1"], STUBBORN);
+    let kitchen = Kitchen::open("--grace 1", STUBBORN);
     kitchen.send(QUESTION);
     let first = kitchen.alive();
     let (url, folder) = (kitchen.url, kitchen.folder);
@@ -149,13 +151,13 @@ fn an_agent_that_ends_takes_its_command_along() {
     assert_eq!(code, Some(0));
     assert_eq!(first.rest(), "asked\n");
     // The request has no answer, so the next agent of this name gets it.
-    let _cook = cook(&url, folder.path(), &[], "exec 3>alive; echo begun >&3");
+    let _cook = cook(&url, folder.path(), "", "exec 3>alive; echo begun >&3");
     assert_eq!(alive(folder.path()).rest(), "");
 }
 
 #[test]
 fn a_cancelled_request_ends_its_command() {
-    let kitchen = Kitchen::open(&["--grace", "0"], STUBBORN);
+    let kitchen = Kitchen::open("--grace 0", STUBBORN);
     kitchen.send(&QUESTION.replace("schema:CH}", "schema:CH}[mid:abc101000001]"));
     let alive = kitchen.alive();
     kitchen.send("@guest>cancel:task{}[cid:abc101000001]");
@@ -165,14 +167,14 @@ fn a_cancelled_request_ends_its_command() {
 #[test]
 fn only_the_operator_reads_stderr() {
     let script = "echo first >&2; echo 'db.example: no route' >&2; exit 3";
-    let mut kitchen = Kitchen::open(&[], script);
+    let mut kitchen = Kitchen::open("", script);
     let said = kitchen.ask();
     let fail = "@cook>fail:error{code:E4002|msg:the_command_ended_with_exit_status\\:_3|";
     assert!(said.starts_with(fail), "{said}");
     let told: Vec<_> = (0..3).map(|_| kitchen.cook.line()).collect();
     assert_eq!(told[1..], ["first", "db.example: no route"], "{told:?}");
 
-    let mut kitchen = Kitchen::open(&["--send-stderr"], script);
+    let mut kitchen = Kitchen::open("--send-stderr", script);
     let said = kitchen.ask();
     assert!(
         said.contains("exit_status\\:_3\\:_db.example\\:_no_route"),
@@ -185,12 +187,12 @@ fn only_the_operator_reads_stderr() {
 #[test]
 fn a_command_that_cannot_run_is_named_to_the_operator_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let (_hub, url) = Running::hub("--memory", folder.path());
     let args = ["agent", "cook", "--hub", &url, "--", "/no/such/command"];
-    let mut cook = Running::start_with(&args, folder.path(), &[]);
+    let mut cook = Running::start_with(args, folder.path(), &[]);
     assert!(cook.line().starts_with("cook is in session main"));
-    let asked = run(&["ask", "--hub", &url, QUESTION]);
-    assert!(asked.stdout.contains("fail:error"), "{}", asked.stdout);
+    let asked = run(["ask", "--hub", &url, QUESTION]);
+    asked.stdout_has("fail:error");
     assert!(!asked.stdout.contains("/no/"), "{}", asked.stdout);
     let told: Vec<_> = (0..2).map(|_| cook.line()).collect();
     assert!(told[1].contains("/no/such/command"), "{told:?}");
@@ -221,7 +223,7 @@ fn every_signal_that_ends_the_agent_ends_its_command() {
         .iter()
         .filter(|(_, number)| ignored >> (number - 1) & 1 == 0);
     for (signal, _) in signals {
-        let kitchen = Kitchen::open(&["--grace", "0"], STUBBORN);
+        let kitchen = Kitchen::open("--grace 0", STUBBORN);
         kitchen.send(QUESTION);
         let alive = kitchen.alive();
         let sent = Command::new("kill")
@@ -236,7 +238,7 @@ fn every_signal_that_ends_the_agent_ends_its_command() {
 #[test]
 fn under_nohup_an_agent_goes_on_when_its_terminal_closes() {
     let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let (_hub, url) = Running::hub("--memory", folder.path());
     let mut ignoring = Command::new("sh");
     ignoring.args(["-c", r#"trap '' HUP; exec "$@""#, "sh"]);
     ignoring.arg(env!("CARGO_BIN_EXE_accp"));
@@ -247,8 +249,7 @@ fn under_nohup_an_agent_goes_on_when_its_terminal_closes() {
         .args(["-s", "HUP", &cook.id().to_string()])
         .status();
     assert!(sent.unwrap().success());
-    let asked = run(&["ask", "--hub", &url, QUESTION]);
-    assert!(asked.stdout.contains("Soup"), "{}", asked.stdout);
+    run(["ask", "--hub", &url, QUESTION]).stdout_has("Soup");
 }
 
 #[test]
@@ -257,7 +258,7 @@ fn what_a_command_leaves_behind_ends_with_it() {
         let script = format!(
             "exec 3>alive; (sleep 20; echo survived >&3) {redirected} & echo begun >&3; echo Soup"
         );
-        let kitchen = Kitchen::open(&[], &script);
+        let kitchen = Kitchen::open("", &script);
         let said = std::thread::scope(|scope| {
             let said = scope.spawn(|| kitchen.ask());
             assert_eq!(kitchen.alive().rest(), "");
@@ -273,7 +274,7 @@ fn a_frame_of_another_agent_is_an_error_for_both() {
         "@bob>done:chat{content:Soup|schema:CH}",
         "@hub>sync:close{}",
     ] {
-        let mut kitchen = Kitchen::open(&[], &format!("echo '{frame}'"));
+        let mut kitchen = Kitchen::open("", &format!("echo '{frame}'"));
         let said = kitchen.ask();
         let fail = "@cook>fail:error{code:E4002|msg:the_command_prints_a_frame_of_another_agent|";
         assert!(said.starts_with(fail), "{said}");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use crate::cli::{Folder, Run, command, finish, workspace};
+use crate::cli::{Folder, Run, Words, command, finish, workspace};
 
 /// A crate in a folder, which Cargo builds in a folder that all tests share: ACCP is built there once.
 struct Crate {
@@ -28,8 +28,7 @@ impl Crate {
         let folder = Folder::with(&[]);
         let checkout = workspace();
         let new = ["new", name, "--checkout", checkout.to_str().unwrap()];
-        let run = folder.run(&new, "");
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        folder.run(new, "").code_is(0);
         Self::new(folder, name)
     }
 
@@ -42,22 +41,22 @@ impl Crate {
     }
 
     /// Runs Cargo, which has to succeed.
-    fn cargo(&self, args: &[&str]) -> Run {
+    fn cargo(&self, args: impl Words) -> Run {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new");
         cargo
-            .args(args)
+            .args(args.words())
             .arg("--offline")
             .current_dir(self.path(""))
             .env("CARGO_TARGET_DIR", target);
         let run = finish(&mut cargo, b"");
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        run.code_is(0);
         run
     }
 
     /// Builds the crate, and returns whether there was anything to build.
     fn builds(&self) -> bool {
-        let said = self.cargo(&["build", "--verbose"]).stderr;
+        let said = self.cargo("build --verbose").stderr;
         let [fresh, built] = ["Fresh", "Compiling"]
             .map(|word| said.contains(&format!("{word} {} v0.1.0", self.name)));
         assert!(fresh != built, "{said}");
@@ -68,11 +67,9 @@ impl Crate {
 #[test]
 fn a_new_crate_passes_its_tests() {
     let made = Crate::made("our-frames");
-    let lint = ["registry", "lint", "our-frames/registry"];
-    let lint = made.folder.run(&lint, "");
-    assert_eq!(lint.code, Some(0), "{}", lint.stderr);
-    let run = made.cargo(&["test", "--quiet"]);
-    assert!(run.stdout.contains("2 passed"), "{}", run.stdout);
+    let lint = "registry lint our-frames/registry";
+    made.folder.run(lint, "").code_is(0);
+    made.cargo("test --quiet").stdout_has("2 passed");
 }
 
 /// What accp-build says about files in the folder of a registry, and about a registry that is one file.
@@ -152,21 +149,13 @@ fn a_generated_file_builds_in_its_crate() {
         runs.push(("", "alias/reg", "alias/src/alias.rs", own));
         runs.push(("alias", "../shared/reg", "src/deep/alias.rs", shared));
     }
-    let told = [
-        "app/reg",
-        "--registry-path",
-        "../shared/reg",
-        "-o",
-        "app/src/told.rs",
-    ];
-    let run = folder.run(&[&["generate"], &told[..]].concat(), "");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let told = "app/reg --registry-path ../shared/reg -o app/src/told.rs";
+    folder.run(("generate", told), "").code_is(0);
     let mut modules = vec!["pub mod told;\n".to_owned()];
     for (number, (at, registry, output, said)) in runs.into_iter().enumerate() {
         let mut generate = command();
         generate.args(["generate", registry, "-o", output]);
-        let run = finish(generate.current_dir(folder.path(at)), b"");
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        finish(generate.current_dir(folder.path(at)), b"").code_is(0);
         let file = folder.path(at).join(output);
         let text = fs::read_to_string(&file).unwrap();
         assert!(text.contains(said), "{output}: {text}");
@@ -179,5 +168,5 @@ fn a_generated_file_builds_in_its_crate() {
     fs::write(&library, text).unwrap();
     // Cargo wants the lock file at the top of the workspace.
     let app = Crate::new(folder, "");
-    app.cargo(&["build"]);
+    app.cargo("build");
 }

@@ -6,7 +6,7 @@ use crate::cli::{Folder, GOOD, accp};
 
 #[test]
 fn good_frames_pass_and_blank_lines_do_not_count() {
-    let run = accp(&["check"], format!("{GOOD}\n\n@a>ping:link{{}}\r\n"));
+    let run = accp("check", format!("{GOOD}\n\n@a>ping:link{{}}\r\n"));
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
     assert_eq!(run.stderr, "2 lines: all fine\n");
 }
@@ -15,8 +15,8 @@ fn good_frames_pass_and_blank_lines_do_not_count() {
 fn a_fault_is_shown_with_place_caret_and_cure() {
     let text = format!("{GOOD}\n@planner>req:schedule{{who:@dev_team|when:sprint_14}}\n");
     let folder = Folder::with(&[("frames.accp", &text)]);
-    let run = folder.run(&["check", "frames.accp"], "");
-    assert_eq!(run.code, Some(1));
+    let run = folder.run("check frames.accp", "");
+    run.code_is(1);
     insta::assert_snapshot!(run.stdout, @r"
     error[E1001]: expected a value after `who:`, found '@'
      --> frames.accp:2:27
@@ -32,10 +32,10 @@ fn a_fault_is_shown_with_place_caret_and_cure() {
 #[test]
 fn a_fault_of_meaning_is_shown_likewise() {
     let run = accp(
-        &["check"],
+        "check",
         "@planner>req:schedule{asgn:dev|task:x|prog:soon|schema:TA}\n",
     );
-    assert_eq!(run.code, Some(1));
+    run.code_is(1);
     insta::assert_snapshot!(run.stdout, @r"
     error[E1004]: in progress: expected a value of type integer
      --> stdin:1:44
@@ -57,7 +57,7 @@ fn json_is_an_object_a_line() {
         "@planner>req:plan{schema:XX}",
         "@planner>req:schedule{asgn:dev|schema:TA}",
     ];
-    let run = accp(&["check", "--format", "json"], lines.join("\n"));
+    let run = accp("check --format json", lines.join("\n"));
     assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
     let found = run.json();
     assert_eq!(found[0], json!({ "line": 1, "ok": true }));
@@ -108,8 +108,8 @@ fn garbage_is_reported_and_does_not_stop_the_rest() {
             .chain(b"}\n"),
     );
     input.extend(b"@a>req:plan{task:x\n@a>req:plan{t:\xc3\xa9}\n@a>req:plan{}");
-    let run = accp(&["check", "--format", "json"], &input);
-    assert_eq!(run.code, Some(1));
+    let run = accp("check --format json", &input);
+    run.code_is(1);
     let places: Vec<_> = run
         .json()
         .iter()
@@ -126,7 +126,7 @@ fn garbage_is_reported_and_does_not_stop_the_rest() {
     ];
     assert_eq!(places, expected);
 
-    let run = accp(&["check"], &input);
+    let run = accp("check", &input);
     assert_eq!(run.stderr, "7 lines: 1 fine, 6 at fault\n");
     assert!(
         !run.stdout.contains('\x1b'),
@@ -147,7 +147,7 @@ fn every_fault_has_a_cure() {
         "@a>zap:plan{}",
         "@a>req:plan{a:1",
     ] {
-        let run = accp(&["check"], format!("{line}\n"));
+        let run = accp("check", format!("{line}\n"));
         assert_eq!(
             run.stdout.contains("= help: "),
             !line.is_empty(),
@@ -165,7 +165,7 @@ fn fix_is_named_where_it_helps_and_only_there() {
         ("@a>req:plan{f:[k:v, l:w}", false),
         ("@a>req: plan{}", false),
     ] {
-        let run = accp(&["check"], line);
+        let run = accp("check", line);
         assert_eq!(
             run.stdout.contains("`accp fix` repairs this line"),
             helps,
@@ -178,8 +178,8 @@ fn fix_is_named_where_it_helps_and_only_there() {
 #[test]
 fn syntax_only_asks_no_registry() {
     let frames = "@planner>reqs:plan{schema:XX}\n";
-    assert_eq!(accp(&["check"], frames).code, Some(1));
-    assert_eq!(accp(&["check", "--syntax-only"], frames).code, Some(0));
+    accp("check", frames).code_is(1);
+    accp("check --syntax-only", frames).code_is(0);
 }
 
 #[test]
@@ -189,20 +189,10 @@ fn a_registry_adds_to_the_standard_profiles() {
         "types": { "revenue": "decimal" } } } }"#;
     let folder = Folder::with(&[("ours.json", registry)]);
     let frames = format!("{GOOD}\n@a>done:analyze{{period:q3|revenue:1.5|schema:SR}}\n");
-    assert_eq!(folder.run(&["check"], &frames).code, Some(1));
-    assert_eq!(
-        folder
-            .run(&["check", "--registry", "ours.json"], &frames)
-            .code,
-        Some(0)
-    );
+    folder.run("check", &frames).code_is(1);
+    folder.run("check --registry ours.json", &frames).code_is(0);
     let wrong = frames.replace("1.5", "much");
-    assert_eq!(
-        folder
-            .run(&["check", "--registry", "ours.json"], &wrong)
-            .code,
-        Some(1)
-    );
+    folder.run("check --registry ours.json", &wrong).code_is(1);
 }
 
 #[test]
@@ -211,7 +201,7 @@ fn what_the_draft_recommends_against_is_a_warning() {
         format!("@a>req:transaction{{txn:t1|amt:1.5|currency:{currency}|schema:TX}}\n")
     };
     let frames: String = ["EUR", "XXX", "euros", "usd", "QQQ"].map(pay).concat();
-    let run = accp(&["check"], frames);
+    let run = accp("check", frames);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
     insta::assert_snapshot!(run.stderr, @r"
     warning: stdin:3: currency: `euros` is not a code of ISO 4217 (draft section 10.3)
@@ -226,8 +216,8 @@ fn a_registry_that_replaces_a_standard_profile_says_so() {
     let registry = r#"{ "schemas": { "payment": {
         "code": "TX", "version": 1, "fields": ["amount"] } } }"#;
     let folder = Folder::with(&[("ours.json", &format!("\u{feff}{registry}"))]);
-    let run = folder.run(&["check", "--registry", "ours.json"], GOOD);
-    assert_eq!(run.code, Some(0));
+    let run = folder.run("check --registry ours.json", GOOD);
+    run.code_is(0);
     insta::assert_snapshot!(run.stderr, @"
     note: schema TX (payment) replaces the standard profile TX (transaction): a frame with schema:TX has its fields
     1 line: all fine
@@ -238,11 +228,11 @@ fn a_registry_that_replaces_a_standard_profile_says_so() {
 fn several_files_are_checked_each_under_its_name() {
     let files = [("a.accp", GOOD), ("b.accp", "\u{feff}@a>fly:plan{}\r\n")];
     let folder = Folder::with(&files);
-    let run = folder.run(&["check", "a.accp", "b.accp"], "");
-    assert_eq!(run.code, Some(1));
-    assert!(run.stdout.contains("--> b.accp:1:"), "{}", run.stdout);
+    let run = folder.run("check a.accp b.accp", "");
+    run.code_is(1);
+    run.stdout_has("--> b.accp:1:");
     assert_eq!(run.stderr, "2 lines: 1 fine, 1 at fault\n");
-    let run = folder.run(&["check", "--format", "json", "a.accp", "b.accp"], "");
+    let run = folder.run("check --format json a.accp b.accp", "");
     let lines: Vec<serde_json::Value> = run
         .stdout
         .lines()
@@ -281,8 +271,8 @@ const SESSION: &str = "\
 
 #[test]
 fn a_session_is_checked_over_its_frames() {
-    let run = accp(&["check", "--session"], SESSION);
-    assert_eq!(run.code, Some(1));
+    let run = accp("check --session", SESSION);
+    run.code_is(1);
     insta::assert_snapshot!(run.stdout + &run.stderr, @"
     error[E3002]: expected a mid of its own, found that of line 2
      --> stdin:3:16
@@ -393,12 +383,8 @@ fn the_frames_of_a_session_pass() {
     ] {
         for from in 0..3 {
             let text = lines[from..].concat();
-            assert_eq!(
-                accp(&["check", option, "--envelope"], &text).code,
-                Some(0),
-                "{text}"
-            );
-            assert_eq!(accp(&["check", other], &text).code, Some(1), "{text}");
+            accp(["check", option, "--envelope"], &text).code_is(0);
+            accp(["check", other], &text).code_is(1);
         }
     }
 }

@@ -9,24 +9,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use crate::cli::{Folder, Run};
+use crate::cli::{Folder, Run, Words};
 
 /// What a new folder needs besides its name.
-const INIT: [&str; 13] = [
-    "init",
-    "--participant",
-    "ada",
-    "--participant",
-    "bob",
-    "--objective",
-    "Choose a store",
-    "--completion",
-    "It is fast",
-    "--primary-deliverable-type",
-    "adr",
-    "--deliverables-dir",
-    "papers",
-];
+pub(super) const INIT: &str = "init --participant ada --participant bob --objective 'Choose a store' \
+    --completion 'It is fast' --primary-deliverable-type adr --deliverables-dir papers";
 
 /// The primary deliverable.
 const DOC: &str = "papers/adr.md";
@@ -38,7 +25,7 @@ impl Round {
     /// Begins with [`INIT`].
     fn new() -> Self {
         let round = Self::before();
-        assert_eq!(round.run(&INIT).code, Some(0));
+        round.run(INIT).code_is(0);
         round
     }
 
@@ -47,45 +34,30 @@ impl Round {
     }
 
     /// Runs a command on the folder.
-    fn run(&self, args: &[&str]) -> Run {
-        let args = [&["collab"], args, &["--folder", "round"]].concat();
-        self.0.run(&args, "")
+    fn run(&self, args: impl Words) -> Run {
+        self.0.run(("collab", args, "--folder round"), "")
     }
 
     /// Runs a command that has to end with this code, and returns its one object.
-    fn json(&self, args: &[&str], code: i32) -> Json {
-        let run = self.run(&[args, &["--format", "json"]].concat());
-        assert_eq!(
-            run.code,
-            Some(code),
-            "{args:?}: {}{}",
-            run.stdout,
-            run.stderr
-        );
+    fn json(&self, args: impl Words, code: i32) -> Json {
+        let run = self.run((args, "--format json"));
+        run.code_is(code);
         let mut objects = run.json();
-        assert_eq!(objects.len(), 1, "{args:?}: {}", run.stdout);
+        assert_eq!(objects.len(), 1, "{}", run.stdout);
         objects.remove(0)
     }
 
     /// Appends an event that has to be taken.
-    fn append(&self, who: &str, event: &str, more: &[&str]) -> Json {
-        let args = [
-            "append",
-            "--participant",
-            who,
-            "--event",
-            event,
-            "--summary",
-            "Done",
-        ];
-        self.json(&[&args, more].concat(), 0)
+    fn append(&self, who: &str, event: &str, more: impl Words) -> Json {
+        let event = ["--participant", who, "--event", event];
+        self.json(("append --summary Done", event, more), 0)
     }
 
     /// Appends the draft and the proposal.
     fn submit(&self) {
         let primary = ["--reply-to", "1", "--doc", DOC, "--role", "primary"];
-        self.append("ada", "deliverable_drafted", &primary);
-        self.append("ada", "proposal_submitted", &["--reply-to", "2"]);
+        self.append("ada", "deliverable_drafted", primary);
+        self.append("ada", "proposal_submitted", "--reply-to 2");
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -142,23 +114,23 @@ fn init_says_what_it_has_made() {
             "conclusion.md", "events.jsonl", "protocol.json",
         ],
     });
-    assert_eq!(round.json(&INIT, 0), made);
+    assert_eq!(round.json(INIT, 0), made);
     // The same folder again is refused, and accepted with --resume.
     let before = round.files();
     let refused = json!({ "ok": false, "errors": [{
         "code": "exists", "file": "protocol.json",
         "message": "the folder already contains protocol.json; add --resume if you know it, or name another folder",
     }] });
-    assert_eq!(round.json(&INIT, 2), refused);
+    assert_eq!(round.json(INIT, 2), refused);
     let resumed =
         json!({ "ok": true, "folder": "round", "primary": DOC, "phase": "drafting", "files": [] });
-    assert_eq!(round.json(&[&INIT[..], &["--resume"]].concat(), 0), resumed);
-    let run = round.run(&INIT);
+    assert_eq!(round.json((INIT, "--resume"), 0), resumed);
+    let run = round.run(INIT);
     assert_eq!((run.code, &run.stdout[..]), (Some(2), ""));
     assert!(run.stderr.starts_with("error: protocol.json: ") && run.stderr.ends_with("[exists]\n"));
     assert!(round.files() == before);
 
-    let run = Round::before().run(&INIT);
+    let run = Round::before().run(INIT);
     assert_eq!(
         run.stdout,
         "made the folder round; the primary deliverable is papers/adr.md\n"
@@ -170,47 +142,25 @@ fn init_says_what_it_has_made() {
 fn init_has_the_flags_of_the_original() {
     let round = Round::before();
     fs::create_dir(round.0.path("docs")).unwrap();
-    let args = [
-        "init",
-        "--participant",
-        "ada",
-        "--participant",
-        "bob",
-        "--objective",
-        "O",
-        "--completion",
-        "One",
-        "--completion",
-        "Two",
-        "--primary-deliverable-type",
-        "custom",
-        "--primary-deliverable-file",
-        "memo.md",
-        "--primary-deliverable-check",
-        "Question",
-        "--primary-deliverable-check",
-        "Answer",
-        "--deliverables-mode",
-        "external",
-        "--deliverables-dir",
-        "docs",
-        "--repo-root",
-        "..",
-    ];
-    let made = round.json(&args, 0);
+    let args = "init --participant ada --participant bob --objective O --completion One --completion Two \
+        --primary-deliverable-type custom --primary-deliverable-file memo.md \
+        --primary-deliverable-check Question --primary-deliverable-check Answer \
+        --deliverables-mode external --deliverables-dir docs --repo-root ..";
+    let made = round.json(args, 0);
     assert_eq!(made["primary"], "external:memo.md");
     assert_eq!(made["files"][0], "external:memo.md");
     let text = fs::read_to_string(round.0.path("docs/memo.md")).unwrap();
     assert!(text.ends_with("\n## Question\n\n\n## Answer\n\n"), "{text}");
     // Without them, the directory is `deliverables`, and the file has the name of its type.
     let round = Round::before();
-    assert_eq!(round.json(&INIT[..11], 0)["primary"], "deliverables/adr.md");
+    assert_eq!(
+        round.json(INIT.replace("--deliverables-dir papers", ""), 0)["primary"],
+        "deliverables/adr.md"
+    );
     // A new round takes all of that over.
-    let args = [
-        "collab", "init", "--folder", "next", "--from", "round", "--format", "json",
-    ];
-    let run = round.0.run(&args, "");
-    assert_eq!(run.code, Some(0), "{}", run.stdout);
+    let args = "collab init --folder next --from round --format json";
+    let run = round.0.run(args, "");
+    run.code_is(0);
     assert_eq!(run.json()[0]["primary"], "deliverables/adr.md");
     let protocol = |name: &str| -> Json {
         serde_json::from_str(&round.0.read(&format!("{name}/protocol.json"))).unwrap()
@@ -229,16 +179,8 @@ fn init_has_the_flags_of_the_original() {
 #[test]
 fn init_refuses_what_is_missing_with_all_reasons() {
     let round = Round::before();
-    let args = [
-        "init",
-        "--participant",
-        "ada",
-        "--objective",
-        " ",
-        "--completion",
-        "",
-    ];
-    let refused = round.json(&args, 2);
+    let args = "init --participant ada --objective ' ' --completion ''";
+    let refused = round.json(args, 2);
     let all = [
         "primary-type",
         "objective-blank",
@@ -246,15 +188,15 @@ fn init_refuses_what_is_missing_with_all_reasons() {
         "gates-empty",
     ];
     assert_eq!(codes(&refused)[..4], all);
-    let args = [&INIT[..9], &["--primary-deliverable-type", "memo"]].concat();
+    let args = INIT.replace("adr", "memo");
     assert!(codes(&round.json(&args, 2)).contains(&"primary-type"));
-    let args = [&INIT[..], &["--deliverables-mode", "both"]].concat();
-    assert_eq!(codes(&round.json(&args, 2)), ["mode"]);
+    let args = (INIT, "--deliverables-mode both");
+    assert_eq!(codes(&round.json(args, 2)), ["mode"]);
     // The folder has to be named, and an empty name is none.
-    for folder in [&[][..], &["--folder", ""]] {
-        let run = round.0.run(&[&["collab"], &INIT[..], folder].concat(), "");
+    for folder in ["", "--folder ''"] {
+        let run = round.0.run(("collab", INIT, folder), "");
         assert_eq!((run.code, &run.stdout[..]), (Some(2), ""));
-        assert!(run.stderr.contains("--folder <DIR>"), "{}", run.stderr);
+        run.stderr_has("--folder <DIR>");
     }
     assert_eq!(round.0.names(), [""; 0]);
 }
@@ -263,7 +205,7 @@ fn init_refuses_what_is_missing_with_all_reasons() {
 fn append_says_what_stands() {
     let round = Round::new();
     let primary = ["--reply-to", "1", "--doc", DOC, "--role", "primary"];
-    let mut object = round.append("ada", "deliverable_drafted", &primary);
+    let mut object = round.append("ada", "deliverable_drafted", primary);
     let at = take(&mut object, "at");
     assert!(
         round
@@ -275,20 +217,8 @@ fn append_says_what_stands() {
         "proposal_owner": "ada", "waiting_for": ["ada"],
     });
     assert_eq!(object, appended);
-    let args = [
-        "append",
-        "--participant",
-        "ada",
-        "--event",
-        "proposal_submitted",
-    ];
-    let run = round.run(
-        &[
-            &args[..],
-            &["--summary", "Please review", "--reply-to", "2"],
-        ]
-        .concat(),
-    );
+    let args = "append --participant ada --event proposal_submitted";
+    let run = round.run((args, "--summary 'Please review' --reply-to 2"));
     let said = "appended seq 3: proposal_submitted; the phase is reviewing, asked: bob\n";
     assert_eq!(
         (run.code, &run.stdout[..], &run.stderr[..]),
@@ -301,38 +231,24 @@ fn append_says_all_reasons_of_a_refusal_and_changes_nothing() {
     let round = Round::new();
     round.submit();
     let before = round.files();
-    let args = [
-        "append",
-        "--participant",
-        "ada",
-        "--event",
-        "review_submitted",
-        "--summary",
-        "x",
-    ];
+    let args = "append --participant ada --event review_submitted --summary x";
     let refused = json!({ "ok": false, "errors": [{
         "code": "turn", "seq": 4,
         "message": "review_submitted is reserved for bob; wait for the turn with `accp collab wait`",
     }] });
-    assert_eq!(
-        round.json(&[&args[..], &["--reply-to", "3"]].concat(), 2),
-        refused
-    );
-    let run = round.run(&[&args[..], &["--reply-to", "3"]].concat());
+    assert_eq!(round.json((args, "--reply-to 3"), 2), refused);
+    let run = round.run((args, "--reply-to 3"));
     assert_eq!((run.code, &run.stdout[..]), (Some(2), ""));
     assert_eq!(
         run.stderr,
         "error: seq 4: review_submitted is reserved for bob; wait for the turn with `accp collab wait` [turn]\n"
     );
     for (more, all) in [
-        (&["--reply-to", "-1"][..], &["reply-unknown", "turn"][..]),
-        (
-            &["--doc", "../x"],
-            &["reply-missing", "path-escape", "turn"],
-        ),
-        (&["--reply-to", "3", "--role", "main"], &["role-missing"]),
+        ("--reply-to -1", &["reply-unknown", "turn"][..]),
+        ("--doc ../x", &["reply-missing", "path-escape", "turn"]),
+        ("--reply-to 3 --role main", &["role-missing"]),
     ] {
-        assert_eq!(codes(&round.json(&[&args[..], more].concat(), 2)), all);
+        assert_eq!(codes(&round.json((args, more), 2)), all);
     }
     assert!(round.files() == before);
 }
@@ -342,15 +258,8 @@ fn append_puts_a_review_under_its_heading_and_computes_the_hash() {
     let round = Round::new();
     round.submit();
     fs::write(round.0.path("mine.md"), "Review Scope:\n- All of it\n").unwrap();
-    let more = [
-        "--reply-to",
-        "3",
-        "--doc",
-        "review.md",
-        "--review",
-        "mine.md",
-    ];
-    let at = take(&mut round.append("bob", "review_submitted", &more), "at");
+    let more = "--reply-to 3 --doc review.md --review mine.md";
+    let at = take(&mut round.append("bob", "review_submitted", more), "at");
     let review = format!("\n## {at} - bob - seq 4\n\nReview Scope:\n- All of it\n");
     assert!(
         round.read("review.md").ends_with(&review),
@@ -358,17 +267,8 @@ fn append_puts_a_review_under_its_heading_and_computes_the_hash() {
         round.read("review.md")
     );
     // doc, role and sha256 are stored as they are given.
-    let more = [
-        "--reply-to",
-        "4",
-        "--doc",
-        "notes.md",
-        "--role",
-        "supporting",
-        "--sha256",
-        "00",
-    ];
-    round.append("ada", "proposal_revised", &more);
+    let more = "--reply-to 4 --doc notes.md --role supporting --sha256 00";
+    round.append("ada", "proposal_revised", more);
     let line = round.read("events.jsonl");
     let line = line.lines().last().unwrap();
     let end = r#""doc":"notes.md","reply_to":4,"role":"supporting","sha256":"00"}"#;
@@ -383,9 +283,9 @@ fn append_puts_a_review_under_its_heading_and_computes_the_hash() {
         .read("readiness.md")
         .replace("[unresolved]", "[resolved]");
     fs::write(round.path("readiness.md"), readiness).unwrap();
-    round.append("ada", "question_classified", &["--reply-to", "5"]);
-    round.append("bob", "decision_accepted", &["--reply-to", "6"]);
-    round.append("ada", "decision_accepted", &["--reply-to", "7"]);
+    round.append("ada", "question_classified", "--reply-to 5");
+    round.append("bob", "decision_accepted", "--reply-to 6");
+    round.append("ada", "decision_accepted", "--reply-to 7");
     let more = [
         "--reply-to",
         "8",
@@ -395,14 +295,14 @@ fn append_puts_a_review_under_its_heading_and_computes_the_hash() {
         "primary",
         "--hash",
     ];
-    round.append("ada", "deliverable_frozen", &more);
-    let status = round.json(&["status"], 0);
+    round.append("ada", "deliverable_frozen", more);
+    let status = round.json("status", 0);
     assert_eq!(
         (&status["frozen"], &status["events"]),
         (&json!([DOC]), &json!(9))
     );
     assert_eq!(
-        round.json(&["next", "--participant", "ada"], 0)["action"],
+        round.json("next --participant ada", 0)["action"],
         "check-gates"
     );
 }

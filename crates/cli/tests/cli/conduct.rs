@@ -7,7 +7,7 @@ use crate::cli::{Folder, GOOD, accp, command, finish};
 
 #[test]
 fn help_reads_well() {
-    insta::assert_snapshot!(accp(&["--help"], "").stdout, @"
+    insta::assert_snapshot!(accp("--help", "").stdout, @"
     Compact, typed messages between agents: check, read, write and measure ACCP frames.
 
     A frame is one line of text, such as
@@ -78,28 +78,28 @@ fn help_reads_well() {
 fn misuse_and_failure_exit_with_2() {
     let folder = Folder::with(&[]);
     for args in [
-        &[][..],
-        &["bogus"],
-        &["check", "--bogus"],
-        &["check", "no-such-file"],
-        &["check", "."],
-        &["check", "--format", "xml"],
-        &["check", "--syntax-only", "--registry", "x"],
-        &["encode", "--inline", "--strict"],
-        &["encode", "-o", "no/such/folder"],
-        &["encode", "--externals", "no/such/folder"],
-        &["decode", "--externals", "no-such-file"],
-        &["decode", "--registry", "no-such-file"],
-        &["tokens", "--model", "x", "--encoding", "cl100k_base"],
-        &["demo", "--store", "x.db", "--keep"],
-        &["demo", "--store", "no/such/folder/x.db"],
-        &["session"],
-        &["session", "list"],
-        &["session", "list", "no-such-file"],
-        &["session", "show", "--context", "--format", "json", "x"],
-        &["registry", "lint"],
-        &["registry", "lint", "no-such-file"],
-        &["registry", "diff", "no-such-file", "no-such-file"],
+        "",
+        "bogus",
+        "check --bogus",
+        "check no-such-file",
+        "check .",
+        "check --format xml",
+        "check --syntax-only --registry x",
+        "encode --inline --strict",
+        "encode -o no/such/folder",
+        "encode --externals no/such/folder",
+        "decode --externals no-such-file",
+        "decode --registry no-such-file",
+        "tokens --model x --encoding cl100k_base",
+        "demo --store x.db --keep",
+        "demo --store no/such/folder/x.db",
+        "session",
+        "session list",
+        "session list no-such-file",
+        "session show --context --format json x",
+        "registry lint",
+        "registry lint no-such-file",
+        "registry diff no-such-file no-such-file",
     ] {
         let run = folder.run(args, "");
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{args:?}");
@@ -110,12 +110,7 @@ fn misuse_and_failure_exit_with_2() {
 
 #[test]
 fn a_failure_names_the_file() {
-    let run = accp(&["check", "no-such-file"], "");
-    assert!(
-        run.stderr.starts_with("error: no-such-file: "),
-        "{}",
-        run.stderr
-    );
+    accp("check no-such-file", "").stderr_starts("error: no-such-file: ");
 }
 
 #[test]
@@ -197,7 +192,7 @@ fn a_full_disk_is_a_failure() {
 
 #[test]
 fn a_dash_is_stdin_and_stdout() {
-    let run = accp(&["fix", "-", "-o", "-"], GOOD);
+    let run = accp("fix - -o -", GOOD);
     assert_eq!((run.code, run.stdout), (Some(0), format!("{GOOD}\n")));
 }
 
@@ -218,13 +213,13 @@ fn files_from_other_systems() {
             _ => (frame, "1}"),
         };
         for good in [text.to_owned(), format!("\u{feff}{text}")] {
-            let run = accp(&[command], &good);
-            assert_eq!(run.code, Some(0), "{command}: {}", run.stderr);
-            assert_eq!(accp(&[command], good.replace('\r', "")).stdout, run.stdout);
+            let run = accp([command], &good);
+            run.code_is(0);
+            assert_eq!(accp([command], good.replace('\r', "")).stdout, run.stdout);
         }
-        let run = accp(&[command], latin(text, at));
+        let run = accp([command], latin(text, at));
+        run.code_is(1);
         let said = run.stdout + &run.stderr;
-        assert_eq!(run.code, Some(1), "{command}: {said}");
         let place = if command == "encode" {
             "stdin:1:"
         } else {

@@ -4,7 +4,7 @@ mod bad_input;
 
 use serde_json::{Value as Json, json};
 
-use crate::cli::{Folder, Run};
+use crate::cli::{Folder, Run, Words};
 
 const INTENT: &str = "Plan a garden shed and write the plan to shed/plan.md.";
 
@@ -24,15 +24,14 @@ fn messages() -> Json {
 }
 
 /// Runs a quick command.
-fn quick(folder: &Folder, words: &str, more: &[&str]) -> Run {
-    folder.run(&[&["context", "do", words][..], more].concat(), "")
+fn quick(folder: &Folder, words: &str, more: impl Words) -> Run {
+    folder.run(("context do", [words], more), "")
 }
 
 /// Returns a folder in which a session has compressed the conversation.
 fn compressed() -> Folder {
     let folder = Folder::with(&[("messages.json", &messages().to_string())]);
-    let run = quick(&folder, "compress", &["--window", "64000", "messages.json"]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    quick(&folder, "compress", "--window 64000 messages.json").code_is(0);
     folder
 }
 
@@ -40,10 +39,10 @@ fn compressed() -> Folder {
 fn compress_as_a_quick_command_evaluates_at_once() {
     let folder = Folder::with(&[("messages.json", &messages().to_string())]);
     // The list is far below half of the window, so that nothing happens by itself.
-    let args = ["context", "compress", "--window", "64000", "messages.json"];
-    let run = folder.run(&args, "");
+    let args = "context compress --window 64000 messages.json";
+    let run = folder.run(args, "");
     assert_eq!(run.json(), [messages()]);
-    let run = quick(&folder, "compress", &["--window", "64000", "messages.json"]);
+    let run = quick(&folder, "compress", "--window 64000 messages.json");
     let list = &run.json()[0];
     let result = list[2]["content"].as_str().unwrap();
     assert!(
@@ -56,7 +55,7 @@ fn compress_as_a_quick_command_evaluates_at_once() {
 #[test]
 fn context_status_as_a_quick_command_reports_the_use() {
     let folder = compressed();
-    let run = quick(&folder, "context status", &["--format", "json"]);
+    let run = quick(&folder, "context status", "--format json");
     let status = &run.json()[0];
     assert_eq!(
         (&status["window"], &status["said"]),
@@ -68,19 +67,15 @@ fn context_status_as_a_quick_command_reports_the_use() {
     );
     assert!(status["tokens"].as_u64().unwrap() < 500);
     // A session that has not begun is refused.
-    let run = quick(&folder, "context status", &["--session", "other"]);
+    let run = quick(&folder, "context status", "--session other");
     assert_ne!(run.code, Some(0));
-    assert!(
-        run.stderr.contains("there is no session other"),
-        "{}",
-        run.stderr
-    );
+    run.stderr_has("there is no session other");
 }
 
 #[test]
 fn recover_as_a_quick_command_searches() {
     let folder = compressed();
-    let run = quick(&folder, "recover flight HAT170", &["--format", "json"]);
+    let run = quick(&folder, "recover flight HAT170", "--format json");
     let hit = &run.json()[0];
     assert_eq!(hit["rank"], 1);
     assert!(hit["text"].as_str().unwrap().contains("HAT170"));
@@ -91,32 +86,28 @@ fn recover_as_a_quick_command_searches() {
             .starts_with("cache/offloaded/")
     );
     // Without a topic there is no such command, and an option is not taken for a word of it.
-    assert_eq!(quick(&folder, "recover", &[]).code, Some(2));
-    let refused = quick(&folder, "recover --limit 1 HAT170", &[]);
+    quick(&folder, "recover", "").code_is(2);
+    let refused = quick(&folder, "recover --limit 1 HAT170", "");
     assert_eq!((refused.code, &*refused.stdout), (Some(2), ""));
     let cure = "give them to `accp context recover`";
-    assert!(refused.stderr.contains(cure), "{}", refused.stderr);
+    refused.stderr_has(cure);
 }
 
 #[test]
 fn show_session_intent_as_a_quick_command_gives_it_verbatim() {
     let folder = compressed();
-    let run = quick(&folder, "show session intent", &[]);
+    let run = quick(&folder, "show session intent", "");
     assert_eq!((run.code, run.stdout.trim_end()), (Some(0), INTENT));
 }
 
 #[test]
 fn compression_log_as_a_quick_command_shows_the_last_events() {
     let folder = compressed();
-    let run = quick(&folder, "compression log", &[]);
-    assert!(
-        run.stdout.starts_with("## Compression Event Log\n"),
-        "{}",
-        run.stdout
-    );
-    assert!(run.stdout.contains("**Event Type:** TIER_1\n"));
-    assert!(run.stdout.contains("**Intent Preserved:** YES\n"));
-    let run = quick(&folder, "compression log", &["--format", "json"]);
+    quick(&folder, "compression log", "")
+        .stdout_starts("## Compression Event Log\n")
+        .stdout_has("**Event Type:** TIER_1\n")
+        .stdout_has("**Intent Preserved:** YES\n");
+    let run = quick(&folder, "compression log", "--format json");
     assert_eq!(run.json().len(), 1);
     assert_eq!(run.json()[0]["type"], "TIER_1");
 }
@@ -125,13 +116,9 @@ fn compression_log_as_a_quick_command_shows_the_last_events() {
 fn other_words_are_not_a_quick_command() {
     let folder = compressed();
     for words in ["", "compress all", "status", "intent", "log"] {
-        let run = quick(&folder, words, &[]);
-        assert_eq!(run.code, Some(2), "{words}");
-        assert!(
-            run.stderr.contains("is not a quick command"),
-            "{}",
-            run.stderr
-        );
+        quick(&folder, words, "")
+            .code_is(2)
+            .stderr_has("is not a quick command");
     }
 }
 
@@ -146,28 +133,17 @@ fn compress_warns_of_what_check_refuses() {
         { "role": "assistant", "content": null, "tool_calls": [call] },
         { "role": "tool", "tool_call_id": id, "content": "4" }]);
     let list = list.to_string();
-    let run = folder.run(&["context", "check", "--format", "json"], &list);
-    assert_eq!(run.code, Some(1));
+    let run = folder.run("context check --format json", &list);
+    run.code_is(1);
     assert_eq!(run.json()[0]["errors"][0]["code"], "id-form");
-    let args = [
-        "context",
-        "compress",
-        "--window",
-        "8192",
-        "--report",
-        "report.json",
-    ];
-    let run = folder.run(&args, &list);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
-    assert!(
-        run.stderr
-            .contains("a provider may refuse the list: id-form: message 1: ")
-    );
+    let args = "context compress --window 8192 --report report.json";
+    let run = folder.run(args, &list);
+    run.code_is(0);
+    run.stderr_has("a provider may refuse the list: id-form: message 1: ");
     let report: Json = serde_json::from_str(&folder.read("report.json")).unwrap();
     assert_eq!(report["warnings"][0]["code"], "id-form");
-    let mended = folder.run(&["context", "repair"], &run.stdout);
-    assert_eq!(mended.code, Some(0));
-    assert!(mended.stderr.contains("message 1: mended id-form"));
-    let run = folder.run(&["context", "check"], &mended.stdout);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let mended = folder.run("context repair", &run.stdout);
+    mended.code_is(0);
+    mended.stderr_has("message 1: mended id-form");
+    folder.run("context check", &mended.stdout).code_is(0);
 }

@@ -20,17 +20,9 @@ fn rules() -> Vec<String> {
 
 fn compressed(folder: &Folder, messages: &Json) -> (Json, Json, String) {
     std::fs::write(folder.path("messages.json"), messages.to_string()).unwrap();
-    let args = [
-        "context",
-        "compress",
-        "--window",
-        "2000",
-        "--report",
-        "report.json",
-        "messages.json",
-    ];
-    let run = folder.run(&args, "");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let args = "context compress --window 2000 --report report.json messages.json";
+    let run = folder.run(args, "");
+    run.code_is(0);
     let report = serde_json::from_str(&folder.read("report.json")).unwrap();
     (run.json()[0].clone(), report, run.stderr)
 }
@@ -92,7 +84,7 @@ fn a_constraint_without_room_comes_back_and_is_reported() {
         "{report}"
     );
     let came_back = again.len();
-    let log = folder.run(&["context", "log", "--format", "json"], "");
+    let log = folder.run("context log --format json", "");
     let log = log.json();
     assert_eq!(
         log.iter()

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::cli::{Folder, Run};
+use crate::cli::{Folder, Run, Words};
 
 /// The header of a GIF of 1,024 x 768, in base64.
 const GIF: &str = "R0lGODlhAAQAAwAAAA";
@@ -22,18 +22,10 @@ fn messages(many: usize) -> Json {
     all.into()
 }
 
-fn compressed(folder: &Folder, window: &str, more: &[&str]) -> Run {
-    let args = [
-        "context",
-        "compress",
-        "--session",
-        "trip",
-        "--window",
-        window,
-        "messages.json",
-    ];
-    let run = folder.run(&[&args[..], more].concat(), "");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+fn compressed(folder: &Folder, window: &str, more: impl Words) -> Run {
+    let args = format!("context compress --session trip --window {window} messages.json");
+    let run = folder.run((args, more), "");
+    run.code_is(0);
     run
 }
 
@@ -41,12 +33,10 @@ fn compressed(folder: &Folder, window: &str, more: &[&str]) -> Run {
 fn a_list_with_a_picture_that_fits_leaves_as_it_is() {
     let all = messages(1);
     let folder = Folder::with(&[("messages.json", &all.to_string())]);
-    let checked = folder.run(
-        &["context", "check", "--window", "4000", "messages.json"],
-        "",
-    );
-    assert_eq!(checked.code, Some(0), "{}", checked.stderr);
-    let run = compressed(&folder, "128000", &["--report", "report.json"]);
+    folder
+        .run("context check --window 4000 messages.json", "")
+        .code_is(0);
+    let run = compressed(&folder, "128000", "--report report.json");
     assert_eq!(run.json(), [all]);
     let report: Json = serde_json::from_str(&folder.read("report.json")).unwrap();
     // 1,024 x 768 / 750 are 1,049 tokens.
@@ -56,29 +46,18 @@ fn a_list_with_a_picture_that_fits_leaves_as_it_is() {
         (&report["state"], &report["encoding"], &report["substitute"]),
         (&json!("GREEN"), &json!("o200k_base"), &json!(false))
     );
-    let status = folder.run(
-        &["context", "status", "--session", "trip", "--format", "json"],
-        "",
-    );
+    let status = folder.run("context status --session trip --format json", "");
     assert_eq!(status.json()[0]["tokens"], tokens);
-    let asked = folder.run(
-        &["context", "call", "--session", "trip", "context_status"],
-        "",
-    );
-    assert!(
-        asked
-            .stdout
-            .contains(&format!("{tokens} of 128000 tokens, 1 %, GREEN")),
-        "{}",
-        asked.stdout
-    );
+    folder
+        .run("context call --session trip context_status", "")
+        .stdout_has(format!("{tokens} of 128000 tokens, 1 %, GREEN"));
 }
 
 #[test]
 fn a_screenshot_that_left_comes_back_whole() {
     let all = messages(20);
     let folder = Folder::with(&[("messages.json", &all.to_string())]);
-    let run = compressed(&folder, "26000", &[]);
+    let run = compressed(&folder, "26000", "");
     let list = &run.json()[0];
     let line = list[2]["content"][0]["content"][0]["text"]
         .as_str()
@@ -89,12 +68,11 @@ fn a_screenshot_that_left_comes_back_whole() {
          `accp context restore --session trip --message 2` gives it]"
     );
     assert_eq!(list[40], all[40]);
-    let restore = ["context", "restore", "--session", "trip"];
-    let one = folder.run(&[&restore[..], &["--message", "2"]].concat(), "");
+    let restore = "context restore --session trip";
+    let one = folder.run((restore, "--message 2"), "");
     assert_eq!(one.json(), [all[2].clone()]);
-    assert_eq!(folder.run(&restore, "").json(), [all]);
-    let none = folder.run(&[&restore[..], &["--message", "41"]].concat(), "");
-    assert_eq!(none.code, Some(1), "{}", none.stderr);
+    assert_eq!(folder.run(restore, "").json(), [all]);
+    folder.run((restore, "--message 41"), "").code_is(1);
 }
 
 #[test]
@@ -103,28 +81,28 @@ fn a_substitute_is_named_in_the_report_and_in_the_status() {
     let run = compressed(
         &folder,
         "64000",
-        &["--model", "claude-opus-4-7", "--report", "report.json"],
+        "--model claude-opus-4-7 --report report.json",
     );
     let said = "counted with o200k_base as a substitute for the tokenizer of claude-opus-4-7, error of about 22 to 64 %";
-    assert!(run.stderr.contains(said), "{}", run.stderr);
+    run.stderr_has(said);
     let report: Json = serde_json::from_str(&folder.read("report.json")).unwrap();
     assert_eq!(report["substitute"], true);
     assert!(
         report["note"].as_str().unwrap().starts_with(said),
         "{report}"
     );
-    let status = folder.run(&["context", "status", "--session", "trip"], "");
-    assert!(status.stdout.contains(said), "{}", status.stdout);
+    let status = folder.run("context status --session trip", "");
+    status.stdout_has(said);
     for args in [
-        &["compress", "--window", "64000", "messages.json"][..],
-        &["status", "--session", "trip"],
-        &["check", "messages.json"],
+        "compress --window 64000 messages.json",
+        "status --session trip",
+        "check messages.json",
     ] {
-        let args = [&["context"], args, &["--model", "no-such-model"]].concat();
-        let refused = folder.run(&args, "");
+        let args = ("context", args, "--model no-such-model");
+        let refused = folder.run(args, "");
         assert_eq!((refused.code, &*refused.stdout), (Some(2), ""), "{args:?}");
         let nearest = "the nearest are";
-        assert!(refused.stderr.contains(nearest), "{}", refused.stderr);
+        refused.stderr_has(nearest);
     }
 }
 
@@ -133,10 +111,10 @@ fn the_folder_that_nobody_named_is_said_once() {
     let folder = Folder::with(&[("messages.json", &messages(1).to_string())]);
     let said =
         "sessions are kept below ./Memory/Shared from now on; `--root DIR` names another folder";
-    let named = compressed(&folder, "64000", &["--root", "R"]);
+    let named = compressed(&folder, "64000", "--root R");
     assert!(!named.stderr.contains(said), "{}", named.stderr);
-    let first = compressed(&folder, "64000", &[]);
+    let first = compressed(&folder, "64000", "");
     assert_eq!(first.stderr.matches(said).count(), 1, "{}", first.stderr);
-    let second = compressed(&folder, "64000", &[]);
+    let second = compressed(&folder, "64000", "");
     assert!(!second.stderr.contains(said), "{}", second.stderr);
 }

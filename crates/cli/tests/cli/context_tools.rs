@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::cli::Folder;
 
-/// A list whose result is over a quarter of a window of 4,096.
-fn folder() -> Folder {
+/// Returns a list whose result is over a quarter of a window of 4,096.
+pub(super) fn list() -> String {
     let rows = (1..=400).map(|row| format!("row {row}: flight HAT{row}, gate {}", row % 30));
     let function = json!({ "name": "get_flights", "arguments": "{}" });
     let list = json!([
@@ -14,25 +14,27 @@ fn folder() -> Folder {
           "tool_calls": [{ "id": "c1", "type": "function", "function": function }] },
         { "role": "tool", "tool_call_id": "c1", "content": rows.collect::<Vec<_>>().join("\n") },
     ]);
-    let folder = Folder::with(&[("messages.json", &list.to_string())]);
-    let run = folder.run(
-        &["context", "compress", "--window", "4096", "messages.json"],
-        "",
-    );
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    list.to_string()
+}
+
+fn folder() -> Folder {
+    let folder = Folder::with(&[("messages.json", &list())]);
+    folder
+        .run("context compress --window 4096 messages.json", "")
+        .code_is(0);
     folder
 }
 
 #[test]
 fn a_program_gives_the_tools_to_its_model_and_does_what_the_model_calls() {
     let folder = folder();
-    let tools = folder.run(&["context", "tools", "--messages", "anthropic"], "");
+    let tools = folder.run("context tools --messages anthropic", "");
     let tools = &tools.json()[0];
     assert_eq!(tools.as_array().unwrap().len(), 3);
     assert_eq!(tools[1]["input_schema"]["required"], json!(["topic"]));
     let name = tools[1]["name"].as_str().unwrap();
     let run = folder.run(
-        &[
+        [
             "context",
             "call",
             name,
@@ -40,16 +42,9 @@ fn a_program_gives_the_tools_to_its_model_and_does_what_the_model_calls() {
         ],
         "",
     );
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
-    assert!(
-        run.stdout.contains("row 170: flight HAT170, gate 20"),
-        "{}",
-        run.stdout
-    );
-    let status = folder.run(
-        &["context", "call", "context_status", "--format", "json"],
-        "",
-    );
+    run.code_is(0);
+    run.stdout_has("row 170: flight HAT170, gate 20");
+    let status = folder.run("context call context_status --format json", "");
     assert_eq!(status.json()[0]["window"], 4096);
 }
 
@@ -62,9 +57,9 @@ fn a_call_that_does_not_fit_is_refused_with_its_place() {
         ("context_recover", "[", "the arguments are not JSON"),
         ("context_read", r#"{"path":"/etc/hosts"}"#, "below `cache/`"),
     ] {
-        let run = folder.run(&["context", "call", tool, args], "");
+        let run = folder.run(["context", "call", tool, args], "");
         assert_eq!((run.code, &*run.stdout), (Some(1), ""), "{tool} {args}");
-        assert!(run.stderr.contains(expected), "{}", run.stderr);
+        run.stderr_has(expected);
     }
 }
 
@@ -79,8 +74,8 @@ fn an_mcp_client_calls_the_tools_over_the_standard_streams() {
             "name": "context_recover", "arguments": { "topic": "HAT170", "exact": true } } }),
     ];
     let said: String = said.map(|line| format!("{line}\n")).concat();
-    let run = folder.run(&["context", "mcp"], &said);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = folder.run("context mcp", &said);
+    run.code_is(0);
     let answers = run.json();
     let answer = answers.iter().find(|answer| answer["id"] == 2).unwrap();
     let text = answer["result"]["content"][0]["text"].as_str().unwrap();

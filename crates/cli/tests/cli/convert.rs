@@ -35,7 +35,7 @@ fn awkward() -> String {
 #[test]
 fn the_example_comes_back_equal() {
     let folder = Folder::with(&[("in.jsonl", &example())]);
-    let run = folder.run(&["convert", "in.jsonl", "-o", "out.accp"], "");
+    let run = folder.run("convert in.jsonl -o out.accp", "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
     let frames = folder.read("out.accp");
     assert_eq!(frames.lines().count(), 21);
@@ -44,16 +44,16 @@ fn the_example_comes_back_equal() {
         frames.lines().any(|frame| frame.starts_with(call)),
         "{frames}"
     );
-    assert_eq!(folder.run(&["check", "out.accp"], "").code, Some(0));
+    folder.run("check out.accp", "").code_is(0);
 
-    let run = folder.run(&["convert", "--restore", "out.accp"], "");
+    let run = folder.run("convert --restore out.accp", "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     assert_eq!(lines(&run.stdout), lines(&example()));
 }
 
 #[test]
 fn the_summary_as_json_has_these_keys() {
-    let run = accp(&["convert", "--verify", "--format", "json"], awkward());
+    let run = accp("convert --verify --format json", awkward());
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     let summary = &run.json()[0];
     for (key, count) in [
@@ -83,19 +83,14 @@ fn the_summary_as_json_has_these_keys() {
 #[test]
 fn what_does_not_fit_goes_to_the_side_file_and_comes_back() {
     let folder = Folder::with(&[("in.jsonl", &awkward())]);
-    assert_eq!(
-        folder
-            .run(&["convert", "in.jsonl", "-o", "out.accp"], "")
-            .code,
-        Some(0)
-    );
+    folder.run("convert in.jsonl -o out.accp", "").code_is(0);
     let side = lines(&folder.read("out.accp.externals.jsonl"));
     let reasons: Vec<_> = side
         .iter()
         .map(|record| record["reason"].as_str().unwrap())
         .collect();
     assert_eq!(reasons, ["depth", "limit", "characters"]);
-    let run = folder.run(&["convert", "--restore", "out.accp"], "");
+    let run = folder.run("convert --restore out.accp", "");
     assert_eq!(lines(&run.stdout), lines(&awkward()));
 
     // Without the side file, or with a changed one, nothing is written.
@@ -105,22 +100,12 @@ fn what_does_not_fit_goes_to_the_side_file_and_comes_back() {
         text.replacen("line", "lime", 1),
     )
     .unwrap();
-    let run = folder.run(
-        &["convert", "--restore", "out.accp", "-o", "back.jsonl"],
-        "",
-    );
-    assert_eq!(run.code, Some(1));
-    assert!(
-        run.stderr.contains("out.accp.externals.jsonl:3"),
-        "{}",
-        run.stderr
-    );
+    let run = folder.run("convert --restore out.accp -o back.jsonl", "");
+    run.code_is(1);
+    run.stderr_has("out.accp.externals.jsonl:3");
     fs::remove_file(folder.path("out.accp.externals.jsonl")).unwrap();
-    let run = folder.run(
-        &["convert", "--restore", "out.accp", "-o", "back.jsonl"],
-        "",
-    );
-    assert_eq!(run.code, Some(1));
+    let run = folder.run("convert --restore out.accp -o back.jsonl", "");
+    run.code_is(1);
     assert!(
         run.stderr.contains("out.accp:1: ") && run.stderr.contains("--externals"),
         "{}",
@@ -131,7 +116,7 @@ fn what_does_not_fit_goes_to_the_side_file_and_comes_back() {
 
 #[test]
 fn long_values_to_stdout_need_a_side_file_or_inline() {
-    let run = accp(&["convert"], awkward());
+    let run = accp("convert", awkward());
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""));
     assert!(
         run.stderr.contains("stdin:1: ") && run.stderr.contains("--externals FILE"),
@@ -139,7 +124,7 @@ fn long_values_to_stdout_need_a_side_file_or_inline() {
         run.stderr
     );
     let log = json!([{ "role": "tool", "content": "x y ".repeat(20) }]).to_string();
-    let run = accp(&["convert", "--inline"], log);
+    let run = accp("convert --inline", log);
     assert_eq!((run.code, run.stdout.lines().count()), (Some(0), 2));
 }
 
@@ -175,7 +160,7 @@ fn a_faulty_file_is_told_by_its_place() {
         ("[1,2", "in.jsonl:1:", "the file is cut"),
     ] {
         let folder = Folder::with(&[("in.jsonl", text)]);
-        let run = folder.run(&["convert", "in.jsonl", "-o", "out.accp"], "");
+        let run = folder.run("convert in.jsonl -o out.accp", "");
         assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{text}");
         assert!(
             run.stderr.contains(place) && run.stderr.contains(cure),
@@ -190,12 +175,7 @@ fn a_faulty_file_is_told_by_its_place() {
 #[test]
 fn cut_frames_are_noticed() {
     let folder = Folder::with(&[("in.jsonl", &example())]);
-    assert_eq!(
-        folder
-            .run(&["convert", "in.jsonl", "-o", "out.accp"], "")
-            .code,
-        Some(0)
-    );
+    folder.run("convert in.jsonl -o out.accp", "").code_is(0);
     let frames = folder.read("out.accp");
     let lines: Vec<&str> = frames.lines().collect();
     let without = |at: usize| {
@@ -211,11 +191,8 @@ fn cut_frames_are_noticed() {
         (frames.replacen("@owner", "owner", 1), "E1001"),
     ] {
         let folder = Folder::with(&[("out.accp", &text)]);
-        let run = folder.run(
-            &["convert", "--restore", "out.accp", "-o", "back.jsonl"],
-            "",
-        );
-        assert_eq!(run.code, Some(1), "{}", run.stderr);
+        let run = folder.run("convert --restore out.accp -o back.jsonl", "");
+        run.code_is(1);
         assert!(
             run.stderr.contains("out.accp:") && run.stderr.contains(cure),
             "{cure}: {}",
@@ -227,16 +204,16 @@ fn cut_frames_are_noticed() {
 
 #[test]
 fn a_missing_file_is_a_failure() {
-    let run = accp(&["convert", "--verify", "no-such-file.jsonl"], "");
+    let run = accp("convert --verify no-such-file.jsonl", "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""));
-    assert!(run.stderr.contains("no-such-file.jsonl"));
+    run.stderr_has("no-such-file.jsonl");
 }
 
 #[test]
 fn documents_show_what_the_command_prints() {
-    let run = Folder::with(&[("bakery.jsonl", &example())])
-        .run(&["convert", "--verify", "bakery.jsonl"], "");
-    assert_eq!(run.code, Some(0));
+    let run =
+        Folder::with(&[("bakery.jsonl", &example())]).run("convert --verify bakery.jsonl", "");
+    run.code_is(0);
     let page = fs::read_to_string(workspace().join("docs/howto/convert.md")).unwrap();
     assert!(
         page.contains(&run.stdout),
@@ -259,36 +236,26 @@ fn documents_show_what_the_command_prints() {
 /// Frames in another order, or with one twice, are not a conversation.
 #[test]
 fn shuffled_frames_are_noticed() {
-    let frames = accp(&["convert"], example()).stdout;
+    let frames = accp("convert", example()).stdout;
     let mut lines: Vec<&str> = frames.lines().collect();
     lines.swap(2, 3);
-    let run = accp(&["convert", "--restore"], lines.join("\n") + "\n");
-    assert_eq!(run.code, Some(1));
-    assert!(
-        run.stderr.contains("expected the frame with seq:3"),
-        "{}",
-        run.stderr
-    );
+    accp("convert --restore", lines.join("\n") + "\n")
+        .code_is(1)
+        .stderr_has("expected the frame with seq:3");
 }
 
 #[test]
 fn a_file_is_not_read_and_written_at_once() {
     for arguments in [
-        &["convert", "in.jsonl", "-o", "in.jsonl"][..],
-        &["convert", "in.jsonl", "-o", "out", "--externals", "out"],
-        &[
-            "convert",
-            "in.jsonl",
-            "-o",
-            "out",
-            "--externals",
-            "./in.jsonl",
-        ],
+        "convert in.jsonl -o in.jsonl",
+        "convert in.jsonl -o out --externals out",
+        "convert in.jsonl -o out --externals ./in.jsonl",
     ] {
         let folder = Folder::with(&[("in.jsonl", &awkward())]);
-        let run = folder.run(arguments, "");
-        assert_eq!(run.code, Some(2), "{}", run.stderr);
-        assert!(run.stderr.contains("is named twice"), "{}", run.stderr);
+        folder
+            .run(arguments, "")
+            .code_is(2)
+            .stderr_has("is named twice");
         assert_eq!(
             (folder.read("in.jsonl"), folder.names()),
             (awkward(), vec!["in.jsonl".to_owned()])
@@ -301,7 +268,7 @@ fn a_file_is_not_read_and_written_at_once() {
 fn what_is_printed_leads_somewhere() {
     let folder = Folder::with(&[]);
     let input = awkward() + "{\"messages\":[\n";
-    let run = folder.run(&["convert", "--externals", "side.jsonl"], &input);
+    let run = folder.run("convert --externals side.jsonl", &input);
     assert_eq!(
         (run.code, run.stdout.lines().count()),
         (Some(1), 3),
@@ -309,17 +276,14 @@ fn what_is_printed_leads_somewhere() {
         run.stderr
     );
     assert_eq!(folder.read("side.jsonl").lines().count(), 3);
-    let run = folder.run(
-        &["convert", "--restore", "--externals", "side.jsonl"],
-        &run.stdout,
-    );
+    let run = folder.run("convert --restore --externals side.jsonl", &run.stdout);
     assert_eq!(lines(&run.stdout), lines(&awkward()));
 }
 
 #[test]
 fn an_array_of_conversations_is_several() {
     let array = format!("[{}]", example().trim_end().replace('\n', ","));
-    let run = accp(&["convert", "--verify", "--format", "json"], array);
+    let run = accp("convert --verify --format json", array);
     assert_eq!(
         (
             run.json()[0]["conversations"].as_u64(),

@@ -5,7 +5,7 @@ use crate::cli::{Folder, accp};
 /// The README's first command prints the same each time, in 80 columns and on a page or two.
 #[test]
 fn the_demo_is_this() {
-    let run = accp(&["demo"], "");
+    let run = accp("demo", "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     let lines = run.stdout.lines();
     let widest = lines.clone().map(|line| line.chars().count()).max();
@@ -116,29 +116,29 @@ fn the_demo_is_this() {
 #[test]
 fn what_the_demo_keeps_can_be_looked_into() {
     let folder = Folder::with(&[]);
-    let run = folder.run(&["demo", "--store", "team.db"], "");
+    let run = folder.run("demo --store team.db", "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
-    assert_eq!(run.stdout, accp(&["demo"], "").stdout);
+    assert_eq!(run.stdout, accp("demo", "").stdout);
     assert_eq!(folder.names(), ["team.db"]);
 
     // The second run finds the file of the first.
-    let run = folder.run(&["demo", "--store", "team.db"], "");
+    let run = folder.run("demo --store team.db", "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""));
     insta::assert_snapshot!(run.stderr, @"error: team.db is there already: name a new file, or remove it");
 
     // The run finds a file that an earlier run had only begun.
     std::fs::write(folder.path("begun.db"), "").unwrap();
-    let run = folder.run(&["demo", "--store", "begun.db"], "");
+    let run = folder.run("demo --store begun.db", "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     let [begun, team] = ["begun.db", "team.db"].map(|file| {
-        let run = folder.run(&["session", "list", file], "");
-        assert_eq!(run.code, Some(0));
+        let run = folder.run(["session", "list", file], "");
+        run.code_is(0);
         run.stdout
     });
     assert_eq!(begun, team);
 
-    let run = folder.run(&["session", "list", "team.db"], "");
-    assert_eq!(run.code, Some(0));
+    let run = folder.run("session list team.db", "");
+    run.code_is(0);
     insta::assert_snapshot!(run.stdout, @"
     session            side             entries  bytes  due  members  last
     pipeline           host             43       7395   0    5        2024-04-24 23:07:06 UTC
@@ -147,8 +147,8 @@ fn what_the_demo_keeps_can_be_looked_into() {
     pipeline@research  member research  40       7085   0    5        2024-04-24 23:07:06 UTC
     pipeline@reviewer  member reviewer  37       6848   0    5        2024-04-24 23:07:06 UTC
     ");
-    let run = folder.run(&["session", "show", "team.db"], "");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = folder.run("session show team.db", "");
+    run.code_is(0);
     insta::assert_snapshot!(run.stdout, @"
     Session    pipeline, as the host keeps it
     Log        43 entries up to position 43, 25 of them frames; 7395 bytes
@@ -185,8 +185,8 @@ fn what_the_demo_keeps_can_be_looked_into() {
       task_1             done
       task_2             done
     ");
-    let run = folder.run(&["session", "show", "team.db", "pipeline@dev"], "");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = folder.run("session show team.db pipeline@dev", "");
+    run.code_is(0);
     insta::assert_snapshot!(run.stdout, @"
     Session    pipeline@dev, as the member dev keeps it
     Log        38 entries up to position 43, 25 of them frames; 6929 bytes
@@ -223,7 +223,7 @@ fn what_the_demo_keeps_can_be_looked_into() {
       task_1             done
       task_2             done
     ");
-    let run = folder.run(&["session", "verify", "team.db"], "");
+    let run = folder.run("session verify team.db", "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(run.stdout, @"
     pipeline: fine: 43 entries, folded from its first entry;
@@ -246,25 +246,24 @@ fn the_file_goes_unless_it_is_kept() {
     let mut command = crate::cli::command();
     command.args(["demo", "--keep"]).env("TMPDIR", &temporary);
     let run = crate::cli::finish(&mut command, b"");
-    assert_eq!(run.code, Some(0));
+    run.code_is(0);
     let place = run.stderr.trim().strip_prefix("kept in ").unwrap();
     assert!(place.starts_with(temporary.to_str().unwrap()), "{place}");
     assert_eq!(folder.names().len(), 1);
-    let run = accp(&["session", "verify", place], "");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    accp(["session", "verify", place], "").code_is(0);
 
     let folder = Folder::with(&[]);
     let mut command = crate::cli::command();
     command.arg("demo").env("TMPDIR", folder.path(""));
-    assert_eq!(crate::cli::finish(&mut command, b"").code, Some(0));
+    crate::cli::finish(&mut command, b"").code_is(0);
     assert!(folder.names().is_empty());
 }
 
 /// Every frame of the demo has its twin on stderr, and stdout does not change.
 #[test]
 fn debug_tells_every_frame() {
-    let run = accp(&["demo", "--debug"], "");
-    assert_eq!(run.stdout, accp(&["demo"], "").stdout);
+    let run = accp("demo --debug", "");
+    assert_eq!(run.stdout, accp("demo", "").stdout);
     let lines: Vec<_> = run.stderr.lines().collect();
     assert!(
         lines
@@ -316,7 +315,7 @@ fn the_page_about_sessions_shows_the_demo() {
         .split("```text\n")
         .find(|block| block.starts_with(" 38"));
     let block = block.unwrap().split("```").next().unwrap();
-    let printed = accp(&["demo"], "").stdout;
+    let printed = accp("demo", "").stdout;
     for line in block.lines() {
         assert!(printed.lines().any(|own| own == line), "{line}");
     }
@@ -324,5 +323,5 @@ fn the_page_about_sessions_shows_the_demo() {
 
 #[test]
 fn debug_says_nothing_unless_it_is_asked() {
-    assert_eq!(accp(&["demo"], "").stderr, "");
+    assert_eq!(accp("demo", "").stderr, "");
 }

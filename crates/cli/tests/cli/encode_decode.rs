@@ -14,7 +14,7 @@ fn long_message() -> Json {
 #[test]
 fn a_frame_is_json_under_full_names() {
     let run = accp(
-        &["decode"],
+        "decode",
         format!("{GOOD}[mid:49679033e07c,seq:3,ts:1714000000]\n"),
     );
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
@@ -36,30 +36,26 @@ fn what_is_decoded_is_encoded_again() {
          @analyst>qry:lookup{{fmt:summary|q:revenue|src:$ctx.sales_db}}\n\
          @user>req:chat{{role:user|content:What_are_Q3_findings?|schema:CH}}\n"
     );
-    for decode in [&["decode"][..], &["decode", "--pretty"]] {
+    for decode in ["decode", "decode --pretty"] {
         let json = accp(decode, &frames);
-        let run = accp(&["encode"], &json.stdout);
-        assert_eq!(
-            (run.code, run.stdout.as_str()),
-            (Some(0), frames.as_str()),
-            "{}",
-            run.stderr
-        );
+        let run = accp("encode", &json.stdout);
+        run.code_is(0);
+        assert_eq!(run.stdout, frames.as_str());
     }
 }
 
 #[test]
 fn long_values_need_somewhere_to_go() {
     let message = long_message().to_string();
-    let run = accp(&["encode"], &message);
+    let run = accp("encode", &message);
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
     insta::assert_snapshot!(run.stderr, @r#"
     error: stdin:1:59: note: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxx..: the value has more than 50 characters; give --externals FILE to keep it in a side file, or --inline to send it in the frame
     error: stdin:1:128: list: "yyyyyyyyyyyyyyyyyyyyyyyyyyyyy..: the value has more than 50 characters; give --externals FILE to keep it in a side file, or --inline to send it in the frame
     "#);
-    let run = accp(&["encode", "--inline"], &message);
-    assert_eq!(run.code, Some(0));
-    assert_eq!(accp(&["decode"], &run.stdout).json()[0], long_message());
+    let run = accp("encode --inline", &message);
+    run.code_is(0);
+    assert_eq!(accp("decode", &run.stdout).json()[0], long_message());
 }
 
 #[test]
@@ -68,25 +64,15 @@ fn strict_takes_no_exception() {
         "agent": "a", "intent": "req", "operation": "chat", "schema": "CH",
         "payload": { "content": "x".repeat(51) },
     });
-    assert_eq!(accp(&["encode"], message.to_string()).code, Some(0));
-    assert_eq!(
-        accp(&["encode", "--strict"], message.to_string()).code,
-        Some(1)
-    );
+    accp("encode", message.to_string()).code_is(0);
+    accp("encode --strict", message.to_string()).code_is(1);
 }
 
 #[test]
 fn the_side_file_holds_what_left_the_frames() {
     let folder = Folder::with(&[("in.jsonl", &format!("{0}\n{0}\n", long_message()))]);
-    let encode = [
-        "encode",
-        "in.jsonl",
-        "--externals",
-        "side.jsonl",
-        "-o",
-        "frames",
-    ];
-    let run = folder.run(&encode, "");
+    let encode = "encode in.jsonl --externals side.jsonl -o frames";
+    let run = folder.run(encode, "");
     assert_eq!(
         (run.code, run.stdout.as_str(), run.stderr.as_str()),
         (Some(0), "", "")
@@ -100,9 +86,9 @@ fn the_side_file_holds_what_left_the_frames() {
     {"key":"cold.9e8b2648669b","sha256":"9e8b2648669bdbe597b49d2bec2a88dc148046eaa048f2e2712d5dbdea01c237","reason":"characters","value":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}
     "#);
 
-    let run = folder.run(&["decode", "frames", "--externals", "side.jsonl"], "");
+    let run = folder.run("decode frames --externals side.jsonl", "");
     assert_eq!(run.json(), [long_message(), long_message()]);
-    let run = folder.run(&["decode", "frames"], "");
+    let run = folder.run("decode frames", "");
     let list = &run.json()[0]["payload"]["list"];
     assert_eq!(list[0]["$ref"], "cold.1507144ceaac", "{list}");
     assert_eq!(folder.names(), ["frames", "in.jsonl", "side.jsonl"]);
@@ -124,13 +110,12 @@ fn what_is_deep_or_large_leaves_the_frame_too() {
         "payload": { "deep": deep, "wide": wide, "huge": "z".repeat(100_000) },
     });
     let folder = Folder::with(&[]);
-    for options in [&[][..], &["--inline"]] {
-        let mut encode = vec!["encode", "--externals", "side", "-o", "frames"];
-        encode.extend(options);
-        let run = folder.run(&encode, message.to_string());
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
-        assert_eq!(folder.run(&["check", "frames"], "").code, Some(0));
-        let run = folder.run(&["decode", "frames", "--externals", "side"], "");
+    for options in ["", "--inline"] {
+        let args = ("encode --externals side -o frames", options);
+        let run = folder.run(args, message.to_string());
+        run.code_is(0);
+        folder.run("check frames", "").code_is(0);
+        let run = folder.run("decode frames --externals side", "");
         assert_eq!(run.json().as_slice(), std::slice::from_ref(&message));
     }
 }
@@ -151,11 +136,9 @@ fn a_message_that_fits_no_frame_is_reported_with_its_line() {
 []
 {"agent":"a","intent":"req","operation":"schedule","schema":"TA","payload":{"task":7}}
 "#;
-    let run = accp(&["encode"], input);
-    assert_eq!(
-        (run.code, run.stdout.as_str()),
-        (Some(1), "@a>req:plan{}\n")
-    );
+    let run = accp("encode", input);
+    run.code_is(1);
+    assert_eq!(run.stdout, "@a>req:plan{}\n");
     insta::assert_snapshot!(run.stderr, @r"
     error: stdin:3:2: `dev team` is not an agent id: letters, digits, '-' and '_' only
     error: stdin:4:14: `ask` is not an intent: req, done, fail, wait, esc, comp, sync, qry, ack, cancel, stream, end, ping, pong
@@ -183,11 +166,9 @@ fn each_mistake_of_a_message_is_reported_with_its_place() {
 {"intent":"req","schema":"XX","payload":{"note":"LONG"}}
 "#
     .replace("LONG", &"x".repeat(51));
-    let run = accp(&["encode"], &input);
-    assert_eq!(
-        (run.code, run.stdout.as_str()),
-        (Some(1), "@a>req:plan{}\n")
-    );
+    let run = accp("encode", &input);
+    run.code_is(1);
+    assert_eq!(run.stdout, "@a>req:plan{}\n");
     insta::assert_snapshot!(run.stderr, @r#"
     error: stdin:2:3: `dev team` is not an agent id: letters, digits, '-' and '_' only
     error: stdin:2:22: `ask` is not an intent: req, done, fail, wait, esc, comp, sync, qry, ack, cancel, stream, end, ping, pong
@@ -212,8 +193,8 @@ fn each_mistake_of_a_message_is_reported_with_its_place() {
     "#);
     // With a place for long values, these are no mistakes.
     let folder = Folder::with(&[]);
-    let run = folder.run(&["encode", "--externals", "side", "-o", "frames"], input);
-    assert_eq!(run.code, Some(1));
+    let run = folder.run("encode --externals side -o frames", input);
+    run.code_is(1);
     assert!(!run.stderr.contains("50 characters"), "{}", run.stderr);
     assert!(folder.names().is_empty());
 }
@@ -222,28 +203,21 @@ fn each_mistake_of_a_message_is_reported_with_its_place() {
 fn json_that_is_cut_in_half_is_reported_and_nothing_is_written() {
     let good = long_message().to_string();
     let folder = Folder::with(&[("in.jsonl", &format!("{good}\n{}", &good[..60]))]);
-    let encode = [
-        "encode",
-        "in.jsonl",
-        "--externals",
-        "side.jsonl",
-        "-o",
-        "frames",
-    ];
-    let run = folder.run(&encode, "");
-    assert_eq!(run.code, Some(1));
+    let encode = "encode in.jsonl --externals side.jsonl -o frames";
+    let run = folder.run(encode, "");
+    run.code_is(1);
     insta::assert_snapshot!(run.stderr, @"error: in.jsonl:2:60: EOF while parsing a string; the input ends within a message; is the file complete?");
     assert_eq!(folder.names(), ["in.jsonl"]);
 }
 
 #[test]
 fn other_input_is_no_json() {
-    let run = accp(&["encode"], "\n  this is a sentence\n");
-    assert_eq!(run.code, Some(1));
+    let run = accp("encode", "\n  this is a sentence\n");
+    run.code_is(1);
     insta::assert_snapshot!(run.stderr, @"error: stdin:2:4: expected ident; this is not JSON; write messages as `accp decode` gives them");
     let nested = "[".repeat(100_000) + &"]".repeat(100_000);
-    let run = accp(&["encode"], &nested);
-    assert_eq!(run.code, Some(1));
+    let run = accp("encode", &nested);
+    run.code_is(1);
     insta::assert_snapshot!(run.stderr, @"error: stdin:1:128: recursion limit exceeded; JSON is read to a depth of 127");
 }
 
@@ -251,13 +225,10 @@ fn other_input_is_no_json() {
 fn a_fault_leaves_files_as_they_were() {
     let folder = Folder::with(&[("frames", "old"), ("side", "old")]);
     let input = format!("{}\n{{}}\n", long_message());
-    let run = folder.run(&["encode", "--externals", "side", "-o", "frames"], input);
-    assert_eq!(run.code, Some(1));
-    assert!(
-        run.stderr.ends_with("frames was not written: 1 at fault\n"),
-        "{}",
-        run.stderr
-    );
+    folder
+        .run("encode --externals side -o frames", input)
+        .code_is(1)
+        .stderr_ends("frames was not written: 1 at fault\n");
     assert_eq!(
         (folder.read("frames"), folder.read("side")),
         ("old".into(), "old".into())
@@ -266,7 +237,7 @@ fn a_fault_leaves_files_as_they_were() {
 
 #[test]
 fn lines_that_are_no_frames_are_reported_and_left_out() {
-    let run = accp(&["decode"], format!("{GOOD}\n@a>req:plan{{x:1\n{GOOD}\n"));
+    let run = accp("decode", format!("{GOOD}\n@a>req:plan{{x:1\n{GOOD}\n"));
     assert_eq!((run.code, run.stdout.lines().count()), (Some(1), 2));
     insta::assert_snapshot!(run.stderr, @r"
     error[E1001]: expected '|' or '}' after the value of `x`, found the end
@@ -282,10 +253,7 @@ fn lines_that_are_no_frames_are_reported_and_left_out() {
 #[test]
 fn a_reference_that_leads_nowhere_is_reported() {
     let folder = Folder::with(&[("side", "")]);
-    let run = folder.run(
-        &["decode", "--externals", "side"],
-        "@a>req:plan{x:[$cold.abc]}\n",
-    );
+    let run = folder.run("decode --externals side", "@a>req:plan{x:[$cold.abc]}\n");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
     insta::assert_snapshot!(run.stderr, @r"
     error[E2001]: expected a key of side, found `cold.abc`
@@ -301,27 +269,17 @@ fn a_reference_that_leads_nowhere_is_reported() {
 #[test]
 fn a_damaged_side_file_is_refused() {
     let folder = Folder::with(&[]);
-    let encode = ["encode", "--externals", "side", "-o", "frames"];
-    assert_eq!(
-        folder.run(&encode, long_message().to_string()).code,
-        Some(0)
-    );
+    let encode = "encode --externals side -o frames";
+    folder.run(encode, long_message().to_string()).code_is(0);
     let side = folder.read("side");
     std::fs::write(folder.path("side"), side.replacen("yy", "yz", 1)).unwrap();
-    let run = folder.run(&["decode", "frames", "--externals", "side"], "");
+    let run = folder.run("decode frames --externals side", "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
-    assert!(
-        run.stderr.starts_with("error: side:1: the value of `cold."),
-        "{}",
-        run.stderr
-    );
+    run.stderr_starts("error: side:1: the value of `cold.");
 
     std::fs::write(folder.path("side"), &side[..side.len() - 20]).unwrap();
-    let run = folder.run(&["decode", "frames", "--externals", "side"], "");
-    assert_eq!(run.code, Some(1));
-    assert!(
-        run.stderr.contains("write the side file anew"),
-        "{}",
-        run.stderr
-    );
+    folder
+        .run("decode frames --externals side", "")
+        .code_is(1)
+        .stderr_has("write the side file anew");
 }

@@ -9,7 +9,7 @@ use crate::cli::{Folder, GOOD, accp};
 fn a_frame_in_plain_words() {
     let frame = "@planner>req:schedule{asgn:dev|task:impl_auth|dead:$warm.plan|x_1:[1,2]|schema:TA}\
                  [mid:49679033e07c,seq:3,ts:1714000000,ttl:60,of:m1]";
-    let run = accp(&["explain", frame], "");
+    let run = accp(["explain", frame], "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(run.stdout, @r#"
     From       planner
@@ -37,7 +37,7 @@ fn a_frame_in_plain_words() {
 
 #[test]
 fn a_frame_without_a_schema() {
-    let run = accp(&["explain"], "@a>qry:find_out{q:revenue}\n");
+    let run = accp("explain", "@a>qry:find_out{q:revenue}\n");
     insta::assert_snapshot!(run.stdout, @r#"
     From       a
     Intent     qry, Query: Request information lookup
@@ -52,15 +52,11 @@ fn a_frame_without_a_schema() {
 #[test]
 fn an_error_code_in_plain_words() {
     for code in ErrorCode::ALL {
-        let run = accp(&["explain", &code.to_string()], "");
+        let run = accp(["explain", &code.to_string()], "");
         let name = code.name().unwrap();
-        assert!(
-            run.stdout.starts_with(&format!("{code}  {name}: ")),
-            "{}",
-            run.stdout
-        );
+        run.stdout_starts(format!("{code}  {name}: "));
     }
-    let codes = ["E3003", "E5001", "E9998"].map(|code| accp(&["explain", code], "").stdout);
+    let codes = ["E3003", "E5001", "E9998"].map(|code| accp(["explain", code], "").stdout);
     insta::assert_snapshot!(codes.concat(), @r"
     E3003  SEQUENCE_GAP: The sequence number is not the next one. Sending again may help.
     E5001  POLICY_DENIED: A policy forbids it. Sending again does not help.
@@ -71,7 +67,7 @@ fn an_error_code_in_plain_words() {
 #[test]
 fn the_tokens_of_a_frame() {
     let run = accp(
-        &["explain", GOOD, "--tokens", "--model", "claude-opus-4-5"],
+        ["explain", GOOD, "--tokens", "--model", "claude-opus-4-5"],
         "",
     );
     let last = run.stdout.lines().last().unwrap();
@@ -81,8 +77,8 @@ fn the_tokens_of_a_frame() {
 #[test]
 fn json_has_the_same_in_parts() {
     let frame = "@planner>done:schedule{task:impl_auth|schema:TA}[mid:49679033e07c,seq:9]";
-    let run = accp(&["explain", "--format", "json", "--tokens", frame], "");
-    assert_eq!(run.code, Some(0));
+    let run = accp(["explain", "--format", "json", "--tokens", frame], "");
+    run.code_is(0);
     let expected = json!({
         "line": 1,
         "agent": "planner",
@@ -117,13 +113,13 @@ fn json_has_the_same_in_parts() {
 #[test]
 fn frames_of_a_file_stand_apart_and_faults_do_not_stop_them() {
     let folder = Folder::with(&[("frames", &format!("{GOOD}\ngarbage\n{GOOD}\n"))]);
-    let run = folder.run(&["explain", "frames"], "");
-    assert_eq!(run.code, Some(1));
+    let run = folder.run("explain frames", "");
+    run.code_is(1);
     assert_eq!(run.stdout.matches("From       planner\n").count(), 2);
-    assert!(run.stdout.contains("\n\nFrom"), "a blank line between");
-    assert!(run.stderr.contains("--> frames:2:1"), "{}", run.stderr);
+    run.stdout_has("\n\nFrom");
+    run.stderr_has("--> frames:2:1");
 
-    let run = folder.run(&["explain", "frames", "--format", "json"], "");
+    let run = folder.run("explain frames --format json", "");
     let lines: Vec<_> = run
         .json()
         .iter()
@@ -136,7 +132,7 @@ fn frames_of_a_file_stand_apart_and_faults_do_not_stop_them() {
 #[test]
 fn a_frame_of_the_session_is_told_from_its_registry() {
     let frame = "@hub>sync:join{agents:[dev]|n:101|x:1}[mid:100000000003,seq:1]";
-    let run = accp(&["explain"], frame);
+    let run = accp("explain", frame);
     insta::assert_snapshot!(run.stdout, @r#"
     From       hub
     Intent     sync, Synchronize: Share or request state synchronization
@@ -153,9 +149,7 @@ fn a_frame_of_the_session_is_told_from_its_registry() {
       msg_id    mid  "100000000003"  Unique message identifier (hex, 12 chars)
       sequence  seq  1               Monotonically increasing per session
     "#);
-    let json = accp(&["explain", "--format", "json"], frame)
-        .json()
-        .remove(0);
+    let json = accp("explain --format json", frame).json().remove(0);
     assert_eq!(json["session"], "Lets a member in.");
     assert_eq!(json["schema"], json!(null));
 }
@@ -166,8 +160,8 @@ fn an_explanation_does_not_act_on_a_terminal() {
     let message = Message::new("a", "req", "plan").unwrap();
     let message = message.with("x\u{1b}[2J\ny", "u\u{9b}\u{202e}v");
     let frame = &message.encode(Registry::shared()).unwrap();
-    let run = accp(&["explain"], frame);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = accp("explain", frame);
+    run.code_is(0);
     let shown = run.stdout;
     assert!(
         !shown.contains(['\u{1b}', '\u{9b}', '\u{202e}']),
@@ -180,7 +174,7 @@ fn an_explanation_does_not_act_on_a_terminal() {
 fn an_error_code_has_its_name_and_whether_sending_again_helps() {
     let of = |code: &str| {
         let frame = format!("@a>fail:error{{code:{code}|msg:x|retry:false|schema:ER}}");
-        let run = accp(&["explain", &frame], "");
+        let run = accp(["explain", &frame], "");
         let row = run.stdout.lines().find(|line| line.contains("code   code"));
         row.unwrap().trim().to_owned()
     };

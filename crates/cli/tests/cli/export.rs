@@ -9,12 +9,17 @@ use accp_runtime::Message;
 use accp_session::read_value;
 use serde_json::Value as Json;
 
-use crate::cli::{Folder, workspace};
+use crate::cli::{Folder, Words, workspace};
 
 /// Runs a command that succeeds and says nothing on stderr, and returns its stdout as JSON.
-fn fine(folder: &Folder, args: &[&str]) -> Vec<Json> {
+fn fine(folder: &Folder, args: impl Words) -> Vec<Json> {
     let run = folder.run(args, "");
-    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{args:?}");
+    assert_eq!(
+        (run.code, run.stderr.as_str()),
+        (Some(0), ""),
+        "{}",
+        run.line
+    );
     run.json()
 }
 
@@ -53,17 +58,17 @@ fn every_sample_comes_back_equal_from_an_export() {
     let samples = workspace().join("crates/memory/recordings/tests/samples");
     let paths = fs::read_dir(samples).unwrap();
     let files: Vec<_> = paths.map(|file| file.unwrap().path()).collect();
-    let mut import = vec!["session", "import", "-o", "chats.db"];
-    import.extend(files.iter().map(|file| file.to_str().unwrap()));
-    let run = folder.run(&import, "");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let paths: Vec<_> = files.iter().map(|file| file.to_str().unwrap()).collect();
+    folder
+        .run(("session import -o chats.db", paths), "")
+        .code_is(0);
 
     let (mut back, mut parts) = (Vec::new(), 0);
-    let list = ["session", "list", "chats.db", "--format", "json"];
-    for session in fine(&folder, &list) {
+    let list = "session list chats.db --format json";
+    for session in fine(&folder, list) {
         let name = session["session"].as_str().unwrap();
         let export = ["session", "export", "chats.db", name, "--values", "values"];
-        let entries = fine(&folder, &export);
+        let entries = fine(&folder, export);
         for entry in &entries {
             let is_part = entry["kind"] == "part";
             assert_eq!(entry["message"].is_null(), is_part, "{name}: {entry}");
@@ -89,22 +94,20 @@ fn every_sample_comes_back_equal_from_an_export() {
 fn what_came_in_parts_is_told_and_found_once() {
     let sample = workspace().join("crates/memory/recordings/tests/samples/odd_claude_code.jsonl");
     let folder = Folder::with(&[]);
-    let import = ["session", "import", "-o", "chats.db"];
-    let import = [&import[..], &[sample.to_str().unwrap()]].concat();
-    assert_eq!(folder.run(&import, "").code, Some(0));
+    let import = "session import -o chats.db";
+    let import = (import, [sample.to_str().unwrap()]);
+    folder.run(import, "").code_is(0);
     let found = |words: &str| {
         let ask = ["session", "search", "chats.db", "s1", words];
-        let ask = [&ask[..], &["--format", "json"]].concat();
-        let found = fine(&folder, &ask);
+        let ask = (ask, "--format json");
+        let found = fine(&folder, ask);
         let positions = found.iter().map(|found| found["position"].as_u64());
         positions.collect::<Vec<_>>()
     };
     // The parts are at 14 and 15.
     assert_eq!(found("thinking"), [Some(16)]);
-    let ask = [
-        "session", "replay", "chats.db", "--from", "15", "--to", "15",
-    ];
-    insta::assert_snapshot!(folder.run(&ask, "").stdout, @r#"
+    let ask = "session replay chats.db --from 15 --to 15";
+    insta::assert_snapshot!(folder.run(ask, "").stdout, @r#"
     2026-01-01
         15  00:00:02  (a part) as it was written: "@assistant>req:tool{parts:[{_recorded:{signature:s},text:Look.,type:thinking}]|schema:TC}[mid:102000001003,seq:3,ts:1767225602,cid:toolu_1,pt:2/2,of:102000001002]"
     "#);

@@ -10,8 +10,8 @@ const NO: &str = r#"{ "schemas": { "no": { "code": "NO", "version": 1, "fields":
 
 #[test]
 fn frames_go_to_stdout_and_repairs_to_stderr() {
-    let run = accp(&["fix"], format!("{GOOD}\n{DRAFT}\n"));
-    assert_eq!(run.code, Some(0));
+    let run = accp("fix", format!("{GOOD}\n{DRAFT}\n"));
+    run.code_is(0);
     let fixed = r"@research>done:analyze{f:{churn:+3.2%,rev:-12%QoQ}|nx:\@strategy\:plan}";
     assert_eq!(run.stdout, format!("{GOOD}\n{fixed}\n"));
     insta::assert_snapshot!(run.stderr, @r"
@@ -19,13 +19,13 @@ fn frames_go_to_stdout_and_repairs_to_stderr() {
     stdin:2:38: no spaces after a separator: `, ` is `,`
     stdin:2:56: an agent in the place of a value is escaped: `@strategy:plan` is `\@strategy\:plan`
     ");
-    assert_eq!(accp(&["check"], &run.stdout).code, Some(0));
+    accp("check", &run.stdout).code_is(0);
 }
 
 #[test]
 fn json_holds_the_frame_and_its_repairs() {
     let run = accp(
-        &["fix", "--format", "json"],
+        "fix --format json",
         format!("{GOOD}\n@a>req:plan{{who:@dev}}\nx\n"),
     );
     assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
@@ -46,8 +46,8 @@ fn json_holds_the_frame_and_its_repairs() {
 
 #[test]
 fn what_is_beyond_repair_is_reported_in_its_place() {
-    let run = accp(&["fix"], format!("{GOOD}\n@a>req:plan{{who:@dev\n{GOOD}\n"));
-    assert_eq!(run.code, Some(1));
+    let run = accp("fix", format!("{GOOD}\n@a>req:plan{{who:@dev\n{GOOD}\n"));
+    run.code_is(1);
     assert_eq!(run.stdout, format!("{GOOD}\n{GOOD}\n"));
     insta::assert_snapshot!(run.stderr, @r"
     error[E1001]: expected '|' or '}' after a value, found the end
@@ -63,16 +63,12 @@ fn what_is_beyond_repair_is_reported_in_its_place() {
 #[test]
 fn a_file_is_written_when_nothing_is_at_fault() {
     let folder = Folder::with(&[("good", DRAFT), ("bad", "garbage\n")]);
-    let run = folder.run(&["fix", "bad", "-o", "out"], "");
-    assert_eq!(run.code, Some(1));
-    assert!(
-        run.stderr.ends_with("out was not written: 1 at fault\n"),
-        "{}",
-        run.stderr
-    );
+    let run = folder.run("fix bad -o out", "");
+    run.code_is(1);
+    run.stderr_ends("out was not written: 1 at fault\n");
     assert_eq!(folder.names(), ["bad", "good"]);
 
-    assert_eq!(folder.run(&["fix", "good", "-o", "out"], "").code, Some(0));
+    folder.run("fix good -o out", "").code_is(0);
     assert_eq!(folder.read("out").lines().count(), 1);
 }
 
@@ -84,7 +80,7 @@ fn what_check_refuses_is_left_out() {
         "@a>req:plan{n: 1|schema:NO}",
         GOOD,
     ];
-    let run = accp(&["fix"], lines.join("\n"));
+    let run = accp("fix", lines.join("\n"));
     assert_eq!((run.code, run.stdout), (Some(1), format!("{GOOD}\n")));
     insta::assert_snapshot!(run.stderr, @r"
     error[E1004]: expected the field `assignee`, which schema TA requires
@@ -110,7 +106,7 @@ fn what_check_refuses_is_left_out() {
       = help: name the registry that holds it with --registry; `accp registry show` lists the standard ones
     ");
 
-    let run = accp(&["fix", "--format", "json"], lines[0]);
+    let run = accp("fix --format json", lines[0]);
     let found = &run.json()[0];
     assert_eq!(
         (&found["at"], &found["code"]),
@@ -119,14 +115,13 @@ fn what_check_refuses_is_left_out() {
     assert_eq!(found["frame"], "@a>req:schedule{task:impl|schema:TA}");
 
     // Whatever `fix` emits, `check` takes under the same options.
-    let by_grammar = accp(&["fix", "--syntax-only"], lines.join("\n"));
-    assert_eq!(by_grammar.code, Some(0));
-    let check = accp(&["check", "--syntax-only"], &by_grammar.stdout);
-    assert_eq!(check.code, Some(0));
+    let by_grammar = accp("fix --syntax-only", lines.join("\n"));
+    by_grammar.code_is(0);
+    let check = accp("check --syntax-only", &by_grammar.stdout);
+    check.code_is(0);
     let folder = Folder::with(&[("no.json", NO)]);
-    let options = ["--registry", "no.json"];
-    let own = folder.run(&[&["fix"], &options[..]].concat(), lines[2]);
+    let options = "--registry no.json";
+    let own = folder.run(("fix", options), lines[2]);
     assert_eq!(own.stdout, "@a>req:plan{n:1|schema:NO}\n");
-    let check = folder.run(&[&["check"], &options[..]].concat(), &own.stdout);
-    assert_eq!(check.code, Some(0), "{}", check.stderr);
+    folder.run(("check", options), &own.stdout).code_is(0);
 }

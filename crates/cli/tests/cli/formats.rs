@@ -28,7 +28,7 @@ const SAMPLES: [(&str, &str); 5] = [
 ];
 
 fn fine(run: Run) -> Run {
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    run.code_is(0);
     run
 }
 
@@ -44,13 +44,12 @@ fn every_command_reads_a_log_of_calls() {
         ("lines.jsonl", &format!("{user}\n{answer}\n")),
         ("wrong.jsonl", &format!("{call}\n{refused}\n")),
     ]);
-    let commands: [&[&str]; 2] = [&["convert", "--verify"], &["session", "import", "--verify"]];
-    for command in commands {
+    for command in ["convert --verify", "session import --verify"] {
         for file in ["calls.jsonl", "lines.jsonl"] {
-            fine(folder.run(&[command, &[file]].concat(), ""));
+            fine(folder.run((command, file), ""));
         }
-        let run = folder.run(&[command, &["wrong.jsonl"]].concat(), "");
-        assert_eq!(run.code, Some(1), "{command:?}");
+        let run = folder.run((command, "wrong.jsonl"), "");
+        run.code_is(1);
         let place = "wrong.jsonl:2: expected a conversation";
         let cure = "found an object with `request`, `chosen`; a conversation stands at `/chosen`";
         let both = run.stderr.contains(place) && run.stderr.contains(cure);
@@ -62,43 +61,38 @@ fn every_command_reads_a_log_of_calls() {
 fn every_command_reads_a_session_file() {
     let folder = Folder::with(&SAMPLES);
     let file = "session.jsonl";
-    fine(folder.run(&["convert", "--verify", file], ""));
-    fine(folder.run(&["convert", file, "-o", "out.accp"], ""));
-    let back = fine(folder.run(&["convert", "--restore", "out.accp"], "")).json();
+    fine(folder.run(["convert", "--verify", file], ""));
+    fine(folder.run(["convert", file, "-o", "out.accp"], ""));
+    let back = fine(folder.run("convert --restore out.accp", "")).json();
     let lines = folder.read(file);
     let lines = lines
         .lines()
         .map(|line| serde_json::from_str::<Json>(line).unwrap());
     assert_eq!(back, [lines.collect::<Json>()]);
-    let import = fine(folder.run(&["session", "import", "--verify", file], ""));
-    assert!(import.stdout.contains("100.0 %"), "{}", import.stdout);
+    fine(folder.run(["session", "import", "--verify", file], "")).stdout_has("100.0 %");
 }
 
 #[test]
 fn a_format_can_be_forced() {
     let folder = Folder::with(&SAMPLES);
-    let run = folder.run(&["convert", "anthropic.json", "--format-in", "gemini"], "");
+    let run = folder.run("convert anthropic.json --format-in gemini", "");
     insta::assert_snapshot!(run.stderr, @"error: anthropic.json:1: expected an object with `contents` at the top (read as gemini)");
-    let run = folder.run(
-        &["convert", "anthropic.json", "--format-in", "telegram"],
-        "",
-    );
-    assert_eq!(run.code, Some(2));
+    folder
+        .run("convert anthropic.json --format-in telegram", "")
+        .code_is(2);
 }
 
 #[test]
 fn conversations_are_written_in_another_format() {
     let folder = Folder::with(&SAMPLES);
     for format in ["responses", "anthropic", "gemini", "langchain", "otel"] {
-        let run = fine(folder.run(&["convert", "--format-out", format, "openai.json"], ""));
+        let convert = format!("convert --format-out {format} openai.json");
+        let run = fine(folder.run(&convert, ""));
         assert_eq!(run.stderr, "");
         let out = format!("{format}.out");
-        fine(folder.run(
-            &["convert", "--format-out", format, "openai.json", "-o", &out],
-            "",
-        ));
+        fine(folder.run((convert, "-o", &out), ""));
         assert_eq!(folder.read(&out), run.stdout);
-        let back = fine(folder.run(&["convert", "--format-out", "openai", &out], ""));
+        let back = fine(folder.run(["convert", "--format-out", "openai", &out], ""));
         let words = |json: &Json| json["messages"].clone();
         let original: Json = serde_json::from_str(&folder.read("openai.json")).unwrap();
         let (back, original) = (words(&back.json()[0]), words(&original));
@@ -113,14 +107,8 @@ fn conversations_are_written_in_another_format() {
             }
         }
     }
-    fine(folder.run(&["convert", "openai.json", "-o", "out.accp"], ""));
-    let restored = &[
-        "convert",
-        "--restore",
-        "--format-out",
-        "anthropic",
-        "out.accp",
-    ];
+    fine(folder.run("convert openai.json -o out.accp", ""));
+    let restored = "convert --restore --format-out anthropic out.accp";
     let restored = fine(folder.run(restored, "")).stdout;
     assert_eq!(restored, folder.read("anthropic.out"));
 }
@@ -128,25 +116,13 @@ fn conversations_are_written_in_another_format() {
 #[test]
 fn what_a_format_cannot_say_is_refused_by_place() {
     let folder = Folder::with(&SAMPLES);
-    let run = folder.run(
-        &[
-            "convert",
-            "--format-out",
-            "sharegpt",
-            "anthropic.json",
-            "-o",
-            "out",
-        ],
-        "",
-    );
+    let run = folder.run("convert --format-out sharegpt anthropic.json -o out", "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
     insta::assert_snapshot!(run.stderr, @"error: anthropic.json:1: message 2 says something and calls a tool, which sharegpt cannot say");
     assert!(!folder.names().contains(&"out".to_owned()));
-    let run = folder.run(
-        &["convert", "--format-out", "langsmith", "anthropic.json"],
-        "",
-    );
-    assert_eq!(run.code, Some(2));
+    folder
+        .run("convert --format-out langsmith anthropic.json", "")
+        .code_is(2);
 }
 
 const FOREIGN: [(&str, &str, &str); 4] = [
@@ -185,7 +161,7 @@ fn a_log_of_a_framework_is_converted_with_its_roles() {
     ];
     for (_, file, sample) in FOREIGN {
         let folder = Folder::with(&[(file, sample)]);
-        let chat = fine(folder.run(&["convert", "--format-out", "openai", file], ""));
+        let chat = fine(folder.run(["convert", "--format-out", "openai", file], ""));
         let mut found = 0;
         for conversation in chat.json() {
             for message in conversation["messages"].as_array().expect("messages") {
@@ -198,18 +174,18 @@ fn a_log_of_a_framework_is_converted_with_its_roles() {
             }
         }
         assert!(found >= 3, "{file}: {}", chat.stdout);
-        fine(folder.run(&["convert", "--verify", file], ""));
+        fine(folder.run(["convert", "--verify", file], ""));
     }
 }
 
 #[test]
 fn the_help_and_the_refusals_name_the_formats_of_one_table() {
     let folder = Folder::with(&[("other.json", "[{\"speaker\": \"a\", \"words\": \"Rye?\"}]")]);
-    let help = fine(folder.run(&["convert", "--help"], "")).stdout;
-    let refused = folder.run(&["convert", "other.json"], "");
+    let help = fine(folder.run("convert --help", "")).stdout;
+    let refused = folder.run("convert other.json", "");
     assert_ne!(refused.code, Some(0));
     for (format, ..) in FOREIGN {
         assert!(help.contains(format), "{help}");
-        assert!(refused.stderr.contains(format), "{}", refused.stderr);
+        refused.stderr_has(format);
     }
 }

@@ -13,12 +13,69 @@ use std::path::Path;
 use accp_hub::Tokens;
 use accp_store::{SqliteStore, Store as _};
 use serde_json::json;
+use tempfile::TempDir;
 
+use super::Words;
 use super::hub::Running;
 use client::{Client, MCP, Open, message};
 
-/// Writes a file of tokens: each of a secret, an agent and the sessions that it opens.
-fn write_tokens(folder: &Path, tokens: &[(&str, &str, &str)]) {
+/// A token: its secret, its agent, and the sessions that it opens.
+type Token = (&'static str, &'static str, &'static str);
+
+/// A hub in a folder of its own.
+struct TestHub {
+    process: Running,
+    url: String,
+    folder: TempDir,
+}
+
+impl TestHub {
+    fn start(args: impl Words) -> Self {
+        Self::start_in(tempfile::tempdir().unwrap(), args)
+    }
+
+    fn start_in(folder: TempDir, args: impl Words) -> Self {
+        let (process, url) = Running::hub(args, folder.path());
+        Self {
+            process,
+            url,
+            folder,
+        }
+    }
+
+    /// Starts a hub with settings in TOML, which lets in the clients with these tokens, or all if there are none.
+    fn with(settings: &str, tokens: &[Token]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("hub.toml"), settings).unwrap();
+        let mut args = "--config hub.toml".to_owned();
+        if !tokens.is_empty() {
+            write_tokens(folder.path(), tokens);
+            args += " --tokens tokens.toml";
+        }
+        Self::start_in(folder, args)
+    }
+
+    /// As [`with`](Self::with), where the last token may erase.
+    fn with_admin(tokens: &[Token]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        write_tokens(folder.path(), tokens);
+        let file = folder.path().join("tokens.toml");
+        let tokens = fs::read_to_string(&file).unwrap() + "admin = true\n";
+        fs::write(&file, tokens).unwrap();
+        Self::start_in(folder, "--tokens tokens.toml")
+    }
+
+    fn client(&self) -> Client {
+        Client::new(&self.url, None)
+    }
+
+    fn client_of(&self, token: Token) -> Client {
+        Client::new(&self.url, Some(token.0))
+    }
+}
+
+/// Writes a file of tokens.
+fn write_tokens(folder: &Path, tokens: &[Token]) {
     let entries = tokens.iter().map(|(secret, agent, sessions)| {
         let digest = Tokens::digest(secret);
         format!(
@@ -30,10 +87,10 @@ fn write_tokens(folder: &Path, tokens: &[(&str, &str, &str)]) {
     fs::rename(folder.join("tokens.new"), folder.join("tokens.toml")).unwrap();
 }
 
-const DEV: (&str, &str, &str) = ("secret-of-dev", "dev", "lunch");
-const COOK: (&str, &str, &str) = ("secret-of-cook", "cook", "lunch");
-const GUEST: (&str, &str, &str) = ("secret-of-guest", "guest", "lunch");
-const EVE: (&str, &str, &str) = ("secret-of-eve", "eve", "eves");
+const DEV: Token = ("secret-of-dev", "dev", "lunch");
+const COOK: Token = ("secret-of-cook", "cook", "lunch");
+const GUEST: Token = ("secret-of-guest", "guest", "lunch");
+const EVE: Token = ("secret-of-eve", "eve", "eves");
 
 fn frame(head: &str, mid: &str, seq: u64, more: &str) -> String {
     format!("{head}[mid:{mid},seq:{seq},{more}]")
@@ -53,15 +110,10 @@ fn content(file: &Path) -> String {
 
 #[test]
 fn mcp_and_a2a_speak_for_the_agent_of_the_token_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    write_tokens(folder.path(), &[DEV, EVE]);
-    let (_hub, url) = Running::hub(&["--tokens", "tokens.toml"], folder.path());
-    let (dev, eve) = (
-        Client::new(&url, Some(DEV.0)),
-        Client::new(&url, Some(EVE.0)),
-    );
+    let hub = TestHub::with("", &[DEV, EVE]);
+    let (dev, eve) = (hub.client_of(DEV), hub.client_of(EVE));
     let session = dev.begin("/mcp/lunch/dev");
-    let before = content(&folder.path().join("hub.accp"));
+    let before = content(&hub.folder.path().join("hub.accp"));
 
     for path in [
         "/mcp/eves/eve/lunch/dev",
@@ -96,15 +148,15 @@ fn mcp_and_a2a_speak_for_the_agent_of_the_token_alone() {
         assert!(matches!(deleted.status, 202 | 204 | 404), "{deleted:?}");
     }
     assert!(
-        content(&folder.path().join("hub.accp")) == before,
+        content(&hub.folder.path().join("hub.accp")) == before,
         "eve has written"
     );
     let listed = dev.mcp("/mcp/lunch/dev", Some(&session), "tools/list", &json!({}));
     assert!(listed.body.contains("accp_send"), "{listed:?}");
     // Who may be both has what is of each at its own place.
     let both = ("secret-of-both", "dev", "*");
-    write_tokens(folder.path(), &[DEV, EVE, both]);
-    let both = Client::new(&url, Some(both.0));
+    write_tokens(hub.folder.path(), &[DEV, EVE, both]);
+    let both = hub.client_of(both);
     let other = loop {
         let begun = both.initialize("/mcp/eves/dev");
         if begun.status != 401 {
@@ -191,10 +243,8 @@ fn open_all(hub: &Client, guest: &Client) -> Vec<(&'static str, Open)> {
 
 #[test]
 fn a_withdrawn_token_ends_what_is_open_on_every_route() {
-    let folder = tempfile::tempdir().unwrap();
-    write_tokens(folder.path(), &[DEV, GUEST, COOK]);
-    let (_hub, url) = Running::hub(&["--tokens", "tokens.toml"], folder.path());
-    let [dev, guest, cook] = [DEV, GUEST, COOK].map(|token| Client::new(&url, Some(token.0)));
+    let hub = TestHub::with("", &[DEV, GUEST, COOK]);
+    let [dev, guest, cook] = [DEV, GUEST, COOK].map(|token| hub.client_of(token));
     let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     assert_eq!(dev.post_frame(&plan).status, 200);
     let frames = "/accp/v1/sessions/lunch/frames?follow=true";
@@ -202,7 +252,7 @@ fn a_withdrawn_token_ends_what_is_open_on_every_route() {
     stays.until("plan");
     let open = open_all(&dev, &guest);
 
-    write_tokens(folder.path(), &[COOK]);
+    write_tokens(hub.folder.path(), &[COOK]);
     for (what, open) in open {
         let ended = open.finish();
         match ended.status {
@@ -253,16 +303,15 @@ fn safe_routes(session: &str, agent: &str) -> Vec<String> {
 
 #[test]
 fn a_safe_method_never_writes() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("hub.accp");
-    let (hub, url) = Running::hub(&[], folder.path());
+    let hub = TestHub::start("");
+    let file = hub.folder.path().join("hub.accp");
     let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
-    assert_eq!(Client::new(&url, None).post_frame(&plan).status, 200);
-    hub.stop();
+    assert_eq!(hub.client().post_frame(&plan).status, 200);
+    hub.process.stop();
     // A session that is not in memory comes there from the store.
-    let (hub, url) = Running::hub(&[], folder.path());
+    let hub = TestHub::start_in(hub.folder, "");
     let before = content(&file);
-    let client = Client::new(&url, None);
+    let client = hub.client();
     let accepted = [("accept", "text/event-stream"), ("mcp-session-id", "guess")];
     for (session, agent) in [("lunch", "dev"), ("lunch", "eve"), ("nowhere", "eve")] {
         for route in safe_routes(session, agent) {
@@ -308,16 +357,15 @@ fn a_safe_method_never_writes() {
     ];
     assert!(content(&file) == before, "{refused:?}");
     drop(socket);
-    hub.stop();
+    hub.process.stop();
     assert!(content(&file) == before, "the end of the hub writes");
 }
 
 #[test]
 fn pages_of_other_sites_get_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&[], folder.path());
-    let client = Client::new(&url, None);
-    let own = format!("http://{}", url.trim_start_matches("http://"));
+    let hub = TestHub::start("");
+    let client = hub.client();
+    let own = format!("http://{}", hub.url.trim_start_matches("http://"));
     for route in safe_routes("lunch", "dev") {
         let is_public = ["/ui", "/openapi.json", "/readyz", "/"].contains(&&*route);
         for site in ["cross-site", "same-site", "anything"] {
@@ -343,9 +391,9 @@ fn pages_of_other_sites_get_nothing() {
 fn what_others_write_is_escaped_in_the_log() {
     let folder = tempfile::tempdir().unwrap();
     write_tokens(folder.path(), &[("any", "dev", "*")]);
-    let log = ["--log", "text", "--log-level", "debug"];
-    for (tokens, token) in [(&["--tokens", "tokens.toml"][..], Some("any")), (&[], None)] {
-        let (hub, url) = Running::hub(&[&log, tokens].concat(), folder.path());
+    let log = "--log text --log-level debug";
+    for (tokens, token) in [("--tokens tokens.toml", Some("any")), ("", None)] {
+        let (hub, url) = Running::hub((log, tokens), folder.path());
         let client = Client::new(&url, token);
         for path in [
             "/mcp/a%0aFAKE%20line/dev%1b%5b31m",
@@ -375,14 +423,13 @@ fn until_ready_is(client: &Client, status: u16) -> String {
 
 #[test]
 fn a_hub_that_cannot_keep_frames_is_not_ready_and_takes_none() {
-    let folder = tempfile::tempdir().unwrap();
-    let (hub, url) = Running::hub(&["hub.accp"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::start("hub.accp");
+    let client = hub.client();
     let plan = |mid: &str, seq| client.post_frame(&frame("@dev>req:plan{}", mid, seq, "sid:lunch"));
     assert_eq!(plan("abc101000001", 1).status, 200);
     until_ready_is(&client, 200);
     // Somebody moves the file away, and back.
-    let [here, there] = ["hub.accp", "moved"].map(|name| folder.path().join(name));
+    let [here, there] = ["hub.accp", "moved"].map(|name| hub.folder.path().join(name));
     fs::rename(&here, &there).unwrap();
     let why = until_ready_is(&client, 503);
     assert!(why.contains("a_store_that_can_be_written"), "{why}");
@@ -403,16 +450,15 @@ fn a_hub_that_cannot_keep_frames_is_not_ready_and_takes_none() {
     fs::rename(&there, &here).unwrap();
     until_ready_is(&client, 200);
     assert_eq!(plan("abc101000002", 2).status, 200);
-    let (_, said) = hub.stop();
+    let (_, said) = hub.process.stop();
     assert_eq!(said.matches("the store is not able").count(), 1, "{said}");
     assert!(said.contains("the store is able again"), "{said}");
 }
 
 #[test]
 fn a_log_whose_last_entry_is_for_no_reader_ends() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
     let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     assert_eq!(client.post_frame(&plan).status, 200);
     let refused = frame("@dev>sync:grant{}", "abc101000002", 2, "sid:lunch");
@@ -430,10 +476,8 @@ fn a_log_whose_last_entry_is_for_no_reader_ends() {
 
 #[test]
 fn two_headers_or_two_sessions_say_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    write_tokens(folder.path(), &[("any", "dev", "*")]);
-    let (_hub, url) = Running::hub(&["--tokens", "tokens.toml"], folder.path());
-    let client = Client::new(&url, Some("any"));
+    let hub = TestHub::with("", &[("any", "dev", "*")]);
+    let client = Client::new(&hub.url, Some("any"));
     let doubled = client.ask(
         "GET",
         "/accp/v1/sessions",

@@ -1,6 +1,6 @@
 //! `accp grammar export`.
 
-use crate::cli::{Folder, Run, accp};
+use crate::cli::{Folder, Run, Words, accp};
 
 const REGISTRY: &str = r#"{ "schemas": {
     "report": {
@@ -15,14 +15,13 @@ const REGISTRY: &str = r#"{ "schemas": {
     "line": { "code": "LN", "fields": ["name", "sure"], "types": { "name": "string", "sure": "boolean" } }
 } }"#;
 
-fn export(registry: &str, args: &[&str]) -> Run {
+fn export(registry: &str, args: impl Words) -> Run {
     let folder = Folder::with(&[("ours.json", registry)]);
-    let command = ["grammar", "export", "--registry", "ours.json"];
-    folder.run(&[&command, args].concat(), "")
+    folder.run(("grammar export --registry ours.json", args), "")
 }
 
 /// Returns the output of an export that succeeds.
-fn written(args: &[&str]) -> String {
+fn written(args: impl Words) -> String {
     let run = export(REGISTRY, args);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     run.stdout
@@ -30,7 +29,7 @@ fn written(args: &[&str]) -> String {
 
 #[test]
 fn lark() {
-    let text = written(&["--format", "lark", "--frame", "done:report"]);
+    let text = written("--format lark --frame done:report");
     insta::assert_snapshot!(text, @r#"
     // The frames of a registry, by `accp grammar export --format lark`; do not edit.
 
@@ -51,14 +50,7 @@ fn lark() {
 
 #[test]
 fn lark_of_views() {
-    let text = written(&[
-        "--form",
-        "view",
-        "--format",
-        "lark",
-        "--frame",
-        "done:report",
-    ]);
+    let text = written("--form view --format lark --frame done:report");
     insta::assert_snapshot!(text, @r#"
     // The views of a registry's frames, by `accp grammar export --form view --format lark`; do not edit.
 
@@ -79,16 +71,16 @@ fn lark_of_views() {
     AGENT: /[\x2D0-9A-Z\x5Fa-z]+/
     "#);
     let misuse = "error: a view has no metadata and no JSON form; leave out --envelope, and take --format lark, gbnf or regex";
-    for args in [["--format", "json-schema"], ["--envelope", "--format=lark"]] {
-        let error = refused(REGISTRY, &[&["--form", "view"], &args[..]].concat());
+    for args in ["--format json-schema", "--envelope --format=lark"] {
+        let error = refused(REGISTRY, ("--form view", args));
         assert_eq!(error, format!("2 {misuse}\n"));
     }
 }
 
 #[test]
 fn lark_of_several_frames_with_metadata() {
-    let frames = ["--frame", "done:report", "--frame", "req:report"];
-    let text = written(&[&["--format", "lark", "--envelope"], &frames[..]].concat());
+    let frames = "--frame done:report --frame req:report";
+    let text = written(("--format lark --envelope", frames));
     let lines = |name: &str| {
         let line = text.lines().find(|line| line.starts_with(name));
         line.unwrap_or_default().to_owned()
@@ -99,7 +91,7 @@ fn lark_of_several_frames_with_metadata() {
 
 #[test]
 fn gbnf() {
-    let text = written(&["--format", "gbnf", "--frame", "done:report"]);
+    let text = written("--format gbnf --frame done:report");
     insta::assert_snapshot!(text, @r#"
     # The frames of a registry, by `accp grammar export --format gbnf`; do not edit.
 
@@ -120,13 +112,13 @@ fn gbnf() {
 
 #[test]
 fn regex() {
-    let text = written(&["--format", "regex", "--frame", "req:report"]);
+    let text = written("--format regex --frame req:report");
     insta::assert_snapshot!(text, @r"@[\x2D0-9A-Z\x5Fa-z]+>req:report\{title:(?:(?:[\x21-\x23\x25-\x2B\x2D-9\x3B-\x3D\x3FA-Z\x5E-z]|\\[\x24\x2C\x3A\x3E\x40\x5B-\x5D\x7B-\x7E])+|\$[\x2E0-9A-Z\x5Fa-z]+)\|(?:lines:(?:\[(?:(?:\{(?:name:(?:(?:[\x21-\x23\x25-\x2B\x2D-9\x3B-\x3D\x3FA-Z\x5E-z]|\\[\x24\x2C\x3A\x3E\x40\x5B-\x5D\x7B-\x7E])+|~|\$[\x2E0-9A-Z\x5Fa-z]+)(?:,sure:(?:true|false|~|\$[\x2E0-9A-Z\x5Fa-z]+))?|sure:(?:true|false|~|\$[\x2E0-9A-Z\x5Fa-z]+))?\}|\$[\x2E0-9A-Z\x5Fa-z]+)(?:,(?:\{(?:name:(?:(?:[\x21-\x23\x25-\x2B\x2D-9\x3B-\x3D\x3FA-Z\x5E-z]|\\[\x24\x2C\x3A\x3E\x40\x5B-\x5D\x7B-\x7E])+|~|\$[\x2E0-9A-Z\x5Fa-z]+)(?:,sure:(?:true|false|~|\$[\x2E0-9A-Z\x5Fa-z]+))?|sure:(?:true|false|~|\$[\x2E0-9A-Z\x5Fa-z]+))?\}|\$[\x2E0-9A-Z\x5Fa-z]+))*)?\]|~|\$[\x2E0-9A-Z\x5Fa-z]+)\|)?(?:trend:(?:\+|-|~|\$[\x2E0-9A-Z\x5Fa-z]+)\|)?schema:RP\}");
 }
 
 #[test]
 fn json_schema() {
-    let text = written(&["--format", "json-schema", "--frame", "req:report"]);
+    let text = written("--format json-schema --frame req:report");
     insta::assert_snapshot!(text, @r##"
     {
       "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -279,25 +271,25 @@ fn json_schema() {
 
 #[test]
 fn the_standard_profiles_are_the_default() {
-    let standard = accp(&["grammar", "export", "--format", "lark"], "");
-    assert_eq!(standard.code, Some(0));
-    assert!(standard.stdout.contains("req_schedule_ta: "));
-    let both = written(&["--format", "lark"]);
+    accp("grammar export --format lark", "")
+        .code_is(0)
+        .stdout_has("req_schedule_ta: ");
+    let both = written("--format lark");
     assert!(both.contains("req_schedule_ta: ") && both.contains("req_report_rp: "));
 }
 
 #[test]
 fn it_goes_to_a_file() {
     let folder = Folder::with(&[]);
-    let args = ["grammar", "export", "--format", "lark", "-o", "frames.lark"];
-    let run = folder.run(&args, "");
+    let export = "grammar export --format lark";
+    let run = folder.run((export, "-o frames.lark"), "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
-    let to_stdout = folder.run(&args[..4], "");
+    let to_stdout = folder.run(export, "");
     assert_eq!(folder.read("frames.lark"), to_stdout.stdout);
 }
 
 /// Returns the exit code and the error of an export that fails.
-fn refused(registry: &str, args: &[&str]) -> String {
+fn refused(registry: &str, args: impl Words) -> String {
     let run = export(registry, args);
     assert_eq!(run.stdout, "");
     format!("{} {}", run.code.unwrap_or_default(), run.stderr)
@@ -305,15 +297,15 @@ fn refused(registry: &str, args: &[&str]) -> String {
 
 #[test]
 fn a_frame_that_is_not_there() {
-    let near = refused(REGISTRY, &["--format", "lark", "--frame", "req:reprot"]);
+    let near = refused(REGISTRY, "--format lark --frame req:reprot");
     insta::assert_snapshot!(near, @"2 error: there is no frame `req:reprot`; did you mean `req:report`?");
-    let far = refused(REGISTRY, &["--format", "lark", "--frame", "plan"]);
+    let far = refused(REGISTRY, "--format lark --frame plan");
     insta::assert_snapshot!(far, @"2 error: there is no frame `plan`; the registry has done:chat, done:execute, done:report, done:schedule, done:tool, done:transaction, fail:error, req:chat, req:execute, req:report, req:schedule, req:tool, req:transaction, stream:infer");
 }
 
 #[test]
 fn a_format_that_there_is_not() {
-    insta::assert_snapshot!(refused(REGISTRY, &["--format", "bnf"]), @r"
+    insta::assert_snapshot!(refused(REGISTRY, "--format bnf"), @r"
     2 error: invalid value 'bnf' for '--format <FORMAT>'
       [possible values: lark, gbnf, regex, json-schema]
 
@@ -321,7 +313,7 @@ fn a_format_that_there_is_not() {
 
     For more information, try '--help'.
     ");
-    insta::assert_snapshot!(refused(REGISTRY, &[]), @r"
+    insta::assert_snapshot!(refused(REGISTRY, ""), @r"
     2 error: the following required arguments were not provided:
       --format <FORMAT>
 
@@ -334,36 +326,25 @@ fn a_format_that_there_is_not() {
 #[test]
 fn a_registry_at_fault() {
     let faulty = REGISTRY.replace("[LN]", "[LM]");
-    insta::assert_snapshot!(refused(&faulty, &["--format", "gbnf"]), @r"
+    insta::assert_snapshot!(refused(&faulty, "--format gbnf"), @r"
     1 error: ours.json:4:37 at /schemas/report/types/lines: `LM` is neither a type nor the code of a schema
         did you mean `LN`?
     ");
-    let missing = accp(
-        &[
-            "grammar",
-            "export",
-            "--format",
-            "gbnf",
-            "--registry",
-            "no-such.json",
-        ],
-        "",
-    );
-    assert_eq!(missing.code, Some(2));
+    accp("grammar export --format gbnf --registry no-such.json", "").code_is(2);
     let underscore = REGISTRY
         .replace(r#""sure"]"#, r#""_"]"#)
         .replace(r#""sure":"#, r#""_":"#);
-    insta::assert_snapshot!(refused(&underscore, &["--format", "gbnf"]), @"1 error: the field `LN._` travels as `_`, the key under which a map has its pairs; give it another abbreviation");
+    insta::assert_snapshot!(refused(&underscore, "--format gbnf"), @"1 error: the field `LN._` travels as `_`, the key under which a map has its pairs; give it another abbreviation");
 }
 
 #[test]
 fn a_depth_that_does_not_do() {
-    let flat = refused(REGISTRY, &["--format", "lark", "--depth", "1"]);
+    let flat = refused(REGISTRY, "--format lark --depth 1");
     insta::assert_snapshot!(flat, @"2 error: the field `RP.lines` of type [LN] needs 2 levels of arrays and maps, the grammar has 1; take a depth of 2");
     let tree = REGISTRY.replace(r#""sure": "boolean""#, r#""sure": "[LN]""#);
-    insta::assert_snapshot!(refused(&tree, &["--format", "regex"]), @"2 error: the field `RP.lines` of type [LN] needs any number of levels of arrays and maps, the grammar has 2; take a depth of 5, the most that decoders read");
-    insta::assert_snapshot!(refused(REGISTRY, &["--format", "regex", "--depth", "5"]), @"2 error: the regular expression would have 767990 bytes, but engines take at most 262144; take a lower depth, fewer frames, or another format");
-    let beyond = refused(REGISTRY, &["--format", "lark", "--depth", "6"]);
+    insta::assert_snapshot!(refused(&tree, "--format regex"), @"2 error: the field `RP.lines` of type [LN] needs any number of levels of arrays and maps, the grammar has 2; take a depth of 5, the most that decoders read");
+    insta::assert_snapshot!(refused(REGISTRY, "--format regex --depth 5"), @"2 error: the regular expression would have 767990 bytes, but engines take at most 262144; take a lower depth, fewer frames, or another format");
+    let beyond = refused(REGISTRY, "--format lark --depth 6");
     insta::assert_snapshot!(beyond, @r"
     2 error: invalid value '6' for '--depth <N>': 6 is not in 0..=5
 
@@ -373,8 +354,7 @@ fn a_depth_that_does_not_do() {
 
 #[test]
 fn export_and_the_options_of_grammar_do_not_mix() {
-    let run = accp(&["grammar", "--abnf", "export", "--format", "lark"], "");
-    assert_eq!(run.code, Some(2));
+    accp("grammar --abnf export --format lark", "").code_is(2);
 }
 
 const WORDS: &str = "words = word *( \",\" word )\nword = *ALPHA\n";
@@ -382,7 +362,7 @@ const WORDS: &str = "words = word *( \",\" word )\nword = *ALPHA\n";
 #[test]
 fn a_grammar_of_ones_own() {
     let folder = Folder::with(&[("words.abnf", WORDS)]);
-    let run = folder.run(&["grammar", "words.abnf", "-o", "words.pest"], "");
+    let run = folder.run("grammar words.abnf -o words.pest", "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     let pest = folder.read("words.pest");
     assert!(
@@ -391,9 +371,9 @@ fn a_grammar_of_ones_own() {
     );
     assert!(pest.contains("word = { ALPHA* }"), "{pest}");
     for check in [
-        &["grammar", "words.abnf", "-o", "words.pest", "--check"][..],
-        &["grammar", "--check", "words.abnf", "-o", "words.pest"],
-        &["grammar", "words.abnf", "--check", "words.pest"],
+        "grammar words.abnf -o words.pest --check",
+        "grammar --check words.abnf -o words.pest",
+        "grammar words.abnf --check words.pest",
     ] {
         let run = folder.run(check, "");
         assert_eq!(
@@ -402,18 +382,11 @@ fn a_grammar_of_ones_own() {
         );
     }
     std::fs::write(folder.path("words.abnf"), WORDS.replace("ALPHA", "DIGIT")).unwrap();
-    let run = folder.run(
-        &["grammar", "words.abnf", "-o", "words.pest", "--check"],
-        "",
-    );
-    assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("words.pest:6:"), "{}", run.stderr);
-    assert!(
-        run.stderr
-            .contains("run `accp grammar words.abnf -o words.pest`"),
-        "{}",
-        run.stderr
-    );
+    folder
+        .run("grammar words.abnf -o words.pest --check", "")
+        .code_is(1)
+        .stderr_has("words.pest:6:")
+        .stderr_has("run `accp grammar words.abnf -o words.pest`");
     assert_eq!(folder.read("words.pest"), pest);
 }
 
@@ -425,41 +398,26 @@ fn mistakes_in_a_grammar_of_ones_own() {
         ("bad.overrides", "\ns as *\"x\" ; not the same\n"),
         ("latin.abnf", "r = \"x\"\n"),
     ]);
-    let run = folder.run(&["grammar", "x.abnf"], "");
+    let run = folder.run("grammar x.abnf", "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
-    assert!(
-        run.stderr
-            .contains("x.abnf:2: `s`: `*\"x\"` takes all it can"),
-        "{}",
-        run.stderr
-    );
-    let run = folder.run(&["grammar", "x.abnf", "--overrides", "x.overrides"], "");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
-    assert!(run.stdout.contains("s = { ^\"x\"+ }"), "{}", run.stdout);
-    let run = folder.run(&["grammar", "x.abnf", "--overrides", "bad.overrides"], "");
-    assert_eq!(run.code, Some(1));
-    assert!(
-        run.stderr
-            .contains("bad.overrides:2: `s`: `as` has the text \"\""),
-        "{}",
-        run.stderr
-    );
+    run.stderr_has("x.abnf:2: `s`: `*\"x\"` takes all it can");
+    let run = folder.run("grammar x.abnf --overrides x.overrides", "");
+    run.code_is(0);
+    run.stdout_has("s = { ^\"x\"+ }");
+    let run = folder.run("grammar x.abnf --overrides bad.overrides", "");
+    run.code_is(1);
+    run.stderr_has("bad.overrides:2: `s`: `as` has the text \"\"");
 
     std::fs::write(folder.path("latin.abnf"), b"r = \"\xE9\"\n").unwrap();
-    let run = folder.run(&["grammar", "latin.abnf"], "");
-    assert_eq!(run.code, Some(1));
-    assert!(
-        run.stderr
-            .contains("byte 5 is not UTF-8; save the file as UTF-8"),
-        "{}",
-        run.stderr
-    );
+    let run = folder.run("grammar latin.abnf", "");
+    run.code_is(1);
+    run.stderr_has("byte 5 is not UTF-8; save the file as UTF-8");
     for misuse in [
-        &["grammar", "x.abnf", "--check"][..],
-        &["grammar", "--overrides", "x.overrides"],
-        &["grammar", "x.abnf", "--aacp"],
-        &["grammar", "-o", "x.pest"],
+        "grammar x.abnf --check",
+        "grammar --overrides x.overrides",
+        "grammar x.abnf --aacp",
+        "grammar -o x.pest",
     ] {
-        assert_eq!(folder.run(misuse, "").code, Some(2), "{misuse:?}");
+        folder.run(misuse, "").code_is(2);
     }
 }

@@ -104,7 +104,7 @@ fn read(mut answer: ureq::http::Response<ureq::Body>) -> String {
 #[test]
 fn a_model_goes_on_where_it_was_when_its_hub_is_killed() {
     let folder = tempfile::tempdir().unwrap();
-    let start = || Running::hub(&["hub.accp"], folder.path());
+    let start = || Running::hub("hub.accp", folder.path());
     let (hub, url) = start();
     let (planner, dev) = (Model::opens(&url, "planner"), Model::opens(&url, "dev"));
     planner.sends("bread");
@@ -153,7 +153,7 @@ fn weigh(hub: &Running, folder: &Path) -> Weight {
 /// Returns what a hub weighs beyond its beginning once 200 agents, and then 400, have come in this way.
 fn crowd(enters: impl Fn(&str, usize)) -> [Weight; 2] {
     let folder = tempfile::tempdir().unwrap();
-    let (hub, url) = Running::hub(&["hub.accp"], folder.path());
+    let (hub, url) = Running::hub("hub.accp", folder.path());
     // What the first ones cost is the hub's.
     (0..20).for_each(|number| enters(&url, number));
     let begin = weigh(&hub, folder.path());

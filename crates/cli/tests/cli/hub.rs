@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use super::{Run, command};
+use super::{Run, Words, command};
 
 /// A process that runs until it is dropped.
 pub(super) struct Running {
@@ -13,14 +13,19 @@ pub(super) struct Running {
 }
 
 impl Running {
-    fn start(args: &[&str], folder: &Path) -> Self {
+    fn start(args: impl Words, folder: &Path) -> Self {
         Self::start_with(args, folder, &[])
     }
 
     /// Starts a process with these variables in its environment.
-    pub(super) fn start_with(args: &[&str], folder: &Path, variables: &[(&str, &str)]) -> Self {
+    pub(super) fn start_with(args: impl Words, folder: &Path, variables: &[(&str, &str)]) -> Self {
         let variables = variables.iter().copied();
-        Self::spawn(command().args(args).envs(variables).current_dir(folder))
+        Self::spawn(
+            command()
+                .args(args.words())
+                .envs(variables)
+                .current_dir(folder),
+        )
     }
 
     /// Starts a command, whose stderr can be read.
@@ -47,10 +52,8 @@ impl Running {
     }
 
     /// Starts a hub, and returns its address, too.
-    pub(super) fn hub(args: &[&str], folder: &Path) -> (Self, String) {
-        let mut all = vec!["serve", "--listen", "127.0.0.1:0"];
-        all.extend(args);
-        let mut hub = Self::start(&all, folder);
+    pub(super) fn hub(args: impl Words, folder: &Path) -> (Self, String) {
+        let mut hub = Self::start(("serve --listen 127.0.0.1:0", args), folder);
         let url = hub.url();
         (hub, url)
     }
@@ -87,76 +90,45 @@ impl Drop for Running {
     }
 }
 
-pub(super) fn run(args: &[&str]) -> Run {
+pub(super) fn run(args: impl Words) -> Run {
     super::accp(args, "")
 }
 
 #[test]
 fn two_agents_talk_through_a_hub_and_the_log_stays() {
     let folder = tempfile::tempdir().unwrap();
-    let (hub, url) = Running::hub(&[], folder.path());
-    let mut cook = Running::start(
-        &[
-            "agent",
-            "cook",
-            "--hub",
-            &url,
-            "--",
-            "echo",
-            "Pumpkin soup & rye",
-        ],
-        folder.path(),
-    );
+    let (hub, url) = Running::hub("", folder.path());
+    let agent = ("agent cook --hub", &url, "-- echo 'Pumpkin soup & rye'");
+    let mut cook = Running::start(agent, folder.path());
     assert!(cook.line().starts_with("cook is in session main"));
     let question = "@guest>req:chat{content:Lunch?|schema:CH}";
-    let asked = run(&["ask", "--hub", &url, question]);
-    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
-    assert!(
-        asked
-            .stdout
-            .starts_with("@cook>done:chat{content:Pumpkin_soup_&_rye|schema:CH}["),
-        "{}",
-        asked.stdout
-    );
+    run(["ask", "--hub", &url, question])
+        .code_is(0)
+        .stdout_starts("@cook>done:chat{content:Pumpkin_soup_&_rye|schema:CH}[");
     // The second frame takes the number that the hub names.
-    let asked = run(&["ask", "--hub", &url, "--words", question]);
-    assert!(
-        asked.stdout.contains("Pumpkin soup & rye"),
-        "{}",
-        asked.stdout
-    );
-    let sent = run(&["send", "--hub", &url, "@guest>req:plan{goal:tea}"]);
-    assert!(
-        sent.stdout.starts_with("@hub>ack:frame{}["),
-        "{}{}",
-        sent.stdout,
-        sent.stderr
-    );
+    run(["ask", "--hub", &url, "--words", question]).stdout_has("Pumpkin soup & rye");
+    run(["send", "--hub", &url, "@guest>req:plan{goal:tea}"]).stdout_starts("@hub>ack:frame{}[");
     let (code, _) = cook.stop();
     assert_eq!(code, Some(0));
     let (code, rest) = hub.stop();
     assert_eq!((code, rest.as_str()), (Some(0), ""));
 
     // Another hub goes on where the file stands.
-    let (_hub, url) = Running::hub(&["hub.accp"], folder.path());
-    let log = run(&["tail", "--hub", &url, "--no-follow"]);
+    let (_hub, url) = Running::hub("hub.accp", folder.path());
+    let log = run(["tail", "--hub", &url, "--no-follow"]);
     let goals = log
         .stdout
         .lines()
         .filter(|frame| frame.contains("req:plan{goal:tea}"));
     assert_eq!(goals.count(), 1, "{}", log.stdout);
-    let words = run(&["tail", "--hub", &url, "--no-follow", "--words"]);
-    assert!(
-        words.stdout.contains("guest requests plan: goal tea"),
-        "{}",
-        words.stdout
-    );
+    run(["tail", "--hub", &url, "--no-follow", "--words"])
+        .stdout_has("guest requests plan: goal tea");
 }
 
 #[test]
 fn what_cannot_be_sent_says_why() {
     let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let (_hub, url) = Running::hub("--memory", folder.path());
     for (frame, code, part) in [
         ("@guest>req:plan{goal", 1, "E1001 at byte 20"),
         (
@@ -166,27 +138,19 @@ fn what_cannot_be_sent_says_why() {
         ),
         ("@hub>req:plan{}", 1, "hub"),
     ] {
-        let sent = run(&["send", "--hub", &url, frame]);
-        assert_eq!(sent.code, Some(code), "{}", sent.stderr);
-        assert!(sent.stderr.contains(part), "{}", sent.stderr);
+        run(["send", "--hub", &url, frame])
+            .code_is(code)
+            .stderr_has(part);
     }
-    let asked = run(&["ask", "--hub", &url, "--timeout", "0", "@guest>req:plan{}"]);
-    assert_eq!(asked.code, Some(1));
-    assert!(asked.stderr.contains("E3001"), "{}", asked.stderr);
-    let tail = run(&["tail", "--hub", &url, "--session", "other"]);
-    assert_eq!(tail.code, Some(1), "{}", tail.stderr);
-    assert!(
-        tail.stderr.contains("a session that is there"),
-        "{}",
-        tail.stderr
-    );
-    let nobody = run(&["send", "--hub", "http://127.0.0.1:1", "@guest>req:plan{}"]);
-    assert_eq!(nobody.code, Some(2));
-    assert!(
-        nobody.stderr.contains("`accp serve` starts one"),
-        "{}",
-        nobody.stderr
-    );
+    run(["ask", "--hub", &url, "--timeout", "0", "@guest>req:plan{}"])
+        .code_is(1)
+        .stderr_has("E3001");
+    run(["tail", "--hub", &url, "--session", "other"])
+        .code_is(1)
+        .stderr_has("a session that is there");
+    run("send --hub http://127.0.0.1:1 @guest>req:plan{}")
+        .code_is(2)
+        .stderr_has("`accp serve` starts one");
 }
 
 #[test]
@@ -197,30 +161,14 @@ fn a_hub_with_tokens_tells_agents_apart() {
     let tokens =
         format!("[[token]]\nsha256 = \"{digest}\"\nagent = \"guest\"\nsessions = [\"main\"]\n");
     std::fs::write(folder.path().join("tokens.toml"), tokens).unwrap();
-    let (_hub, url) = Running::hub(&["--memory", "--tokens", "tokens.toml"], folder.path());
+    let (_hub, url) = Running::hub("--memory --tokens tokens.toml", folder.path());
     let frame = "@guest>req:plan{}";
-    let sent = run(&["send", "--hub", &url, "--token", "secret", frame]);
-    assert_eq!(sent.code, Some(0), "{}", sent.stderr);
-    let sent = run(&["send", "--hub", &url, frame]);
-    assert_eq!(sent.code, Some(2));
-    assert!(
-        sent.stderr.contains("--token-file or ACCP_TOKEN"),
-        "{}",
-        sent.stderr
-    );
-    let sent = run(&[
-        "send",
-        "--hub",
-        &url,
-        "--token",
-        "secret",
-        "@eve>req:plan{}",
-    ]);
-    assert!(sent.stderr.contains("E5001"), "{}", sent.stderr);
-    let sent = run(&[
-        "send", "--hub", &url, "--token", "secret", "-s", "other", frame,
-    ]);
-    assert!(sent.stderr.contains("E5002"), "{}", sent.stderr);
+    run(["send", "--hub", &url, "--token", "secret", frame]).code_is(0);
+    run(["send", "--hub", &url, frame])
+        .code_is(2)
+        .stderr_has("--token-file or ACCP_TOKEN");
+    run(("send --token secret --hub", &url, "@eve>req:plan{}")).stderr_has("E5001");
+    run(("send --token secret -s other --hub", &url, frame)).stderr_has("E5002");
 }
 
 #[test]
@@ -236,85 +184,60 @@ fn a_hub_takes_signed_tokens_beside_those_of_a_file() {
         format!("[[token]]\nsha256 = \"{digest}\"\nagent = \"guest\"\nsessions = [\"lunch\"]\n"),
     );
     let signed = samples["tokens"]["RS256"].as_str().unwrap();
-    let issuer = [
-        "--jwks",
-        "jwks.json",
-        "--issuer",
-        "https://login.example.com",
-    ];
-    let both = ["--memory", "--tokens", "tokens.toml", "--audience", "accp"];
-    let (_hub, url) = Running::hub(&[&both[..], &issuer].concat(), folder.path());
+    let issuer = "--jwks jwks.json --issuer https://login.example.com";
+    let both = "--memory --tokens tokens.toml --audience accp";
+    let (_hub, url) = Running::hub((both, issuer), folder.path());
     let post = |url: &str, token: &str, frame: &str| {
-        run(&["send", "--hub", url, "--token", token, "-s", "lunch", frame])
+        run(["send", "--hub", url, "--token", token, "-s", "lunch", frame])
     };
     for (token, frame) in [("secret", "@guest>req:plan{}"), (signed, "@dev>req:plan{}")] {
-        let sent = post(&url, token, frame);
-        assert_eq!(sent.code, Some(0), "{}", sent.stderr);
+        post(&url, token, frame).code_is(0);
     }
-    let sent = post(&url, signed, "@guest>req:plan{}");
-    assert!(sent.stderr.contains("E5001"), "{}", sent.stderr);
-    let sent = post(&url, "guess", "@dev>req:plan{}");
-    assert_eq!(sent.code, Some(2), "{}", sent.stderr);
+    post(&url, signed, "@guest>req:plan{}").stderr_has("E5001");
+    post(&url, "guess", "@dev>req:plan{}").code_is(2);
 
     // Another claim names the agent, and the token does not have it.
-    let claim = ["--memory", "--audience", "other", "--agent-claim", "agent"];
-    let (_hub, url) = Running::hub(&[&claim[..], &issuer].concat(), folder.path());
-    let sent = post(&url, signed, "@dev>req:plan{}");
-    assert_eq!(sent.code, Some(2), "{}", sent.stderr);
-    assert!(
-        sent.stderr.contains("a claim that names an agent"),
-        "{}",
-        sent.stderr
-    );
+    let claim = "--memory --audience other --agent-claim agent";
+    let (_hub, url) = Running::hub((claim, issuer), folder.path());
+    post(&url, signed, "@dev>req:plan{}")
+        .code_is(2)
+        .stderr_has("a claim that names an agent");
 
-    let alone = run(&["serve", "--memory", "--issuer", "https://login.example.com"]);
-    assert_eq!(alone.code, Some(2));
-    assert!(alone.stderr.contains("--jwks"), "{}", alone.stderr);
+    run("serve --memory --issuer https://login.example.com")
+        .code_is(2)
+        .stderr_has("--jwks");
     write("jwks.json", "{\"keys\": []}".to_owned());
     let jwks = folder.path().join("jwks.json");
-    let empty = run(&["serve", "--memory", "--jwks", jwks.to_str().unwrap()]);
-    assert_eq!(empty.code, Some(1), "{}", empty.stderr);
-    assert!(
-        empty.stderr.contains("jwks.json: expected a key for RS256"),
-        "{}",
-        empty.stderr
-    );
+    run(["serve", "--memory", "--jwks", jwks.to_str().unwrap()])
+        .code_is(1)
+        .stderr_has("jwks.json: expected a key for RS256");
 }
 
 #[test]
 fn a_hub_that_cannot_start_says_why() {
-    let open = run(&["serve", "--memory", "--listen", "0.0.0.0:0"]);
-    assert_eq!(open.code, Some(2));
-    assert!(open.stderr.contains("--tokens FILE"), "{}", open.stderr);
-    let unnamed = run(&["serve", "", "--listen", "127.0.0.1:0"]);
-    assert_eq!(unnamed.code, Some(2));
-    assert!(unnamed.stderr.contains("ACCP_STORE"), "{}", unnamed.stderr);
+    run("serve --memory --listen 0.0.0.0:0")
+        .code_is(2)
+        .stderr_has("--tokens FILE");
+    run("serve '' --listen 127.0.0.1:0")
+        .code_is(2)
+        .stderr_has("ACCP_STORE");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("hub.toml");
     std::fs::write(&file, "listen = \"127.0.0.1:0\"\nhartbeat = 3\n").unwrap();
-    let config = run(&["serve", "--memory", "--config", file.to_str().unwrap()]);
-    assert_eq!(config.code, Some(1));
-    assert!(config.stderr.contains("line 2"), "{}", config.stderr);
-    let printed = run(&["serve", "--print-config"]);
+    let config = run(["serve", "--memory", "--config", file.to_str().unwrap()]);
+    config.code_is(1);
+    config.stderr_has("line 2");
+    let printed = run("serve --print-config");
     std::fs::write(&file, &printed.stdout).unwrap();
-    let again = run(&[
-        "serve",
-        "--print-config",
-        "--config",
-        file.to_str().unwrap(),
-    ]);
+    let again = run(("serve --print-config --config", [&file]));
     assert_eq!(again.stdout, printed.stdout);
-    assert!(
-        printed.stdout.contains("frames_per_second = 1000"),
-        "{}",
-        printed.stdout
-    );
+    printed.stdout_has("frames_per_second = 1000");
 }
 
 #[test]
 fn a_model_that_speaks_mcp_is_an_agent_of_the_hub() {
     let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let (_hub, url) = Running::hub("--memory", folder.path());
     let http = ureq::Agent::new_with_config(
         ureq::Agent::config_builder()
             .http_status_as_error(false)
@@ -346,16 +269,15 @@ fn a_model_that_speaks_mcp_is_an_agent_of_the_hub() {
     let (status, said) = ask("main/model", Some("https://evil.example"));
     assert_eq!(status, 403, "{said}");
     // It is a member of the session like any other.
-    let log = run(&["tail", "--hub", &url, "--no-follow"]);
-    assert!(log.stdout.contains("agents:[model]"), "{}", log.stdout);
+    run(["tail", "--hub", &url, "--no-follow"]).stdout_has("agents:[model]");
 }
 
 #[test]
 fn a_client_of_a2a_is_an_agent_of_the_hub() {
     let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let (_hub, url) = Running::hub("--memory", folder.path());
     let mut cook = Running::start(
-        &["agent", "cook", "--hub", &url, "--", "echo", "Soup"],
+        ["agent", "cook", "--hub", &url, "--", "echo", "Soup"],
         folder.path(),
     );
     assert!(cook.line().starts_with("cook is in session main"));
@@ -385,7 +307,7 @@ fn a_client_of_a2a_is_an_agent_of_the_hub() {
     let said = answer.unwrap().body_mut().read_to_string().unwrap();
     assert!(said.contains("TASK_STATE_COMPLETED"), "{said}");
     assert!(said.contains("\"text\":\"Soup\""), "{said}");
-    let log = run(&["tail", "--hub", &url, "--no-follow"]);
+    let log = run(["tail", "--hub", &url, "--no-follow"]);
     let asked = "@guest>req:chat{role:user|content:Lunch?|schema:CH}";
-    assert!(log.stdout.contains(asked), "{}", log.stdout);
+    log.stdout_has(asked);
 }

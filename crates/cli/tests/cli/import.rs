@@ -16,7 +16,7 @@ fn quiet(stderr: &str) -> String {
 
 #[test]
 fn the_example_loses_nothing() {
-    let run = accp(&["session", "import", "--verify"], example());
+    let run = accp("session import --verify", example());
     assert_eq!((run.code, quiet(&run.stderr).as_str()), (Some(0), ""));
     insta::assert_snapshot!(run.stdout, @"
     conversations                2
@@ -63,10 +63,7 @@ fn whatever_a_recording_holds_comes_back() {
         ("awkward.jsonl", &format!("{0}\n{0}\n", awkward())),
     ]);
     let files = ["bakery.jsonl", "awkward.jsonl"];
-    let run = folder.run(
-        &[&["session", "import", "--verify"], &files[..]].concat(),
-        "",
-    );
+    let run = folder.run(("session import --verify", files), "");
     assert_eq!((run.code, quiet(&run.stderr).as_str()), (Some(0), ""));
     insta::assert_snapshot!(run.stdout, @"
     file           chats  messages  frames  checkpoints  moved  values  hot  warm  read back
@@ -76,36 +73,22 @@ fn whatever_a_recording_holds_comes_back() {
     ");
 
     // The same in a file. An id that is used again gets a number.
-    let run = folder.run(
-        &[
-            "session",
-            "import",
-            "-o",
-            "all.db",
-            "awkward.jsonl",
-            "--format",
-            "json",
-        ],
-        "",
-    );
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = folder.run("session import -o all.db awkward.jsonl --format json", "");
+    run.code_is(0);
     let json = &run.json()[0];
     assert_eq!(json["bytes"], json["bytes_back"]);
     assert!(
         json["values"].as_u64() > Some(8) && json["files"][0]["faults"] == 0,
         "{json}"
     );
-    let list = folder.run(&["session", "list", "all.db", "--format", "json"], "");
+    let list = folder.run("session list all.db --format json", "");
     let names: Vec<_> = list
         .json()
         .iter()
         .map(|json| json["session"].clone())
         .collect();
     assert_eq!(names, ["awkward", "awkward#2"]);
-    assert_eq!(
-        folder.run(&["session", "verify", "all.db"], "").code,
-        Some(0)
-    );
+    folder.run("session verify all.db", "").code_is(0);
 }
 
 #[test]
@@ -115,38 +98,34 @@ fn a_fault_has_its_place_and_leaves_whole_sessions() {
         ("cut.jsonl", &whole[..whole.len() - 200]),
         ("notes.txt", "Dear all,\n"),
     ]);
-    let run = folder.run(&["session", "import", "-o", "chats.db", "cut.jsonl"], "");
+    let run = folder.run("session import -o chats.db cut.jsonl", "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
-    assert!(
-        run.stderr.starts_with("error: cut.jsonl:2:"),
-        "{}",
-        run.stderr
-    );
-    let list = folder.run(&["session", "list", "chats.db", "--format", "json"], "");
+    run.stderr_starts("error: cut.jsonl:2:");
+    let list = folder.run("session list chats.db --format json", "");
     assert_eq!(list.json().len(), 1);
-    let run = folder.run(&["session", "import", "-o", "notes.txt", "cut.jsonl"], "");
+    let run = folder.run("session import -o notes.txt cut.jsonl", "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
     insta::assert_snapshot!(run.stderr, @"error: notes.txt: file is not a database: the file is not a store of sessions: name another file, or a new one");
     assert_eq!(folder.read("notes.txt"), "Dear all,\n");
     for args in [
-        &["import"][..],
-        &["import", "--verify", "-o", "x.db"],
-        &["import", "--verify", "no-such.jsonl"],
+        "import",
+        "import --verify -o x.db",
+        "import --verify no-such.jsonl",
     ] {
-        let run = folder.run(&[&["session"], args].concat(), "");
+        let run = folder.run(("session", args), "");
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{args:?}");
     }
 }
 
 /// Returns the log and the values of every session of a file.
 fn contents(folder: &Folder, file: &str) -> Vec<String> {
-    let list = folder.run(&["session", "list", file, "--format", "json"], "");
-    assert_eq!(list.code, Some(0), "{}", list.stderr);
+    let list = folder.run(["session", "list", file, "--format", "json"], "");
+    list.code_is(0);
     let sessions = list.json().into_iter();
     let sessions = sessions.map(|json| json["session"].as_str().unwrap().to_owned());
     let whole = sessions.map(|session| {
         let args = ["session", "export", file, &session, "--values", "values"];
-        let run = folder.run(&args, "");
+        let run = folder.run(args, "");
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
         format!("{session}\n{}{}", run.stdout, folder.read("values"))
     });
@@ -163,7 +142,7 @@ fn an_import_that_stopped_is_completed() {
         ("empty.db", ""),
     ]);
     let import = |from: &str, to: &str| {
-        let run = folder.run(&["session", "import", "-o", to, from], "");
+        let run = folder.run(["session", "import", "-o", to, from], "");
         (run.code, run.stdout)
     };
     let whole = import("all.jsonl", "whole.db");
@@ -180,8 +159,8 @@ fn an_import_that_stopped_is_completed() {
     }
 
     // A file that was only begun is completed too.
-    let run = folder.run(&["session", "verify", "empty.db"], "");
-    assert_eq!(run.code, Some(1));
+    let run = folder.run("session verify empty.db", "");
+    run.code_is(1);
     insta::assert_snapshot!(run.stderr, @"error: empty.db: the store is empty, and the command that creates it has not finished: run that command again, or remove the file");
     assert_eq!(import("all.jsonl", "empty.db"), whole);
     assert!(is_whole("empty.db"));
@@ -195,10 +174,11 @@ fn another_recording_gets_another_name() {
     };
     let folder = Folder::with(&[("a.jsonl", &other("a")), ("b.jsonl", &other("b"))]);
     for file in ["a.jsonl", "b.jsonl", "a.jsonl", "b.jsonl"] {
-        let run = folder.run(&["session", "import", "-o", "x.db", file], "");
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        folder
+            .run(["session", "import", "-o", "x.db", file], "")
+            .code_is(0);
     }
-    let list = folder.run(&["session", "list", "x.db", "--format", "json"], "");
+    let list = folder.run("session list x.db --format json", "");
     let names: Vec<_> = list
         .json()
         .iter()

@@ -10,8 +10,9 @@ fn the_example_is_a_new_crate() {
     let example = workspace().join("examples/frames");
     let folder = Folder::with(&[]);
     let checkout = workspace().to_str().unwrap();
-    let run = folder.run(&["new", "frames", "--checkout", checkout], "");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    folder
+        .run(["new", "frames", "--checkout", checkout], "")
+        .code_is(0);
     let read = |file: &str| fs::read_to_string(example.join(file)).unwrap();
     for file in [
         "build.rs",
@@ -44,11 +45,11 @@ fn what_is_there_stays_and_a_name_is_that_of_a_crate() {
             "error: type does not end with the name of a crate: a small letter, then small letters, digits, `-` and `_`\n",
         ),
     ] {
-        let run = folder.run(&["new", name], "");
+        let run = folder.run(["new", name], "");
         assert_eq!((run.code, run.stderr.as_str()), (Some(2), said));
     }
     assert_eq!(folder.read("taken"), "a file");
-    assert_eq!(folder.run(&["new", "frames"], "").code, Some(0));
+    folder.run("new frames", "").code_is(0);
     let manifest = folder.read("frames/Cargo.toml");
     assert!(manifest.contains("accp-runtime = \"0.1."), "{manifest}");
 }

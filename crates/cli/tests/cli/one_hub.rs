@@ -6,29 +6,28 @@ use super::hub::Running;
 use super::{Folder, Run, accp};
 
 fn serve(folder: &Folder, file: &str) -> Run {
-    folder.run(&["serve", file, "--listen", "127.0.0.1:0"], "")
+    folder.run(["serve", file, "--listen", "127.0.0.1:0"], "")
 }
 
 fn send(url: &str, goal: &str) {
     let frame = format!("@guest>req:plan{{goal:{goal}}}");
-    let sent = accp(&["send", "--hub", url, &frame], "");
-    assert_eq!(sent.code, Some(0), "{}", sent.stderr);
+    accp(["send", "--hub", url, &frame], "").code_is(0);
 }
 
 /// Returns how many frames of guests the first session of a file has.
 fn goals(folder: &Folder, file: &str) -> usize {
     let run = folder.run(
-        &["session", "export", file, "main", "--format", "frames"],
+        ["session", "export", file, "main", "--format", "frames"],
         "",
     );
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    run.code_is(0);
     run.stdout.matches("req:plan{goal:").count()
 }
 
 #[test]
 fn a_second_hub_is_refused_and_the_first_is_named_until_it_is_killed() {
     let folder = Folder::with(&[]);
-    let (first, url) = Running::hub(&["hub.accp"], folder.0.path());
+    let (first, url) = Running::hub("hub.accp", folder.0.path());
     send(&url, "tea");
     let second = serve(&folder, "./hub.accp");
     assert_eq!((second.code, &*second.stdout), (Some(2), ""));
@@ -43,7 +42,7 @@ fn a_second_hub_is_refused_and_the_first_is_named_until_it_is_killed() {
     send(&url, "rye");
 
     drop(first); // it is killed
-    let (next, url) = Running::hub(&["hub.accp"], folder.0.path());
+    let (next, url) = Running::hub("hub.accp", folder.0.path());
     send(&url, "oats");
     assert_eq!(next.stop().0, Some(0));
     assert_eq!(goals(&folder, "hub.accp"), 3);
@@ -52,11 +51,10 @@ fn a_second_hub_is_refused_and_the_first_is_named_until_it_is_killed() {
 #[test]
 fn readers_and_copies_go_on_while_a_hub_runs() {
     let folder = Folder::with(&[]);
-    let (hub, url) = Running::hub(&["hub.accp"], folder.0.path());
+    let (hub, url) = Running::hub("hub.accp", folder.0.path());
     send(&url, "tea");
     for command in ["list", "verify"] {
-        let run = folder.run(&["session", command, "hub.accp"], "");
-        assert_eq!(run.code, Some(0), "{command}: {}", run.stderr);
+        folder.run(["session", command, "hub.accp"], "").code_is(0);
     }
     let copy = folder.path("copy.accp");
     let conn = rusqlite::Connection::open(folder.path("hub.accp")).unwrap();
@@ -65,17 +63,13 @@ fn readers_and_copies_go_on_while_a_hub_runs() {
     drop(conn);
     assert_eq!(goals(&folder, "copy.accp"), 1);
     // Only who has the file to itself erases.
-    let erase = ["session", "erase", "hub.accp", "main", "--from", "guest"];
-    let run = folder.run(&erase, "");
-    assert_eq!(run.code, Some(2));
-    assert!(
-        run.stderr.contains("`accp erase` asks a hub"),
-        "{}",
-        run.stderr
-    );
+    let erase = "session erase hub.accp main --from guest";
+    let run = folder.run(erase, "");
+    run.code_is(2);
+    run.stderr_has("`accp erase` asks a hub");
     send(&url, "rye");
     assert_eq!(hub.stop().0, Some(0));
-    assert_eq!(folder.run(&erase, "").code, Some(0));
+    folder.run(erase, "").code_is(0);
     assert_eq!(goals(&folder, "hub.accp"), 0);
 }
 
@@ -84,13 +78,8 @@ fn readers_and_copies_go_on_while_a_hub_runs() {
 fn a_hub_and_its_file_part_only_with_an_error() {
     let folder = Folder::with(&[]);
     fs::create_dir(folder.path("hub.accp")).unwrap();
-    let run = serve(&folder, "hub.accp");
-    assert_eq!(run.code, Some(2), "{}", run.stderr);
-    let run = serve(&folder, "missing/hub.accp");
-    assert_eq!(run.code, Some(2));
-    assert!(
-        run.stderr.contains("check that the folder exists"),
-        "{}",
-        run.stderr
-    );
+    serve(&folder, "hub.accp").code_is(2);
+    serve(&folder, "missing/hub.accp")
+        .code_is(2)
+        .stderr_has("check that the folder exists");
 }

@@ -30,7 +30,7 @@ fn metrics(text: &str) -> BTreeSet<String> {
 #[test]
 fn the_page_for_operators_names_the_metrics_that_there_are() {
     let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    let (_hub, url) = Running::hub("--memory", folder.path());
     let mut answer = http().get(format!("{url}/metrics")).call().unwrap();
     let said = answer.body_mut().read_to_string().unwrap();
     let page = read("docs/operations.md");
@@ -57,14 +57,14 @@ fn the_page_for_operators_names_the_metrics_that_there_are() {
 
 #[test]
 fn the_page_for_operators_names_the_options_that_there_are() {
-    let help = |args: &[&str]| finish(command().args(args), b"").stdout;
-    let (serve, ready) = (help(&["serve", "--help"]), help(&["ready", "--help"]));
-    let of_erasure: String = [&["erase"][..], &["session", "erase"], &["session", "show"]]
+    let help = |args: &str| super::accp(args, "").stdout;
+    let (serve, ready) = (help("serve --help"), help("ready --help"));
+    let of_erasure: String = ["erase", "session erase", "session show"]
         .iter()
-        .map(|command| help(&[command, &["--help"][..]].concat()))
+        .map(|command| help(&format!("{command} --help")))
         .collect();
     let page = read("docs/operations.md");
-    let config = help(&["serve", "--print-config"]);
+    let config = help("serve --print-config");
     for option in page
         .split("`--")
         .skip(1)
@@ -151,19 +151,15 @@ fn the_image_starts_what_there_is() {
         };
         hub.env(name, value);
     }
-    let printed = finish(hub.args(&line[1..]).arg("--print-config"), b"");
-    assert_eq!(printed.code, Some(0), "{}", printed.stderr);
-    assert!(
-        printed.stdout.contains("listen = \"0.0.0.0:7337\""),
-        "{}",
-        printed.stdout
-    );
+    finish(hub.args(&line[1..]).arg("--print-config"), b"")
+        .code_is(0)
+        .stdout_has("listen = \"0.0.0.0:7337\"");
     // Without tokens it does not start, and says what to do.
     let mut hub = command();
     hub.envs(settings.iter().copied()).env("ACCP_STORE", &store);
-    let open = finish(hub.args(&line[1..]), b"");
-    assert_eq!(open.code, Some(2), "{}", open.stderr);
-    assert!(open.stderr.contains("--tokens FILE"), "{}", open.stderr);
+    finish(hub.args(&line[1..]), b"")
+        .code_is(2)
+        .stderr_has("--tokens FILE");
 
     let check = of("HEALTHCHECK").next().unwrap();
     let at = check.iter().position(|word| word == "CMD").unwrap();
@@ -176,8 +172,8 @@ fn a_hub_says_whether_it_is_ready() {
     let digest = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
     let tokens = format!("[[token]]\nsha256 = \"{digest}\"\nagent = \"*\"\nsessions = []\n");
     fs::write(folder.path().join("tokens.toml"), tokens).unwrap();
-    let (hub, url) = Running::hub(&["--memory", "--tokens", "tokens.toml"], folder.path());
-    let ready = || super::accp(&["ready", "--hub", &url], "");
+    let (hub, url) = Running::hub("--memory --tokens tokens.toml", folder.path());
+    let ready = || super::accp(["ready", "--hub", &url], "");
     let there = ready();
     assert_eq!((there.code, there.stderr.as_str()), (Some(0), ""));
     // The token of Prometheus counts and reads nothing.
@@ -191,9 +187,7 @@ fn a_hub_says_whether_it_is_ready() {
         (200, 403)
     );
     hub.stop();
-    let gone = ready();
-    assert_eq!(gone.code, Some(1));
-    assert!(gone.stderr.contains(&url), "{}", gone.stderr);
+    ready().code_is(1).stderr_has(&url);
 }
 
 #[test]
@@ -218,12 +212,10 @@ fn the_unit_starts_a_hub_that_reads_its_files() {
         hub
     };
     // Each file is one that the settings name.
-    let missing = finish(&mut start(), b"");
-    assert!(missing.stderr.contains("hub.toml"), "{}", missing.stderr);
-    let printed = super::accp(&["serve", "--print-config"], "").stdout;
+    finish(&mut start(), b"").stderr_has("hub.toml");
+    let printed = super::accp("serve --print-config", "").stdout;
     fs::write(folder.path().join("accp/hub.toml"), &printed).unwrap();
-    let missing = finish(&mut start(), b"");
-    assert!(missing.stderr.contains("tokens.toml"), "{}", missing.stderr);
+    finish(&mut start(), b"").stderr_has("tokens.toml");
     assert_eq!(finish(start().arg("--print-config"), b"").stdout, printed);
     for setting in [
         "DynamicUser=yes",
@@ -242,7 +234,7 @@ fn the_log_of_a_hub_holds_no_payload() {
         // The token comes later, and the hub says that it has read the file again.
         fs::write(&tokens, "").unwrap();
         let args = ["--memory", "--log", form, "--tokens", "tokens.toml"];
-        let (hub, url) = Running::hub(&args, folder.path());
+        let (hub, url) = Running::hub(args, folder.path());
         // The SHA-256 of `xyzzy`.
         let digest = "184858a00fd7971f810848266ebcecee5e8b69972c5ffaed622f5ee078671aed";
         let known =

@@ -8,22 +8,23 @@ use std::process::Command;
 
 use serde_json::json;
 
+use super::aacp_fallback::{CS, ENGLISH, PACKET};
+use super::collab::INIT;
 use super::hub::Running;
-use super::{Folder, accp, finish, workspace};
+use super::{Folder, Words, accp, finish, workspace};
 
 /// Returns `accp` under the umask that most users have.
-fn masked(folder: &Path, args: &[&str]) -> Command {
+fn masked(folder: &Path, args: impl Words) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", r#"umask 022 && exec "$@""#, "sh"]);
-    command.arg(env!("CARGO_BIN_EXE_accp")).args(args);
+    command.arg(env!("CARGO_BIN_EXE_accp")).args(args.words());
     command.current_dir(folder);
     command
 }
 
 /// Runs a command that succeeds.
-fn run(folder: &Folder, args: &[&str], input: &str) {
-    let run = finish(&mut masked(folder.0.path(), args), input.as_bytes());
-    assert_eq!(run.code, Some(0), "{args:?}: {}", run.stderr);
+fn run(folder: &Folder, args: impl Words) {
+    finish(&mut masked(folder.0.path(), args), b"").code_is(0);
 }
 
 /// Returns the modes of all files and folders below a folder.
@@ -45,10 +46,10 @@ fn modes(folder: &Path) -> BTreeMap<String, u32> {
 }
 
 /// Returns what is not for its owner alone, and checks that a command has made each of these files.
-fn open_to_others(folder: &Folder, made: &[&str]) -> Vec<String> {
+fn open_to_others(folder: &Folder, made: &str) -> Vec<String> {
     let modes = modes(folder.0.path());
-    for name in made {
-        assert!(modes.contains_key(*name), "{name} of {modes:#?}");
+    for name in made.split_whitespace() {
+        assert!(modes.contains_key(name), "{name} of {modes:#?}");
     }
     let open = modes.into_iter().filter(|(_, mode)| mode & 0o077 != 0);
     open.map(|(name, mode)| format!("{name} {mode:o}"))
@@ -71,23 +72,22 @@ fn inputs(files: &[(&str, &str)]) -> Folder {
 #[test]
 fn the_files_of_a_hub_are_its_owner_s() {
     let folder = inputs(&[]);
-    let serve = ["serve", "--listen", "127.0.0.1:0"];
-    let mut hub = Running::spawn(&mut masked(folder.0.path(), &serve));
+    let serve = "serve --listen 127.0.0.1:0";
+    let mut hub = Running::spawn(&mut masked(folder.0.path(), serve));
     let url = hub.url();
     let frame = "@guest>req:plan{goal:tea}";
-    let sent = accp(&["send", "--hub", &url, frame], "");
-    assert_eq!(sent.code, Some(0), "{}", sent.stderr);
-    let made = ["hub.accp", "hub.accp-wal", "hub.accp-shm", "hub.accp-hub"];
-    assert_eq!(open_to_others(&folder, &made), [""; 0]);
+    accp(["send", "--hub", &url, frame], "").code_is(0);
+    let made = "hub.accp hub.accp-wal hub.accp-shm hub.accp-hub";
+    assert_eq!(open_to_others(&folder, made), [""; 0]);
 }
 
 #[test]
 fn a_hub_warns_of_a_file_that_others_can_read() {
     let folder = inputs(&[]);
-    run(&folder, &["demo", "--store", "hub.accp"], "");
-    let serve = ["serve", "--listen", "127.0.0.1:0"];
+    run(&folder, "demo --store hub.accp");
+    let serve = "serve --listen 127.0.0.1:0";
     let quiet = |folder: &Folder| {
-        let mut hub = Running::spawn(&mut masked(folder.0.path(), &serve));
+        let mut hub = Running::spawn(&mut masked(folder.0.path(), serve));
         let line = hub.line();
         line.starts_with("hub at ").then_some(()).ok_or(line)
     };
@@ -121,150 +121,61 @@ fn files_with_what_somebody_said_are_their_owner_s() {
         ("frames.accp", "@a>req:plan{goal:tea}\n"),
     ]);
     for args in [
-        &["demo", "--store", "team.db"][..],
-        &["session", "import", "bakery.jsonl", "-o", "chats.db"],
-        &[
-            "session",
-            "export",
-            "chats.db",
-            "stock/1",
-            "-o",
-            "export.jsonl",
-            "--values",
-            "values",
-        ],
-        &["convert", "bakery.jsonl", "-o", "out.accp"],
-        &["convert", "--restore", "out.accp", "-o", "back.jsonl"],
-        &[
-            "encode",
-            "message.jsonl",
-            "--externals",
-            "side",
-            "-o",
-            "encoded",
-        ],
-        &["decode", "frames.accp", "-o", "decoded"],
-        &["fix", "frames.accp", "-o", "fixed"],
+        "demo --store team.db",
+        "session import bakery.jsonl -o chats.db",
+        "session export chats.db stock/1 -o export.jsonl --values values",
+        "convert bakery.jsonl -o out.accp",
+        "convert --restore out.accp -o back.jsonl",
+        "encode message.jsonl --externals side -o encoded",
+        "decode frames.accp -o decoded",
+        "fix frames.accp -o fixed",
     ] {
-        run(&folder, args, "");
+        run(&folder, args);
     }
-    let made = [
-        "team.db",
-        "chats.db",
-        "export.jsonl",
-        "values",
-        "out.accp",
-        "out.accp.externals.jsonl",
-        "back.jsonl",
-        "side",
-        "encoded",
-        "decoded",
-        "fixed",
-    ];
-    assert_eq!(open_to_others(&folder, &made), [""; 0]);
+    let made = "team.db chats.db export.jsonl values out.accp out.accp.externals.jsonl back.jsonl \
+        side encoded decoded fixed";
+    assert_eq!(open_to_others(&folder, made), [""; 0]);
     // A file that was open to others is replaced by one that is not.
     let path = folder.path("fixed");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-    run(&folder, &["fix", "frames.accp", "-o", "fixed"], "");
-    assert_eq!(open_to_others(&folder, &["fixed"]), [""; 0]);
+    run(&folder, "fix frames.accp -o fixed");
+    assert_eq!(open_to_others(&folder, "fixed"), [""; 0]);
 }
 
 #[test]
 fn the_folders_of_a_context_are_its_owner_s() {
-    let rows = (1..=400).map(|row| format!("row {row}: flight HAT{row}"));
-    let function = json!({ "name": "get_flights", "arguments": "{}" });
-    let list = json!([
-        { "role": "user", "content": "Which gate has flight HAT170?" },
-        { "role": "assistant", "content": null,
-          "tool_calls": [{ "id": "c1", "type": "function", "function": function }] },
-        { "role": "tool", "tool_call_id": "c1", "content": rows.collect::<Vec<_>>().join("\n") },
-    ]);
-    let folder = inputs(&[("list.json", &list.to_string())]);
-    let place = ["--root", "new/Memory", "--session", "trip"];
-    let compress = [
-        "context",
-        "compress",
-        "--window",
-        "4096",
-        "--report",
-        "report",
-        "list.json",
-    ];
-    run(&folder, &[&compress[..], &place].concat(), "");
-    let topic = r#"{"topic":"HAT170"}"#;
-    let call = ["context", "call", "context_recover", topic];
-    run(&folder, &[&call[..], &place].concat(), "");
-    let made = [
-        "new",
-        "new/Memory/cache/cold.accp",
-        "new/Memory/cache/index.db",
-        "new/Memory/cache/.lock",
-        "new/Memory/cache/offloaded",
-        "report",
-    ];
-    assert_eq!(open_to_others(&folder, &made), [""; 0]);
+    let folder = inputs(&[("list.json", &super::context_tools::list())]);
+    let place = "--root new/Memory --session trip";
+    let compress = "context compress --window 4096 --report report list.json";
+    run(&folder, (compress, place));
+    let call = r#"context call context_recover {"topic":"HAT170"}"#;
+    run(&folder, (call, place));
+    let made = "new new/Memory/cache/cold.accp new/Memory/cache/index.db new/Memory/cache/.lock \
+        new/Memory/cache/offloaded report";
+    assert_eq!(open_to_others(&folder, made), [""; 0]);
 }
 
 #[test]
 fn the_registry_of_instructions_is_its_owner_s() {
-    let packet =
-        "FETCH|CS|return:AGENT|p:1|aacp:1.1|res:parking_permit|period:2024-08|filter:emp=Ada";
-    let english = "Collect the parking permits of Ada for August 2024";
-    let answer = json!({ "english": english, "dom": "CS", "answer": packet });
+    let answer = json!({ "english": ENGLISH, "dom": "CS", "answer": PACKET });
     let folder = inputs(&[("answers.jsonl", &format!("{answer}\n"))]);
-    let encode = [
-        "aacp",
-        "encode",
-        "--english",
-        english,
-        "--registry",
-        "r.aacp",
-        "--dom",
-        "CS",
-        "--return",
-        "Desk",
-        "--llm-recorded",
-        "answers.jsonl",
-    ];
-    run(&folder, &encode, "");
-    assert_eq!(open_to_others(&folder, &["r.aacp"]), [""; 0]);
+    let encode = ("aacp encode --registry r.aacp --english", [ENGLISH], CS);
+    run(&folder, encode);
+    assert_eq!(open_to_others(&folder, "r.aacp"), [""; 0]);
 }
 
 /// A folder that agents share is open to them, and what a participant keeps beside it is not.
 #[test]
 fn a_shared_folder_stays_shared() {
     let folder = inputs(&[]);
-    let init = [
-        "collab",
-        "init",
-        "--folder",
-        "round",
-        "--participant",
-        "ada",
-        "--participant",
-        "bob",
-        "--objective",
-        "Choose a store",
-        "--completion",
-        "It is fast",
-        "--primary-deliverable-type",
-        "adr",
-    ];
-    run(&folder, &init, "");
-    let link = ["collab", "link", "--folder", "round"];
-    let ada = ["--participant", "ada", "--store", "ada.accp"];
-    let ada = [&link[..], &ada].concat();
+    run(&folder, ("collab", INIT, "--folder round"));
+    let link = "collab link --folder round";
+    let ada = (link, "--participant ada --store ada.accp");
     // The owner of the proposal is the host: the other waits for it.
-    let _ada = Running::spawn(&mut masked(folder.0.path(), &ada));
-    let bob = [
-        "--participant",
-        "bob",
-        "--store",
-        "bob.accp",
-        "--until-sent",
-    ];
-    run(&folder, &[&link[..], &bob].concat(), "");
-    let open = open_to_others(&folder, &["ada.accp", "bob.accp", "round/protocol.json"]);
+    let _ada = Running::spawn(&mut masked(folder.0.path(), ada));
+    let bob = "--participant bob --store bob.accp --until-sent";
+    run(&folder, (link, bob));
+    let open = open_to_others(&folder, "ada.accp bob.accp round/protocol.json");
     assert!(
         open.iter().all(|name| name.starts_with("round")),
         "{open:?}"
@@ -279,11 +190,11 @@ fn a_shared_folder_stays_shared() {
 fn code_and_grammars_follow_the_umask() {
     let folder = inputs(&[]);
     for args in [
-        &["generate", "--aacp", "-o", "code.rs"][..],
-        &["grammar", "export", "--format", "lark", "-o", "frames.lark"],
+        "generate --aacp -o code.rs",
+        "grammar export --format lark -o frames.lark",
     ] {
-        run(&folder, args, "");
+        run(&folder, args);
     }
-    let open = open_to_others(&folder, &[]);
+    let open = open_to_others(&folder, "");
     assert_eq!(open, ["code.rs 644", "frames.lark 644"]);
 }

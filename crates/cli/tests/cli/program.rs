@@ -1,6 +1,6 @@
 //! The command, run as its users run it. The tests of `accp-lab` have this file, too.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,78 @@ use serde_json::Value as Json;
 
 use super::PROGRAM;
 
+/// The words of a command line. A text is split at its spaces, as a shell does; single quotes keep a word together.
+pub(crate) trait Words {
+    fn words(&self) -> Vec<OsString>;
+}
+
+impl Words for str {
+    fn words(&self) -> Vec<OsString> {
+        let mut words = Vec::new();
+        let mut word = None::<String>;
+        let mut is_quoted = false;
+        for c in self.chars() {
+            match c {
+                '\'' => {
+                    is_quoted = !is_quoted;
+                    word.get_or_insert_default();
+                }
+                ' ' if !is_quoted => words.extend(word.take()),
+                c => word.get_or_insert_default().push(c),
+            }
+        }
+        assert!(!is_quoted, "a quote is missing: {self}");
+        words.extend(word);
+        words.into_iter().map(OsString::from).collect()
+    }
+}
+
+impl Words for String {
+    fn words(&self) -> Vec<OsString> {
+        self.as_str().words()
+    }
+}
+
+impl<S: AsRef<OsStr>> Words for [S] {
+    fn words(&self) -> Vec<OsString> {
+        self.iter().map(|word| word.as_ref().to_owned()).collect()
+    }
+}
+
+impl<S: AsRef<OsStr>, const N: usize> Words for [S; N] {
+    fn words(&self) -> Vec<OsString> {
+        self.as_slice().words()
+    }
+}
+
+impl<S: AsRef<OsStr>> Words for Vec<S> {
+    fn words(&self) -> Vec<OsString> {
+        self.as_slice().words()
+    }
+}
+
+impl<W: Words + ?Sized> Words for &W {
+    fn words(&self) -> Vec<OsString> {
+        (**self).words()
+    }
+}
+
+impl<A: Words, B: Words> Words for (A, B) {
+    fn words(&self) -> Vec<OsString> {
+        [self.0.words(), self.1.words()].concat()
+    }
+}
+
+impl<A: Words, B: Words, C: Words> Words for (A, B, C) {
+    fn words(&self) -> Vec<OsString> {
+        [self.0.words(), self.1.words(), self.2.words()].concat()
+    }
+}
+
 /// The result of a command.
 pub(crate) struct Run {
+    /// The command line, for messages.
+    pub(crate) line: String,
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -20,10 +90,10 @@ pub(crate) struct Run {
 impl Run {
     /// Returns stdout as JSON, one value a line.
     pub(crate) fn json(&self) -> Vec<Json> {
-        self.stdout
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+        let values = self.stdout.lines().map(serde_json::from_str);
+        let values = values.collect::<Result<Vec<_>, _>>();
+        assert!(values.is_ok(), "{}: {values:?}: {}", self.line, self.stdout);
+        values.unwrap()
     }
 }
 
@@ -57,6 +127,7 @@ pub(crate) fn finish(command: &mut Command, input: &[u8]) -> Run {
     writer.join().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Run {
+        line: format!("{command:?}"),
         code: output.status.code(),
         stdout: text(output.stdout),
         stderr: text(output.stderr),
@@ -64,8 +135,8 @@ pub(crate) fn finish(command: &mut Command, input: &[u8]) -> Run {
 }
 
 /// Runs the command with these arguments and this stdin.
-pub(crate) fn accp<A: AsRef<OsStr>>(args: &[A], input: impl AsRef<[u8]>) -> Run {
-    finish(command().args(args), input.as_ref())
+pub(crate) fn accp(args: impl Words, input: impl AsRef<[u8]>) -> Run {
+    finish(command().args(args.words()), input.as_ref())
 }
 
 /// A folder with files, in which a test runs the command.
@@ -84,11 +155,10 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    pub(crate) fn run(&self, args: &[&str], input: impl AsRef<[u8]>) -> Run {
-        finish(
-            command().current_dir(self.0.path()).args(args),
-            input.as_ref(),
-        )
+    pub(crate) fn run(&self, args: impl Words, input: impl AsRef<[u8]>) -> Run {
+        let mut command = command();
+        command.current_dir(self.0.path()).args(args.words());
+        finish(&mut command, input.as_ref())
     }
 
     pub(crate) fn read(&self, name: &str) -> String {

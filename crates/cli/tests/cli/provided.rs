@@ -3,7 +3,7 @@
 use accp_memory::{Form, MessageList, check};
 use serde_json::{Value as Json, json};
 
-use super::{Folder, Run, workspace};
+use super::{Folder, Run, Words, workspace};
 
 const FORMATS: [&str; 7] = [
     "openai",
@@ -15,11 +15,8 @@ const FORMATS: [&str; 7] = [
     "sharegpt",
 ];
 
-fn convert(folder: &Folder, format: &str, more: &[&str], file: &str) -> Run {
-    folder.run(
-        &[&["convert", "--format-out", format], more, &[file]].concat(),
-        "",
-    )
+fn convert(folder: &Folder, format: &str, more: impl Words, file: &str) -> Run {
+    folder.run((("convert --format-out", format), more, [file]), "")
 }
 
 /// Returns what the rules of a form say against each line of an output.
@@ -49,7 +46,7 @@ fn every_sample_in_every_format_is_valid_or_refused_with_its_place() {
         let folder = Folder::with(&[]);
         for format in FORMATS {
             all += 1;
-            let run = convert(&folder, format, &[], &name);
+            let run = convert(&folder, format, "", &name);
             assert_eq!(faults(&run, format), [""; 0], "{name} as {format}");
             if run.code == Some(0) {
                 written += 1;
@@ -60,7 +57,7 @@ fn every_sample_in_every_format_is_valid_or_refused_with_its_place() {
             assert!(named, "{name} as {format}: {}", run.stderr);
             // What calls and results lack can be mended.
             if run.stderr.contains("`--repair` mends") {
-                let run = convert(&folder, format, &["--repair"], &name);
+                let run = convert(&folder, format, "--repair", &name);
                 assert_eq!(faults(&run, format), [""; 0], "{name} as {format}");
             }
         }
@@ -76,11 +73,11 @@ fn a_call_without_a_result_is_refused_and_mended_on_demand() {
             { "id": "c1", "type": "function", "function": { "name": "stock", "arguments": "{}" } }] },
         { "role": "user", "content": "Well?" }] });
     let folder = Folder::with(&[("cut.json", &recorded.to_string())]);
-    let run = convert(&folder, "anthropic", &[], "cut.json");
+    let run = convert(&folder, "anthropic", "", "cut.json");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
     insta::assert_snapshot!(run.stderr, @"error: cut.json:1: anthropic would refuse the list: result-missing: message 1: the call `c1` of `stock` has no result before message 3; put its result there, or run `accp context repair`; `--repair` mends calls, results and cut texts");
-    let run = convert(&folder, "anthropic", &["--repair"], "cut.json");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = convert(&folder, "anthropic", "--repair", "cut.json");
+    run.code_is(0);
     assert_eq!(
         run.json()[0]["messages"][2]["content"][0]["tool_use_id"],
         "c1"
@@ -93,19 +90,19 @@ fn a_text_cut_in_a_pair_is_read_checked_and_repaired() {
     let session = r#"{"sessionId":"s","type":"user","uuid":"u","message":{"role":"user","content":"cut \ud83d"}}"#;
     let list = r#"[{"role":"user","content":"cut \ud83d\u2026 and \ud83d\udce6"}]"#;
     let folder = Folder::with(&[("s.jsonl", session), ("list.json", list)]);
-    let run = folder.run(&["convert", "--verify", "s.jsonl"], "");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let run = folder.run(&["convert", "-o", "s.accp", "s.jsonl"], "");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let run = folder.run(&["convert", "--restore", "s.accp"], "");
+    let run = folder.run("convert --verify s.jsonl", "");
+    run.code_is(0);
+    let run = folder.run("convert -o s.accp s.jsonl", "");
+    run.code_is(0);
+    let run = folder.run("convert --restore s.accp", "");
     // Frames do not keep the order of keys.
     let text = r#""content":"cut \ud83d""#;
-    assert!(run.stdout.contains(text), "{}", run.stdout);
-    let run = folder.run(&["context", "check", "list.json"], "");
-    assert_eq!(run.code, Some(1));
+    run.stdout_has(text);
+    let run = folder.run("context check list.json", "");
+    run.code_is(1);
     insta::assert_snapshot!(run.stderr, @"error: list.json: lone-surrogate: message 0: the text at `/content` has half of a surrogate pair, which providers refuse; run `accp context repair`, which puts U+FFFD in its place");
-    let run = folder.run(&["context", "repair", "list.json"], "");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = folder.run("context repair list.json", "");
+    run.code_is(0);
     assert_eq!(
         run.stdout,
         "[{\"role\":\"user\",\"content\":\"cut \\ufffd\\u2026 and \\ud83d\\udce6\"}]\n"
@@ -127,24 +124,15 @@ fn a_member_that_stands_twice_is_refused_everywhere() {
         ),
     ]);
     for args in [
-        &["convert", "--verify", "list.json"][..],
-        &["context", "check", "list.json"],
-        &["context", "compress", "--window", "4096", "list.json"],
-        &["encode", "message.json"],
-        &[
-            "context",
-            "call",
-            "context_recover",
-            r#"{"topic":"a","topic":"b"}"#,
-        ],
+        "convert --verify list.json",
+        "context check list.json",
+        "context compress --window 4096 list.json",
+        "encode message.json",
+        r#"context call context_recover {"topic":"a","topic":"b"}"#,
     ] {
         let run = folder.run(args, "");
         assert_ne!(run.code, Some(0), "{args:?}");
-        assert!(
-            run.stderr.contains("stands twice at"),
-            "{args:?}: {}",
-            run.stderr
-        );
+        run.stderr_has("stands twice at");
         assert_eq!(run.stdout, "", "{args:?}");
     }
 }
@@ -172,27 +160,21 @@ fn options_may_follow_a_topic() {
         said("user", "Good."),
     ]);
     let folder = Folder::with(&[("list.json", &list.to_string())]);
-    let run = folder.run(
-        &["context", "compress", "--window", "4096", "list.json"],
-        "",
-    );
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let recover = |words: &[&str]| folder.run(&[&["context", "recover"][..], words].concat(), "");
-    let before = recover(&["--limit", "1", "--exact", "valve_47"]);
-    assert!(before.stdout.contains("valve_47"), "{}", before.stderr);
+    let run = folder.run("context compress --window 4096 list.json", "");
+    run.code_is(0);
+    let recover = |words: &str| folder.run(("context recover", words), "");
+    let before = recover("--limit 1 --exact valve_47");
+    before.stdout_has("valve_47");
     for words in [
-        &["--exact", "valve_47", "--limit", "1"][..],
-        &["valve_47", "--exact", "--limit=1"],
-        &["--exact", "--limit", "1", "--", "valve_47"],
+        "--exact valve_47 --limit 1",
+        "valve_47 --exact --limit=1",
+        "--exact --limit 1 -- valve_47",
     ] {
         assert_eq!(recover(words).stdout, before.stdout, "{words:?}");
     }
     // Behind `--` an option is a word; before, one that is not known is refused.
-    assert_eq!(
-        recover(&["--exact", "--", "valve_47", "--limit", "1"]).stdout,
-        ""
-    );
-    assert_eq!(recover(&["valve_47", "--limits", "1"]).code, Some(2));
+    assert_eq!(recover("--exact -- valve_47 --limit 1").stdout, "");
+    recover("valve_47 --limits 1").code_is(2);
     // No section at all is not what anybody looks for.
-    assert_eq!(recover(&["valve_47", "--limit", "0"]).code, Some(2));
+    recover("valve_47 --limit 0").code_is(2);
 }

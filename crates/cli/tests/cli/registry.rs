@@ -26,12 +26,12 @@ fn faulty() -> String {
 #[test]
 fn lint_shows_every_mistake_with_place_and_cure() {
     let folder = Folder::with(&[("good.json", OLD), ("bad.json", &faulty())]);
-    let run = folder.run(&["registry", "lint", "good.json"], "");
+    let run = folder.run("registry lint good.json", "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
     assert_eq!(run.stderr, "no mistakes\n");
 
-    let run = folder.run(&["registry", "lint", "bad.json"], "");
-    assert_eq!(run.code, Some(1));
+    let run = folder.run("registry lint bad.json", "");
+    run.code_is(1);
     insta::assert_snapshot!(run.stdout, @r"
     bad.json:7:28 at /schemas/sales_report/fields/1: the field `period` stands twice
         remove one of the two
@@ -47,22 +47,15 @@ fn a_registry_that_is_not_utf_8() {
     let text = b"{ \"schemas\": {\n  \"a\": { \"code\": \"A\", \"doc\": \"caf\xe9\", \"fields\": [\"x\"] } } }";
     std::fs::write(folder.path("latin.json"), text).unwrap();
     for command in [
-        &["registry", "lint", "latin.json"][..],
-        &["registry", "hash", "latin.json"],
-        &["generate", "latin.json"],
-        &["check", "--registry", "latin.json"],
-        &["primer", "--registry", "latin.json"],
-        &[
-            "grammar",
-            "export",
-            "--format",
-            "lark",
-            "--registry",
-            "latin.json",
-        ],
+        "registry lint latin.json",
+        "registry hash latin.json",
+        "generate latin.json",
+        "check --registry latin.json",
+        "primer --registry latin.json",
+        "grammar export --format lark --registry latin.json",
     ] {
         let run = folder.run(command, "@a>req:a{x:1}\n");
-        assert_eq!(run.code, Some(1), "{command:?}: {}", run.stderr);
+        run.code_is(1);
         let said = run.stdout + &run.stderr;
         assert!(
             said.contains("latin.json:2:34: byte 48 is not UTF-8\n    save the file as UTF-8"),
@@ -74,7 +67,7 @@ fn a_registry_that_is_not_utf_8() {
 #[test]
 fn lint_as_json() {
     let folder = Folder::with(&[("bad.json", &OLD.replace("\"decimal\"", "\"decimals\""))]);
-    let run = folder.run(&["registry", "lint", "--format", "json", "bad.json"], "");
+    let run = folder.run("registry lint --format json bad.json", "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
     let found = &run.json()[0];
     let keys: Vec<_> = found
@@ -97,9 +90,10 @@ fn lint_as_json() {
 fn registries_that_clash_are_mistakes() {
     let other = OLD.replace("quarterly", "monthly");
     let folder = Folder::with(&[("one.json", OLD), ("two.json", &other)]);
-    let run = folder.run(&["registry", "lint", "one.json", "two.json"], "");
-    assert_eq!(run.code, Some(1));
-    assert!(run.stdout.starts_with("two.json"), "{}", run.stdout);
+    folder
+        .run("registry lint one.json two.json", "")
+        .code_is(1)
+        .stdout_starts("two.json");
 }
 
 #[test]
@@ -107,13 +101,9 @@ fn a_registry_with_mistakes_stops_every_command() {
     let folder = Folder::with(&[("bad.json", &faulty()), ("cut.json", &OLD[..80])]);
     for command in ["check", "encode", "decode", "explain"] {
         for registry in ["bad.json", "cut.json"] {
-            let run = folder.run(&[command, "--registry", registry], "@a>req:plan{}\n");
+            let run = folder.run([command, "--registry", registry], "@a>req:plan{}\n");
             assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{command}");
-            assert!(
-                run.stderr.contains(&format!("{registry}:")),
-                "{}",
-                run.stderr
-            );
+            run.stderr_has(format!("{registry}:"));
         }
     }
 }
@@ -122,19 +112,18 @@ fn a_registry_with_mistakes_stops_every_command() {
 fn hash_has_as_many_digits_as_asked_for() {
     let spaced = OLD.replace(": ", " :  ");
     let folder = Folder::with(&[("a.json", OLD), ("b.json", &spaced)]);
-    let hash = |args: &[&str]| {
-        let run = folder.run(&[&["registry", "hash"], args].concat(), "");
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let hash = |args: &str| {
+        let run = folder.run(("registry hash", args), "");
+        run.code_is(0);
         run.stdout.trim_end().to_owned()
     };
-    let full = hash(&["a.json", "--full"]);
+    let full = hash("a.json --full");
     assert_eq!(full.len(), 64);
-    assert_eq!(hash(&["b.json", "--full"]), full);
-    assert_eq!(hash(&["a.json"]), full[..6]);
-    assert_eq!(hash(&["a.json", "--digits", "20"]), full[..20]);
-    assert_ne!(hash(&["a.json", "--full", "--alone"]), full);
-    let run = folder.run(&["registry", "hash", "a.json", "--digits", "5"], "");
-    assert_eq!(run.code, Some(2));
+    assert_eq!(hash("b.json --full"), full);
+    assert_eq!(hash("a.json"), full[..6]);
+    assert_eq!(hash("a.json --digits 20"), full[..20]);
+    assert_ne!(hash("a.json --full --alone"), full);
+    folder.run("registry hash a.json --digits 5", "").code_is(2);
 }
 
 #[test]
@@ -146,8 +135,8 @@ fn diff_tells_what_breaks_a_peer() {
         ("added.json", &added),
         ("new.json", &broken),
     ]);
-    let run = folder.run(&["registry", "diff", "old.json", "new.json"], "");
-    assert_eq!(run.code, Some(0));
+    let run = folder.run("registry diff old.json new.json", "");
+    run.code_is(0);
     insta::assert_snapshot!(run.stdout, @r"
     /schemas/sales_report/defaults/period: the default of `period` changed from `quarterly` to `monthly`
         breaks: a field left out means another value
@@ -155,16 +144,9 @@ fn diff_tells_what_breaks_a_peer() {
     ");
     assert_eq!(run.stderr, "2 changes, 1 breaking\n");
 
-    let breaking = [
-        "registry",
-        "diff",
-        "--breaking",
-        "--format",
-        "json",
-        "old.json",
-    ];
-    let run = folder.run(&[&breaking[..], &["new.json"]].concat(), "");
-    assert_eq!(run.code, Some(1));
+    let breaking = "registry diff --breaking --format json old.json";
+    let run = folder.run((breaking, "new.json"), "");
+    run.code_is(1);
     assert_eq!(
         run.json(),
         [json!({
@@ -173,14 +155,14 @@ fn diff_tells_what_breaks_a_peer() {
             "breaking": "a field left out means another value",
         })]
     );
-    let run = folder.run(&[&breaking[..], &["added.json"]].concat(), "");
+    let run = folder.run((breaking, "added.json"), "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
 }
 
 #[test]
 fn show_is_a_table_of_fields_and_frames() {
-    let run = accp(&["registry", "show", "TC"], "");
-    assert_eq!(run.code, Some(0));
+    let run = accp("registry show TC", "");
+    run.code_is(0);
     insta::assert_snapshot!(run.stdout, @r#"
     TC  tool_call, version 1
         A tool call and its result (draft section 10.2).
@@ -201,35 +183,29 @@ fn show_is_a_table_of_fields_and_frames() {
 #[test]
 fn show_takes_a_registry_a_code_or_both() {
     let folder = Folder::with(&[("ours.json", OLD)]);
-    let codes = |args: &[&str]| {
-        let run = folder.run(
-            &[&["registry", "show", "--format", "json"], args].concat(),
-            "",
-        );
+    let codes = |args: &str| {
+        let run = folder.run(("registry show --format json", args), "");
         let codes = run
             .json()
             .into_iter()
             .map(|schema| schema["code"].as_str().unwrap().to_owned());
         (run.code, codes.collect::<Vec<_>>().join(" "))
     };
-    assert_eq!(codes(&[]), (Some(0), "CH ER ST TA TC TX".to_owned()));
-    assert_eq!(codes(&["ER"]), (Some(0), "ER".to_owned()));
-    assert_eq!(codes(&["ours.json"]), (Some(0), "SR".to_owned()));
-    assert_eq!(codes(&["ours.json", "SR"]), (Some(0), "SR".to_owned()));
-    assert_eq!(codes(&["ours.json", "TA"]), (Some(2), String::new()));
-    assert_eq!(codes(&["nothing"]), (Some(2), String::new()));
+    assert_eq!(codes(""), (Some(0), "CH ER ST TA TC TX".to_owned()));
+    assert_eq!(codes("ER"), (Some(0), "ER".to_owned()));
+    assert_eq!(codes("ours.json"), (Some(0), "SR".to_owned()));
+    assert_eq!(codes("ours.json SR"), (Some(0), "SR".to_owned()));
+    assert_eq!(codes("ours.json TA"), (Some(2), String::new()));
+    assert_eq!(codes("nothing"), (Some(2), String::new()));
 }
 
 #[test]
 fn a_command_that_went_to_the_lab_says_where_it_is() {
     for (before, now) in [
-        (
-            &["bench", "context", "chats.jsonl", "--all"][..],
-            "accp-lab bench",
-        ),
-        (&["bench", "--help"], "accp-lab bench"),
-        (&["registry", "learn", "-"], "accp-lab learn"),
-        (&["registry", "tune", "r.json"], "accp-lab tune"),
+        ("bench context chats.jsonl --all", "accp-lab bench"),
+        ("bench --help", "accp-lab bench"),
+        ("registry learn -", "accp-lab learn"),
+        ("registry tune r.json", "accp-lab tune"),
     ] {
         let run = accp(before, "");
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{before:?}");

@@ -10,40 +10,46 @@ use accp_session::{Batch, Due, Entry, Snapshot};
 use accp_store::{Driver, SideId, SqliteStore, Store as _};
 use serde_json::{Value as Json, json};
 
-use crate::cli::{Folder, workspace};
+use crate::cli::{Folder, Words, workspace};
 
 /// Makes a folder with the two conversations of the example in `chats.db`.
 pub(crate) fn bakery() -> Folder {
     let example = fs::read_to_string(workspace().join("examples/bakery.jsonl")).unwrap();
     let folder = Folder::with(&[("bakery.jsonl", &example)]);
-    let run = folder.run(&["session", "import", "bakery.jsonl", "-o", "chats.db"], "");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    folder
+        .run("session import bakery.jsonl -o chats.db", "")
+        .code_is(0);
     folder
 }
 
 /// Returns the stdout of a command that succeeds.
-pub(crate) fn fine(folder: &Folder, args: &[&str]) -> String {
+pub(crate) fn fine(folder: &Folder, args: impl Words) -> String {
     let run = folder.run(args, "");
-    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{args:?}");
+    assert_eq!(
+        (run.code, run.stderr.as_str()),
+        (Some(0), ""),
+        "{}",
+        run.line
+    );
     run.stdout
 }
 
 /// Returns the exit code and the error of a command that prints nothing else.
-fn fault(folder: &Folder, args: &[&str]) -> (Option<i32>, String) {
+fn fault(folder: &Folder, args: impl Words) -> (Option<i32>, String) {
     let run = folder.run(args, "");
-    assert_eq!(run.stdout, "", "{args:?}");
+    assert_eq!(run.stdout, "", "{}", run.line);
     (run.code, run.stderr)
 }
 
 #[test]
 fn a_session_at_a_glance() {
     let folder = bakery();
-    insta::assert_snapshot!(fine(&folder, &["session", "list", "chats.db"]), @"
+    insta::assert_snapshot!(fine(&folder, "session list chats.db"), @"
     session  side  entries  bytes  due  members  last
     plan/1   host  11       1246   0    4        2026-01-01 00:00:05 UTC
     stock/1  host  28       5613   0    5        2026-01-01 00:00:14 UTC
     ");
-    insta::assert_snapshot!(fine(&folder, &["session", "show", "chats.db", "stock/1"]), @"
+    insta::assert_snapshot!(fine(&folder, "session show chats.db stock/1"), @"
     Session    stock/1, as the host keeps it
     Log        28 entries up to position 28, 15 of them frames; 5613 bytes
     Last       2026-01-01 00:00:14 UTC
@@ -70,7 +76,7 @@ fn a_session_at_a_glance() {
       ckpt_6      26  done  24      21-22           66
       ckpt_7      28  done  26      24-25           93
     ");
-    insta::assert_snapshot!(fine(&folder, &["session", "show", "chats.db", "stock/1", "--context"]), @r#"
+    insta::assert_snapshot!(fine(&folder, "session show chats.db stock/1 --context"), @r#"
     @warm>sync:ckpt_1{cold:p3|sum:accp.sync.conversation}
     @warm>sync:ckpt_2{cold:p5-p11|sum:system.req.chat;assistant.req.tool;tool.done.tool|facts:[[tool_name,stock,{item:rye_flour,keys:[lot,kg,best_before,item,on_hand,unit,lots],on_hand:11.5,sp:0,type:function,unit:kg}],[stock.lots.1,{best_before:2026-12-01,kg:7.0,lot:R-0412}],[stock.lots.2,{best_before:2026-11-24,kg:4.5,lot:R-0398}]]}
     @warm>sync:ckpt_3{cold:p13-p15|sum:assistant.req.tool;tool.done.tool|facts:[[name,"rye_loaf,{count:40,needs_rye_flour:18.0,needs_salt:0.36,needs_water:13.2}],[tool_name,recipe,{keys:[rye_flour,water,salt,name,count,needs],sp:0,type:function}]]}
@@ -81,10 +87,10 @@ fn a_session_at_a_glance() {
     @assistant>done:chat{content:Done\:_order_MC-20117\,_10_kg\,_arrives_on_26_November._Lot_R-0398_is_marked_to_be_used_first.|schema:CH}
     "#);
 
-    let list = folder.run(&["session", "list", "chats.db", "--format", "json"], "");
+    let list = folder.run("session list chats.db --format json", "");
     insta::assert_snapshot!(list.json()[0], @r#"{"session":"plan/1","side":"host","entries":11,"bytes":1246,"due":0,"members":4,"last":11,"at":1767225605000}"#);
-    let show = ["session", "show", "chats.db", "stock/1", "--format", "json"];
-    let show = &folder.run(&show, "").json()[0];
+    let show = "session show chats.db stock/1 --format json";
+    let show = &folder.run(show, "").json()[0];
     insta::assert_snapshot!(show["checkpoints"][3], @r#"{"id":"ckpt_4","position":20,"at":1767225609000,"triggers":["done"],"covers":18,"left":[[14,17]],"kept":[{"position":7,"tokens":38,"cut":false},{"position":19,"tokens":88,"cut":false}],"summary":"assistant.req.tool;tool.done.tool","late":null,"tokens":91,"merged":null}"#);
     insta::assert_snapshot!(show["budget"], @r#"{"hot":{"used":50,"allowed":500},"warm":{"used":528,"allowed":2000},"total":{"used":578,"allowed":2500}}"#);
 }
@@ -92,18 +98,18 @@ fn a_session_at_a_glance() {
 #[test]
 fn words_are_found_in_the_log() {
     let folder = bakery();
-    let search = |words: &[&str]| {
-        let ask = [&["session", "search", "chats.db", "stock/1"], words].concat();
-        fine(&folder, &ask)
+    let search = |words: &str| {
+        let ask = ("session search chats.db stock/1", words);
+        fine(&folder, ask)
     };
-    insta::assert_snapshot!(search(&["flour", "--limit", "3"]), @r#"
+    insta::assert_snapshot!(search("flour --limit 3"), @r#"
     15  "@tool>done:tool{tool:recipe|res:{count:40,name:\"rye loaf,needs:{rye flour:18.0,salt:0.36,water:13.2}}|lay:{keys:[rye"
     14  @assistant>req:tool{tool:suppliers|args:{item:rye flour}|type:function|schema:TC}[mid:103000001003,seq:3,ts:1767225606,cid:call
      7  bake 40 rye loaves on Friday. Is there enough flour?|schema:CH}[mid:102000001001,seq:1,ts:1767225602]
     "#);
-    insta::assert_snapshot!(search(&["no-such-word"]), @"");
-    insta::assert_snapshot!(search(&["flour", "--limit", "1", "--format", "json"]), @r#"{"position":15,"snippet":"@tool>done:tool{tool:recipe|res:{count:40,name:\"rye loaf,needs:{rye flour:18.0,salt:0.36,water:13.2}}|lay:{keys:[rye"}"#);
-    let (code, error) = fault(&folder, &["session", "search", "chats.db", "other", "rye"]);
+    insta::assert_snapshot!(search("no-such-word"), @"");
+    insta::assert_snapshot!(search("flour --limit 1 --format json"), @r#"{"position":15,"snippet":"@tool>done:tool{tool:recipe|res:{count:40,name:\"rye loaf,needs:{rye flour:18.0,salt:0.36,water:13.2}}|lay:{keys:[rye"}"#);
+    let (code, error) = fault(&folder, "session search chats.db other rye");
     assert_eq!(code, Some(2));
     assert!(error.contains("holds no session `other`"), "{error}");
 }
@@ -111,7 +117,7 @@ fn words_are_found_in_the_log() {
 #[test]
 fn the_log_is_told_entry_by_entry() {
     let folder = bakery();
-    insta::assert_snapshot!(fine(&folder, &["session", "replay", "chats.db", "plan/1"]), @r#"
+    insta::assert_snapshot!(fine(&folder, "session replay chats.db plan/1"), @r#"
     2026-01-01
          1  00:00:00  accp opens the session: agent accp, scope sender, tokenizer o200k_base
          2  00:00:00  accp names the registry in force: hash a32838af3ff6..
@@ -125,26 +131,19 @@ fn the_log_is_told_entry_by_entry() {
         10  00:00:04  planner requests chat: role agent, content "Start the first batch at 04:30, then every 50 minutes.", channel plan, target kitchen
         11  00:00:05  planner requests chat: role agent, content "Friday: three batches of rye from 04:30, out of the oven by 08:10.", target owner
     "#);
-    let some = [
-        "session", "replay", "chats.db", "stock/1", "--from", "9", "--to", "12",
-    ];
-    insta::assert_snapshot!(fine(&folder, &some), @r"
+    let some = "session replay chats.db stock/1 --from 9 --to 12";
+    insta::assert_snapshot!(fine(&folder, some), @r"
     2026-01-01
          9  00:00:03  assistant requests tool: tool_name stock, arguments {item: rye_flour, unit: kg}, lay {sp: 0}, type function
         10  00:00:04  accp lets a member in: agents [tool], member 104
         11  00:00:04  tool completes tool: tool_name stock, result {item: rye_flour, lots: [{best_before: 2026-12-01, kg: 7.0, lot: R-0412}, {best_before: 2026-11-24, kg: 4.5, lot: R-0398}], on_hand: 11.5, unit: kg}, lay {keys: [lot, kg, best_before, item, on_hand, unit, lots], sp: 0}
         12  00:00:04  accp takes a checkpoint: at 1767225604000, cold p3, covers 10, id ckpt_1, kept [[5, 50], [7, 38], [9, 37], [11, 104]], left [3], triggers [done], summary accp.sync.conversation, tokens 22
     ");
-    let frames = fine(
-        &folder,
-        &["session", "replay", "chats.db", "stock/1", "--frames"],
-    );
+    let frames = fine(&folder, "session replay chats.db stock/1 --frames");
     assert_eq!(frames.lines().count(), 28);
-    assert_eq!(folder.run(&["check"], &frames).code, Some(0));
-    let backwards = [
-        "session", "replay", "chats.db", "plan/1", "--from", "9", "--to", "2",
-    ];
-    insta::assert_snapshot!(fault(&folder, &backwards).1, @"error: --from 9 is after --to 2: swap the two");
+    folder.run("check", &frames).code_is(0);
+    let backwards = "session replay chats.db plan/1 --from 9 --to 2";
+    insta::assert_snapshot!(fault(&folder, backwards).1, @"error: --from 9 is after --to 2: swap the two");
 }
 
 /// A conversation with a tool result that is too long for a frame.
@@ -162,10 +161,7 @@ fn long() -> Json {
 fn an_export_has_everything() {
     let folder = Folder::with(&[("long.jsonl", &long().to_string())]);
     fine_import(&folder, "long.jsonl");
-    let text = fine(
-        &folder,
-        &["session", "export", "chats.db", "--values", "values.jsonl"],
-    );
+    let text = fine(&folder, "session export chats.db --values values.jsonl");
     let entries: Vec<Json> = text
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -177,7 +173,7 @@ fn an_export_has_everything() {
     insta::assert_snapshot!(frame, @r#"{"position":10,"at":1767225603000,"kind":"frame","code":null,"sender":103,"mid":"103000001002","sequence":2,"tokens":33,"cut":false,"due":false,"lapsed":false,"message":{"agent":"log","intent":"done","operation":"tool","schema":"TC","payload":{"result":{"rows":[{"id":7,"text":{"$ref":"cold.k103_1"}}]},"status":"ok","tool_name":"log"},"metadata":{"msg_id":"103000001002","sequence":2,"timestamp":1767225603,"correlation_id":"c1"}},"frame":"@log>done:tool{tool:log|res:{rows:[{id:7,text:$cold.k103_1}]}|schema:TC}[mid:103000001002,seq:2,ts:1767225603,cid:c1]"}"#);
     insta::assert_snapshot!(folder.read("values.jsonl").lines().next().unwrap(), @r#"{"key":"cold.k103_1","sha256":"04fc2343e2607406d668023d204a90d2334f4e5c86546c183f98adc67a2f9ebf","length":211,"expired":false,"text":"\"line%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0A","value":"line\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\n"}"#);
 
-    let resolved = fine(&folder, &["session", "export", "chats.db", "--resolve"]);
+    let resolved = fine(&folder, "session export chats.db --resolve");
     let last: Json = resolved
         .lines()
         .map(|line| serde_json::from_str::<Json>(line).unwrap())
@@ -186,24 +182,17 @@ fn an_export_has_everything() {
     let result = &last["message"]["payload"]["result"]["rows"][0];
     assert_eq!(*result, json!({ "id": 7, "text": "line\n".repeat(30) }));
 
-    let frames = [
-        "session",
-        "export",
-        "chats.db",
-        "--format",
-        "frames",
-        "-o",
-        "long.accp",
-    ];
-    assert_eq!(fine(&folder, &frames), "");
+    let frames = "session export chats.db --format frames -o long.accp";
+    assert_eq!(fine(&folder, frames), "");
     assert_eq!(folder.read("long.accp").lines().count(), 4);
-    let twice = ["session", "export", "chats.db", "-o", "x", "--values", "x"];
-    insta::assert_snapshot!(fault(&folder, &twice).1, @"error: --output and --values name one file: give each a name of its own");
+    let twice = "session export chats.db -o x --values x";
+    insta::assert_snapshot!(fault(&folder, twice).1, @"error: --output and --values name one file: give each a name of its own");
 }
 
 fn fine_import(folder: &Folder, file: &str) {
-    let run = folder.run(&["session", "import", file, "-o", "chats.db"], "");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    folder
+        .run(["session", "import", file, "-o", "chats.db"], "")
+        .code_is(0);
 }
 
 #[test]
@@ -213,20 +202,20 @@ fn what_is_not_there_is_told() {
     fs::write(folder.path("empty.db"), "").unwrap();
     let mut told = String::new();
     for args in [
-        &["list", "no-such.db"][..],
-        &["list", "."],
-        &["list", "notes.txt"],
-        &["show", "no-such.db"],
-        &["show", "chats.db"],
-        &["show", "chats.db", "stock/9"],
-        &["replay", "notes.txt"],
-        &["export", "chats.db", "stock/9"],
-        &["verify", "notes.txt"],
-        &["verify", "chats.db", "stock/9"],
-        &["list", "empty.db"],
+        "list no-such.db",
+        "list .",
+        "list notes.txt",
+        "show no-such.db",
+        "show chats.db",
+        "show chats.db stock/9",
+        "replay notes.txt",
+        "export chats.db stock/9",
+        "verify notes.txt",
+        "verify chats.db stock/9",
+        "list empty.db",
     ] {
-        let (code, stderr) = fault(&folder, &[&["session"], args].concat());
-        let _ = write!(told, "{} {}: {stderr}", code.unwrap(), args.join(" "));
+        let (code, stderr) = fault(&folder, ("session", args));
+        let _ = write!(told, "{} {}: {stderr}", code.unwrap(), args);
     }
     insta::assert_snapshot!(told, @r"
     2 list no-such.db: error: no-such.db: No such file or directory (os error 2)
@@ -299,12 +288,12 @@ fn a_frame_that_has_lapsed_is_shown_as_such() {
     for batch in [due, marked] {
         let side = SideId::new("plan/1", "accp");
         store.commit(&[(&side, &batch)]).unwrap();
-        let from = ["session", "replay", "chats.db", "plan/1", "--from", "12"];
-        told += &fine(&folder, &from);
-        let show = fine(&folder, &["session", "show", "chats.db", "plan/1"]);
+        let from = "session replay chats.db plan/1 --from 12";
+        told += &fine(&folder, from);
+        let show = fine(&folder, "session show chats.db plan/1");
         let waiting = show.lines().find(|line| line.starts_with("Waiting"));
         told = told + waiting.unwrap() + "\n";
-        let export = folder.run(&["session", "export", "chats.db", "plan/1"], "");
+        let export = folder.run("session export chats.db plan/1", "");
         let json = &export.json()[11];
         let _ = writeln!(told, "due {}, lapsed {}", json["due"], json["lapsed"]);
     }
@@ -350,8 +339,8 @@ fn verify_reads_what_stands_there() {
         .commit(&[(&SideId::new("stock/1", "accp"), &batch)])
         .unwrap();
     drop(store);
-    let run = folder.run(&["session", "verify", "chats.db"], "");
-    assert_eq!(run.code, Some(1));
+    let run = folder.run("session verify chats.db", "");
+    run.code_is(1);
     insta::assert_snapshot!(run.stderr, @r"
     error: chats.db: session `stock/1`: position 29: expected seq:2, found seq:7
     error: chats.db: session `stock/1`: position 29: $cold.k102_7.rows: E2001: the session holds nothing under this reference
@@ -364,12 +353,7 @@ fn verify_reads_what_stands_there() {
       0 references can be read, 0 checkpoints list 0 frames that moved
     stock/1: 5 at fault
     ");
-    let run = folder.run(
-        &[
-            "session", "verify", "chats.db", "stock/1", "--format", "json",
-        ],
-        "",
-    );
+    let run = folder.run("session verify chats.db stock/1 --format json", "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
     assert_eq!(run.json()[0]["faults"].as_array().unwrap().len(), 5);
 }
@@ -394,7 +378,7 @@ fn verify_folds_the_log_again() {
     }
     host.carry_out(now).unwrap();
     drop(host);
-    insta::assert_snapshot!(fine(&folder, &["session", "verify", "long.db"]), @r"
+    insta::assert_snapshot!(fine(&folder, "session verify long.db"), @r"
     long: fine: 1002 entries, the log folds to the snapshot at 1002;
       0 references can be read, 0 checkpoints list 0 frames that moved
     ");
@@ -407,7 +391,7 @@ fn verify_folds_the_log_again() {
     let batch = Batch::new(true).with(|batch| batch.snapshot = Some(Snapshot { text, ..snapshot }));
     store.commit(&[(&side, &batch)]).unwrap();
     drop(store);
-    let run = folder.run(&["session", "verify", "long.db"], "");
-    assert_eq!(run.code, Some(1));
+    let run = folder.run("session verify long.db", "");
+    run.code_is(1);
     insta::assert_snapshot!(run.stderr, @"error: long.db: session `long`: the snapshot at position 1002 differs from the fold of the log up to there; delete the snapshot, or take a copy back from a backup");
 }

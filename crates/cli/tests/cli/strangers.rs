@@ -80,12 +80,12 @@ fn readers(url: &str) -> Vec<Vec<&str>> {
 }
 
 /// Runs every command that reads from a hub, with a second as its time where it has one.
-fn run_all(url: &str, more: &[&str]) -> Vec<Run> {
+fn run_all(url: &str, more: &str) -> Vec<Run> {
     let all = readers(url);
     std::thread::scope(|scope| {
         let runs: Vec<_> = all
             .iter()
-            .map(|args| scope.spawn(move || run(&[args, more].concat())))
+            .map(|args| scope.spawn(move || run((args, more))))
             .collect();
         runs.into_iter().map(|run| run.join().unwrap()).collect()
     })
@@ -137,7 +137,7 @@ fn every_command_ends_when_a_hub_does_not_answer() {
     std::thread::scope(|scope| {
         for url in [&slow_refusal, &silent, &slow_head, &slow_body, &slow_lines] {
             scope.spawn(move || {
-                for run in run_all(url, &["--timeout", "1"]) {
+                for run in run_all(url, "--timeout 1") {
                     assert!(matches!(run.code, Some(1 | 2)), "{}", run.stderr);
                     let part = run.stderr.contains(" s; --timeout waits longer")
                         || run.stderr.contains("the rest does not come within");
@@ -163,9 +163,9 @@ fn a_line_and_a_body_are_bounded() {
         }
         sent.fetch_max(count, Ordering::Relaxed);
     });
-    for run in run_all(&endless, &[]) {
-        assert_eq!(run.code, Some(1), "{}", run.stderr);
-        assert!(run.stderr.contains("of more than"), "{}", run.stderr);
+    for run in run_all(&endless, "") {
+        run.code_is(1);
+        run.stderr_has("of more than");
     }
     // The last bytes are on their way, and nobody takes them.
     assert!(most.load(Ordering::Relaxed) < 128 << 20, "{most:?}");
@@ -182,12 +182,12 @@ fn no_redirect_is_followed() {
     for code in ["301", "302", "303", "307", "308"] {
         let status = format!("{code} Moved\r\nlocation: {elsewhere}/accp");
         let hub = speaker(&status, "");
-        for run in run_all(&hub, &[]) {
-            assert_eq!(run.code, Some(2), "{}", run.stderr);
+        for run in run_all(&hub, "") {
+            run.code_is(2);
             let place = format!("points to {elsewhere}/accp");
-            assert!(run.stderr.contains(&place), "{}", run.stderr);
+            run.stderr_has(&place);
         }
-        assert_eq!(run(&["ready", "--hub", &hub]).code, Some(1));
+        run(["ready", "--hub", &hub]).code_is(1);
     }
     assert!(was_asked.try_recv().is_err());
 }
@@ -196,7 +196,7 @@ fn no_redirect_is_followed() {
 fn what_is_not_an_answer_of_a_hub_is_no_success() {
     for body in ["<html>\n<p>Welcome</p>", "", "{}", "[]", "\n"] {
         let page = speaker("200 OK", body);
-        for run in run_all(&page, &[]) {
+        for run in run_all(&page, "") {
             // A log may be empty, and ends then.
             let is_empty = body.trim().is_empty();
             assert!(
@@ -208,20 +208,20 @@ fn what_is_not_an_answer_of_a_hub_is_no_success() {
         }
     }
     let page = speaker("200 OK", "<html>");
-    for run in run_all(&page, &[]) {
+    for run in run_all(&page, "") {
         let part = format!("what answers at {page} does not answer as a hub: <html>");
-        assert!(run.stderr.contains(&part), "{}", run.stderr);
+        run.stderr_has(&part);
     }
     // Somebody is there, so nobody should be told to start a hub.
     for status in ["500 Oh", "404 No", "200"] {
-        for run in run_all(&speaker(status, "no\u{9b}"), &[]) {
+        for run in run_all(&speaker(status, "no\u{9b}"), "") {
             assert!(!run.stderr.contains("no hub at"), "{}", run.stderr);
             assert_harmless(&run);
         }
     }
     let closed = stranger(|_, _| {});
-    for run in run_all(&closed, &[]) {
-        assert_eq!(run.code, Some(2), "{}", run.stderr);
+    for run in run_all(&closed, "") {
+        run.code_is(2);
         assert!(!run.stderr.contains("no hub at"), "{}", run.stderr);
     }
 }
@@ -237,11 +237,11 @@ fn an_answer_without_an_end_is_not_one() {
         stream.write_all(chunk.as_bytes()).unwrap();
     });
     for url in [ends, cut] {
-        for words in [&[][..], &["--words"]] {
-            let asked = run(&[&["ask", "--timeout", "3", "--hub", &url, ASK], words].concat());
-            assert_eq!(asked.code, Some(1), "{}", asked.stderr);
-            assert!(asked.stderr.contains("is not whole"), "{}", asked.stderr);
-            assert!(asked.stdout.contains("cook"), "{}", asked.stdout);
+        for words in ["", "--words"] {
+            run((["ask", "--timeout", "3", "--hub", &url, ASK], words))
+                .code_is(1)
+                .stderr_has("is not whole")
+                .stdout_has("cook");
         }
     }
 }
@@ -259,8 +259,8 @@ fn a_hub_cannot_write_to_a_terminal() {
     }
     let told = serde_json::json!({ "sides": [{ "side": HARM, "positions": [1], "keys": [HARM] }] });
     let url = speaker("200 OK", &told.to_string());
-    let run = run(&["erase", "--hub", &url, "--from", "dev"]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = run(["erase", "--hub", &url, "--from", "dev"]);
+    run.code_is(0);
     assert_harmless(&run);
 }
 
@@ -274,7 +274,7 @@ fn a_file_cannot_write_to_a_terminal() {
             let mut run = command();
             run.args([name, "frames"]).current_dir(folder.path("."));
             let run = finish(run.env("CLICOLOR_FORCE", colours), b"");
-            assert_eq!(run.code, Some(1), "{name}: {}", run.stderr);
+            run.code_is(1);
             let said = format!("{}{}", run.stdout, run.stderr);
             for harm in [
                 '\u{7}', '\u{9b}', '\u{202e}', '\u{200f}', '\u{61c}', '\u{2066}',
@@ -288,18 +288,18 @@ fn a_file_cannot_write_to_a_terminal() {
     let message = serde_json::json!({
         "agent": "dev", "intent": "req", "operation": "plan", HARM: 1, "payload": { HARM: 1 },
     });
-    let run = folder.run(&["encode"], message.to_string());
+    let run = folder.run("encode", message.to_string());
     assert_ne!(run.code, Some(0), "{}", run.stdout);
     assert_harmless(&run);
 
-    let made = folder.run(&["registry", "show", "--format", "json", "TA"], "");
+    let made = folder.run("registry show --format json TA", "");
     let mut schema: serde_json::Value = serde_json::from_str(&made.stdout).unwrap();
     schema["doc"] = HARM.into();
     let name = schema.as_object_mut().unwrap().remove("name").unwrap();
     let registry = serde_json::json!({ "schemas": { name.as_str().unwrap(): schema } });
     fs::write(folder.path("registry.json"), registry.to_string()).unwrap();
-    let shown = folder.run(&["registry", "show", "registry.json"], "");
-    assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    let shown = folder.run("registry show registry.json", "");
+    shown.code_is(0);
     assert_harmless(&shown);
 }
 
@@ -314,8 +314,7 @@ fn store() -> Folder {
         "chats.db",
         sample.to_str().unwrap(),
     ];
-    let run = folder.run(&import, "");
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    folder.run(import, "").code_is(0);
     folder
 }
 
@@ -334,14 +333,8 @@ fn a_damaged_store_cannot_write_to_a_terminal() {
         let folder = store();
         spoil(&folder, sql);
         let mut told = 0;
-        for args in [
-            &["list"][..],
-            &["show"],
-            &["verify"],
-            &["replay"],
-            &["show", "--context"],
-        ] {
-            let run = folder.run(&[&["session"], args, &["chats.db"]].concat(), "");
+        for args in ["list", "show", "verify", "replay", "show --context"] {
+            let run = folder.run(("session", args, "chats.db"), "");
             let said = format!("{}{}", run.stdout, run.stderr);
             for harm in HARM.chars().filter(|harm| !harm.is_ascii_graphic()) {
                 assert!(!said.contains(harm), "{args:?}: {said:?}");
@@ -359,15 +352,15 @@ fn a_damaged_store_cannot_write_to_a_terminal() {
 #[test]
 fn an_export_tells_of_a_damaged_value() {
     let folder = store();
-    let whole = folder.run(&["session", "export", "chats.db", "--resolve"], "");
+    let whole = folder.run("session export chats.db --resolve", "");
     assert_eq!((whole.code, &*whole.stderr), (Some(0), ""));
     spoil(
         &folder,
         "UPDATE blob SET bytes = CAST('!' || substr(bytes, 2) AS BLOB)",
     );
-    let values = folder.run(&["session", "export", "chats.db", "--values", "values"], "");
-    let resolved = folder.run(&["session", "export", "chats.db", "--resolve"], "");
-    assert_eq!(values.code, Some(1), "{}", values.stderr);
+    let values = folder.run("session export chats.db --values values", "");
+    let resolved = folder.run("session export chats.db --resolve", "");
+    values.code_is(1);
     assert_eq!(resolved.code, values.code, "{}", resolved.stderr);
     assert!(!resolved.stderr.is_empty());
 }
@@ -380,25 +373,23 @@ fn what_is_not_a_file_is_no_store() {
         .arg(folder.path("pipe"))
         .status();
     assert!(made.unwrap().success());
-    for args in [["show"], ["list"], ["verify"], ["export"], ["replay"]] {
-        let run = folder.run(&[&["session"], &args[..], &["pipe"]].concat(), "");
-        assert_eq!(run.code, Some(2), "{}", run.stderr);
-        assert!(run.stderr.contains("not a regular file"), "{}", run.stderr);
+    for args in ["show", "list", "verify", "export", "replay"] {
+        folder
+            .run(("session", args, "pipe"), "")
+            .code_is(2)
+            .stderr_has("not a regular file");
     }
-    let served = folder.run(&["serve", "."], "");
-    assert_eq!(served.code, Some(2), "{}", served.stderr);
-    assert!(
-        served.stderr.contains("this is a folder"),
-        "{}",
-        served.stderr
-    );
+    folder
+        .run("serve .", "")
+        .code_is(2)
+        .stderr_has("this is a folder");
 }
 
 #[test]
 fn a_log_that_stops_says_where_to_go_on() {
     let folder = tempfile::tempdir().unwrap();
-    let (hub, url) = Running::hub(&[], folder.path());
-    assert_eq!(run(&["send", "--hub", &url, ASK]).code, Some(0));
+    let (hub, url) = Running::hub("", folder.path());
+    run(["send", "--hub", &url, ASK]).code_is(0);
     let mut tail = command();
     tail.args(["tail", "--hub", &url]);
     let mut tail = tail
@@ -420,11 +411,11 @@ fn a_log_that_stops_says_where_to_go_on() {
     // It goes on with the next frame.
     let (_, after) = said.split_once("--after ").unwrap();
     let after = after.split_whitespace().next().unwrap();
-    let (_hub, url) = Running::hub(&[], folder.path());
+    let (_hub, url) = Running::hub("", folder.path());
     let more = "@guest>req:plan{goal:tea}";
-    assert_eq!(run(&["send", "--hub", &url, more]).code, Some(0));
-    let rest = run(&["tail", "--hub", &url, "--after", after, "--no-follow"]);
-    assert_eq!(rest.code, Some(0), "{}", rest.stderr);
-    assert!(rest.stdout.contains("goal:tea"), "{}", rest.stdout);
+    run(["send", "--hub", &url, more]).code_is(0);
+    let rest = run(["tail", "--hub", &url, "--after", after, "--no-follow"]);
+    rest.code_is(0);
+    rest.stdout_has("goal:tea");
     assert!(!rest.stdout.contains("Lunch?"), "{}", rest.stdout);
 }

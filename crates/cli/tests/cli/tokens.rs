@@ -11,7 +11,7 @@ fn frames() -> String {
 
 #[test]
 fn the_table_shows_parts_limits_and_totals() {
-    let run = accp(&["tokens"], frames());
+    let run = accp("tokens", frames());
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(run.stdout, @r"
         line   header      body  metadata     total
@@ -26,8 +26,8 @@ fn the_table_shows_parts_limits_and_totals() {
 
 #[test]
 fn json_is_an_object_a_line() {
-    let run = accp(&["tokens", "--format", "json"], frames());
-    assert_eq!(run.code, Some(0));
+    let run = accp("tokens --format json", frames());
+    run.code_is(0);
     assert_eq!(
         run.json()[1],
         json!({
@@ -42,11 +42,11 @@ fn json_is_an_object_a_line() {
 #[test]
 fn the_encoding_is_the_one_of_the_model() {
     for (args, encoding, substitute) in [
-        (&["--encoding", "cl100k_base"][..], "cl100k_base", false),
-        (&["--model", "gpt-4"], "cl100k_base", false),
-        (&["--model", "claude-opus-4-5"], "o200k_base", true),
+        ("--encoding cl100k_base", "cl100k_base", false),
+        ("--model gpt-4", "cl100k_base", false),
+        ("--model claude-opus-4-5", "o200k_base", true),
     ] {
-        let run = accp(&[&["tokens", "--format", "json"], args].concat(), GOOD);
+        let run = accp(("tokens --format json", args), GOOD);
         let found = &run.json()[0];
         assert_eq!(found["encoding"], encoding);
         assert_eq!(found["substitute"], substitute);
@@ -54,7 +54,7 @@ fn the_encoding_is_the_one_of_the_model() {
         let note = found["note"].as_str().unwrap_or_default();
         assert_eq!(note.starts_with(said), substitute, "{found}");
         assert_eq!(run.stderr.starts_with(said), substitute, "{}", run.stderr);
-        let run = accp(&[&["tokens"], args].concat(), GOOD);
+        let run = accp(("tokens", args), GOOD);
         assert_eq!(
             run.stdout.contains("(substitute)"),
             substitute,
@@ -71,8 +71,8 @@ fn a_model_that_nobody_knows_is_misuse_with_the_nearest_names() {
         ("claude-opsu-4-5", "claude-opus-4-5"),
         ("no-such-model", "gpt-5"),
     ] {
-        for command in [&["tokens"][..], &["primer"], &["explain", GOOD, "--tokens"]] {
-            let run = accp(&[command, &["--model", model]].concat(), GOOD);
+        for command in ["tokens", "primer", &format!("explain {GOOD} --tokens")] {
+            let run = accp((command, ["--model", model]), GOOD);
             assert_eq!((run.code, &*run.stdout), (Some(2), ""), "{command:?}");
             let said = format!("`{model}` is not the name of a known model; the nearest ");
             assert!(
@@ -86,18 +86,15 @@ fn a_model_that_nobody_knows_is_misuse_with_the_nearest_names() {
 
 #[test]
 fn an_encoding_that_there_is_not_is_misuse() {
-    assert_eq!(
-        accp(&["tokens", "--encoding", "p50k_base"], "").code,
-        Some(2)
-    );
+    accp("tokens --encoding p50k_base", "").code_is(2);
 }
 
 #[test]
 fn what_is_no_frame_is_reported() {
-    let run = accp(&["tokens"], format!("{GOOD}\n@a>b\n"));
-    assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("--> stdin:2:5"), "{}", run.stderr);
-    let run = accp(&["tokens", "--format", "json"], "@a>b\n");
-    assert_eq!(run.code, Some(1));
+    accp("tokens", format!("{GOOD}\n@a>b\n"))
+        .code_is(1)
+        .stderr_has("--> stdin:2:5");
+    let run = accp("tokens --format json", "@a>b\n");
+    run.code_is(1);
     assert_eq!(run.json()[0]["at"], 4);
 }

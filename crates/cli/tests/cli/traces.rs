@@ -92,16 +92,11 @@ fn a_collector_that_is_not_there_stops_no_hub() {
         .unwrap();
     let otlp = format!("http://{free}");
     let (hub, url) = Running::hub(&["--memory", "--otlp", &otlp], folder.path());
-    let sent = super::accp(&["send", "--hub", &url, "@dev>req:plan{}"], "");
-    assert_eq!(sent.code, Some(0), "{}", sent.stderr);
+    super::accp(&["send", "--hub", &url, "@dev>req:plan{}"], "").code_is(0);
     let (code, log) = hub.stop();
     assert_eq!(code, Some(0), "{log}");
     assert!(log.contains("the collector cannot be reached"), "{log}");
-    let wrong = super::accp(&["serve", "--memory", "--otlp", "not a url"], "");
-    assert_eq!(wrong.code, Some(2));
-    assert!(
-        wrong.stderr.contains("--otlp not a url"),
-        "{}",
-        wrong.stderr
-    );
+    super::accp("serve --memory --otlp 'not a url'", "")
+        .code_is(2)
+        .stderr_has("--otlp not a url");
 }

@@ -45,7 +45,7 @@ fn typed(document: &str) -> Vec<String> {
         let mut shell = Command::new("sh");
         let shell = shell.args(["-c", line]).current_dir(folder.path(""));
         let run = finish(shell.env("PATH", &path), b"");
-        assert_eq!(run.code, Some(0), "{line}\n{}{}", run.stdout, run.stderr);
+        run.code_is(0);
         run.stdout
     });
     said.collect()

@@ -6,7 +6,7 @@ use accp_client::Error;
 use accp_runtime::session::Outbound;
 use accp_runtime::{Message, Value};
 
-use super::processes::{PART, Place, Program, connect};
+use super::processes::{PART, TestHub, connect};
 
 /// Says a line to the test that has started this program.
 macro_rules! say {
@@ -130,7 +130,7 @@ async fn plays_a_part() {
     std::process::exit(0);
 }
 
-impl Place {
+impl TestHub {
     /// Runs a program, and returns what it says.
     fn run(&self, part: &str) -> String {
         let mut program = self.start(part);
@@ -147,46 +147,46 @@ impl Place {
 
 #[test]
 fn what_a_short_program_has_sent_is_in_the_log() {
-    let mut place = Place::new();
-    place.hub.start();
+    let mut test = TestHub::new();
+    test.hub.start();
     for n in 0..5 {
-        let said = place.run(&format!("fire soup{n}"));
+        let said = test.run(&format!("fire soup{n}"));
         assert!(said.starts_with("sent at "), "{said}");
-        assert_eq!(place.count(&format!("soup{n}")), 1);
+        assert_eq!(test.count(&format!("soup{n}")), 1);
     }
 }
 
 #[test]
 fn an_agent_comes_back_to_its_store_whoever_was_killed() {
-    let mut place = Place::new();
-    place.hub.start();
+    let mut test = TestHub::new();
+    test.hub.start();
     for n in 0..4 {
-        let mut program = Program::start(place.folder.path(), &place.hub, "stay");
+        let mut program = test.start("stay");
         assert_eq!(program.says(), "joined: Ok(())");
         program.kill();
-        let said = place.run(&format!("send soup{n}"));
+        let said = test.run(&format!("send soup{n}"));
         assert!(said.starts_with("sent at "), "{said}");
         if n % 2 == 1 {
-            place.hub.kill();
-            place.hub.start();
+            test.hub.kill();
+            test.hub.start();
         }
     }
-    let log = place.hub.log();
+    let log = test.hub.log();
     assert_eq!(log.len(), 4, "{log:?}");
 }
 
 #[test]
 fn a_frame_waits_for_a_hub_that_is_away_and_goes_out_once() {
-    let mut place = Place::new();
-    place.hub.start();
-    assert!(place.run("send first").starts_with("sent at "));
-    place.hub.kill();
+    let mut test = TestHub::new();
+    test.hub.start();
+    assert!(test.run("send first").starts_with("sent at "));
+    test.hub.kill();
     // Its store has been in the session, so the agent needs no hub to begin.
-    assert_eq!(place.run("queue second"), "queued");
-    assert_eq!(place.run("send_soon third"), "pending, then Ok(())");
-    place.hub.start();
-    assert!(place.run("send fourth").starts_with("sent at "));
-    let log = place.hub.log();
+    assert_eq!(test.run("queue second"), "queued");
+    assert_eq!(test.run("send_soon third"), "pending, then Ok(())");
+    test.hub.start();
+    assert!(test.run("send fourth").starts_with("sent at "));
+    let log = test.hub.log();
     let order = ["first", "second", "third", "after_that", "fourth"];
     assert_eq!(log.len(), order.len(), "{log:?}");
     for (frame, text) in log.iter().zip(order) {
@@ -196,12 +196,12 @@ fn a_frame_waits_for_a_hub_that_is_away_and_goes_out_once() {
 
 #[test]
 fn a_text_of_any_length_arrives_whole() {
-    let mut place = Place::new();
-    place.hub.start();
-    let mut lab = Program::start(place.folder.path(), &place.hub, "count");
+    let mut test = TestHub::new();
+    test.hub.start();
+    let mut lab = test.start("count");
     assert_eq!(lab.says(), "ready");
     for length in [1, 51, 24_600, 30_000, 1_000_000] {
-        let said = place.run(&format!("ask {length}"));
+        let said = test.run(&format!("ask {length}"));
         assert!(
             said.contains(&format!("size:{length}|")),
             "{length}: {said}"
@@ -212,33 +212,33 @@ fn a_text_of_any_length_arrives_whole() {
 
 #[test]
 fn whoever_asks_hears_that_a_handler_has_failed() {
-    let mut place = Place::new();
-    place.hub.start();
+    let mut test = TestHub::new();
+    test.hub.start();
     for length in [10, 51, 30_000, 1_000_000] {
         let part = format!("fail {length}");
-        let mut lab = Program::start(place.folder.path(), &place.hub, &part);
+        let mut lab = test.start(&part);
         assert_eq!(lab.says(), "ready");
-        let said = place.run("ask 10");
+        let said = test.run("ask 10");
         let expected = format!("the answer is a failure: E9999: {}", "x".repeat(length));
         assert!(said == expected, "{length}: {} {:.80}", said.len(), said);
         lab.kill();
-        place.hub.kill();
-        place.hub.start();
+        test.hub.kill();
+        test.hub.start();
     }
 }
 
 #[test]
 fn who_closes_an_agent_loses_nothing() {
-    let mut place = Place::new();
-    place.hub.start();
-    assert_eq!(place.run("close soup"), "closed: Ok(())");
-    assert_eq!(place.count("soup"), 20);
+    let mut test = TestHub::new();
+    test.hub.start();
+    assert_eq!(test.run("close soup"), "closed: Ok(())");
+    assert_eq!(test.count("soup"), 20);
 }
 
 #[test]
 fn an_agent_that_was_never_in_its_session_needs_its_hub() {
-    let place = Place::new();
-    let said = place.run("send note");
+    let test = TestHub::new();
+    let said = test.run("send note");
     assert!(
         said.starts_with("not connected: no hub at ws://127.0.0.1"),
         "{said}"

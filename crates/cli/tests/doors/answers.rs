@@ -5,92 +5,50 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::command::accp;
-use super::processes::Hub;
+use super::processes::{Hub, TestHub};
+use crate::cli::Words as _;
 
-/// A hub, an agent of it that runs a script of the shell, and the folder of both.
-struct Place {
-    folder: tempfile::TempDir,
-    hub: Hub,
-    cook: Option<Child>,
-}
+/// An agent of a hub, which answers by a script of the shell.
+pub(crate) struct Cook(Child);
 
-impl Place {
-    fn new(script: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mut hub = Hub::new(folder.path());
-        hub.start();
-        let mut place = Self {
-            folder,
-            hub,
-            cook: None,
-        };
-        place.cook(&[], script);
-        place
-    }
-
-    /// Starts the agent, in the place of one before it.
-    fn cook(&mut self, options: &[&str], script: &str) {
-        self.end();
-        let url = self.hub.http();
-        let agent = [
-            "agent",
-            "cook",
-            "--session",
-            "team",
-            "--grace",
-            "1",
-            "--hub",
-            &url,
-        ];
-        let mut cook = Command::new(env!("CARGO_BIN_EXE_accp"))
-            .args(agent)
-            .args(options)
-            .args(["--", "sh", "-c", script])
-            .current_dir(self.folder.path())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let said = BufReader::new(cook.stderr.take().unwrap()).lines();
+impl Cook {
+    /// Starts the agent, and waits until it is in the session.
+    pub(crate) fn start(hub: &Hub, options: &str, script: &str) -> Self {
+        let agent = ("agent cook --grace 1", options, ["--", "sh", "-c", script]);
+        let mut command = hub.command();
+        command.args(agent.words()).stderr(Stdio::piped());
+        let mut cook = command.spawn().unwrap();
+        let lines = BufReader::new(cook.stderr.take().unwrap()).lines();
         // Before that it says what its registry replaces.
-        let mut said = said.map(Result::unwrap);
+        let mut lines = lines.map(Result::unwrap);
         assert!(
-            said.any(|line| line.starts_with("cook is in session team")),
+            lines.any(|line| line.starts_with("cook is in session team")),
             "it has ended"
         );
-        self.cook = Some(cook);
-    }
-
-    fn end(&mut self) {
-        if let Some(mut cook) = self.cook.take() {
-            cook.kill().unwrap();
-            cook.wait().unwrap();
-        }
-    }
-
-    fn run(&self, command: &str, frame: &str) -> String {
-        let url = self.hub.http();
-        let args = [command, frame, "--session", "team", "--hub", &url];
-        accp(self.folder.path(), &args).1
-    }
-
-    fn ask(&self, frame: &str) -> String {
-        self.run("ask", frame)
-    }
-
-    /// Waits for a file with the number of a process.
-    fn process(&self, name: &str) -> u32 {
-        let file = self.folder.path().join(name);
-        within(Duration::from_secs(20), || {
-            std::fs::read_to_string(&file).ok()?.trim().parse().ok()
-        })
+        Self(cook)
     }
 }
 
-impl Drop for Place {
+impl Drop for Cook {
     fn drop(&mut self) {
-        self.end();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
+}
+
+/// Starts a hub, and an agent of it.
+fn with_cook(script: &str) -> (TestHub, Cook) {
+    let test = TestHub::started();
+    let cook = Cook::start(&test.hub, "", script);
+    (test, cook)
+}
+
+/// Waits for a file with the number of a process.
+fn process(test: &TestHub, name: &str) -> u32 {
+    let file = test.folder.path().join(name);
+    within(Duration::from_secs(20), || {
+        std::fs::read_to_string(&file).ok()?.trim().parse().ok()
+    })
 }
 
 /// Waits until something is there.
@@ -121,20 +79,22 @@ fn runs(process: u32) -> bool {
 
 #[test]
 fn a_cancelled_chain_ends_the_command_and_its_child() {
-    let place = Place::new("echo $$ >parent; sleep 300 & echo $! >child; wait");
-    place.run(
+    let (test, _cook) = with_cook("echo $$ >parent; sleep 300 & echo $! >child; wait");
+    test.hub.output((
         "send",
         "@dev>req:note{text:soup|schema:NOTE}[mid:abc101000001]",
-    );
-    let processes = [place.process("parent"), place.process("child")];
+    ));
+    let processes = [process(&test, "parent"), process(&test, "child")];
     assert!(processes.map(runs) == [true, true]);
-    let said = place.run("send", "@dev>cancel:note{}[cid:abc101000001]");
+    let said = test
+        .hub
+        .output(("send", "@dev>cancel:note{}[cid:abc101000001]"));
     assert!(said.contains("ack:frame"), "{said}");
     for process in processes {
         within(Duration::from_secs(10), || (!runs(process)).then_some(()));
     }
     // A chain that was cancelled has no answer.
-    let frames = place.hub.frames();
+    let frames = test.hub.frames();
     assert!(
         !frames.iter().any(|frame| frame.starts_with("@cook>")),
         "{frames:?}"
@@ -143,15 +103,17 @@ fn a_cancelled_chain_ends_the_command_and_its_child() {
 
 #[test]
 fn a_command_that_fails_is_a_tool_that_fails() {
-    let mut place = Place::new("exit 3");
+    let (test, mut cook) = with_cook("exit 3");
     let question = "@dev>req:note{text:soup|schema:NOTE}[mid:abc101000001]";
-    let said = place.ask(question);
+    let said = test.hub.output(("ask", question));
     let fail = r"@cook>fail:error{code:E4002|msg:the_command_ended_with_exit_status\:_3|retry:true|schema:ER}[";
     assert!(
         said.starts_with(fail) && said.contains(",cid:abc101000001"),
         "{said}"
     );
-    let said = place.ask("@dev>req:tool{tool:oven|schema:TC}");
+    let said = test
+        .hub
+        .output(("ask", "@dev>req:tool{tool:oven|schema:TC}"));
     let fail = "_3|retry:true|tool:oven|schema:ER}[";
     assert!(
         said.contains("code:E4002|") && said.contains(fail),
@@ -168,8 +130,11 @@ fn a_command_that_fails_is_a_tool_that_fails() {
         ),
         ("printf '\\377'", "invalid_utf-8"),
     ] {
-        place.cook(&[], script);
-        let said = place.ask(&question.replace("[mid:abc101000001]", ""));
+        drop(cook);
+        cook = Cook::start(&test.hub, "", script);
+        let said = test
+            .hub
+            .output(("ask", question.replace("[mid:abc101000001]", "")));
         let is_told = said.contains("code:E4002|") && said.contains("retry:true");
         assert!(is_told && said.contains(why), "{script}: {said}");
     }
@@ -177,7 +142,7 @@ fn a_command_that_fails_is_a_tool_that_fails() {
 
 #[test]
 fn a_text_becomes_the_frame_that_the_registry_declares() {
-    let mut place = Place::new("echo Soup");
+    let (test, mut cook) = with_cook("echo Soup");
     for (asked, answered) in [
         (
             "req:chat{content:Lunch?|schema:CH}",
@@ -209,7 +174,7 @@ fn a_text_becomes_the_frame_that_the_registry_declares() {
         ),
         ("req:plan{goal:lunch}", "done:plan{result:Soup}["),
     ] {
-        let said = place.ask(&format!("@dev>{asked}"));
+        let said = test.hub.output(("ask", format!("@dev>{asked}")));
         assert!(
             said.starts_with(&format!("@cook>{answered}")),
             "{asked}: {said}"
@@ -226,7 +191,10 @@ fn a_text_becomes_the_frame_that_the_registry_declares() {
             "makes_no_done:judge_of_schema_VD:_ruling:_the_registry_declares_enum",
         ),
     ] {
-        let said = place.ask(&format!("@dev>{asked}")).replace('\\', "");
+        let said = test
+            .hub
+            .output(("ask", format!("@dev>{asked}")))
+            .replace('\\', "");
         assert!(
             said.contains("code:E4002|") && said.contains(why),
             "{asked}: {said}"
@@ -243,8 +211,11 @@ fn a_text_becomes_the_frame_that_the_registry_declares() {
             "@cook>done:judge{case:soup|ruling:guilty|schema:VD}[",
         ),
     ] {
-        place.cook(&["--registry", "registry.json"], script);
-        let said = place.ask("@dev>req:judge{case:soup|schema:VD}");
+        drop(cook);
+        cook = Cook::start(&test.hub, "--registry registry.json", script);
+        let said = test
+            .hub
+            .output(("ask", "@dev>req:judge{case:soup|schema:VD}"));
         assert!(said.starts_with(answered), "{script}: {said}");
     }
 }

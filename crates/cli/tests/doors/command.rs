@@ -4,16 +4,36 @@ use std::path::Path;
 use std::process::Command;
 
 use super::processes::Hub;
+use crate::cli::Words;
 
 /// Runs `accp` in a folder, and returns whether it succeeds and what it prints.
-pub(crate) fn accp(folder: &Path, args: &[&str]) -> (bool, String) {
-    let done = Command::new(env!("CARGO_BIN_EXE_accp"))
-        .args(args)
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    let said = [done.stdout, done.stderr].map(|said| String::from_utf8(said).unwrap());
-    (done.status.success(), said.concat())
+pub(crate) fn accp(folder: &Path, args: impl Words) -> (bool, String) {
+    finish(command(folder).args(args.words()))
+}
+
+/// Returns `accp` as a process that runs in a folder.
+pub(crate) fn command(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_accp"));
+    command.current_dir(folder);
+    command
+}
+
+fn finish(command: &mut Command) -> (bool, String) {
+    let done = command.output().unwrap();
+    let output = [done.stdout, done.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    (done.status.success(), output.concat())
+}
+
+impl Hub {
+    /// Runs `accp` on the session `team` of this hub, as [`accp`] does.
+    pub(crate) fn accp(&self, args: impl Words) -> (bool, String) {
+        finish(self.command().args(args.words()))
+    }
+
+    /// Returns what [`accp`](Self::accp) prints.
+    pub(crate) fn output(&self, args: impl Words) -> String {
+        self.accp(args).1
+    }
 }
 
 const FRAMES: [&str; 4] = [
@@ -34,57 +54,43 @@ const WORDS: [&str; 4] = [
 fn a_store_knows_the_registry_of_its_sessions() {
     let folder = tempfile::tempdir().unwrap();
     let mut hub = Hub::new(folder.path());
-    let url = hub.url().replace("ws:", "http:");
-    let team = |args: &[&str]| {
-        let place = ["--hub", &url, "--session", "team"];
-        accp(folder.path(), &[args, &place].concat())
-    };
     hub.start();
     for frame in FRAMES {
-        let (fine, said) = team(&["send", frame]);
+        let (fine, said) = hub.accp(("send", frame));
         assert!(fine, "{said}");
         hub.kill();
         hub.start();
     }
-    let (fine, said) = team(&["tail", "--no-follow", "--words"]);
+    let (fine, said) = hub.accp("tail --no-follow --words");
     assert!(fine, "{said}");
     for words in WORDS {
         assert!(said.contains(words), "{said}");
     }
     // What the hub announces is what the command says of the same file.
-    let (_, hash) = accp(
-        folder.path(),
-        &["registry", "hash", "registry.json", "--digits", "12"],
-    );
+    let (_, hash) = accp(folder.path(), "registry hash registry.json --digits 12");
     let announced = format!("names the registry in force: hash {}", hash.trim_end());
     assert!(said.contains(&announced), "{announced}: {said}");
-    let (_, said) = team(&[
-        "tail",
-        "--no-follow",
-        "--words",
-        "--registry",
-        "registry.json",
-    ]);
+    let (_, said) = hub.accp("tail --no-follow --words --registry registry.json");
     assert!(!said.contains("(schema"), "{said}");
     for running in [true, false] {
         if !running {
             hub.kill();
         }
         // Nobody has to say which registry the session has.
-        let on_file = |args: &[&str]| {
-            let (fine, said) = accp(folder.path(), &[&["session"], args].concat());
+        let on_file = |args: &str| {
+            let (fine, said) = accp(folder.path(), ("session", args));
             assert!(fine, "{args:?}: {said}");
             said
         };
-        let said = on_file(&["verify", "hub.accp"]);
+        let said = on_file("verify hub.accp");
         assert!(said.contains("team: fine: "), "{said}");
-        let said = on_file(&["replay", "hub.accp"]);
+        let said = on_file("replay hub.accp");
         for words in WORDS {
             assert!(said.contains(&format!("{words}\n")), "{said}");
         }
-        let said = on_file(&["export", "hub.accp", "--format", "jsonl"]);
+        let said = on_file("export hub.accp --format jsonl");
         assert!(said.contains(r#""room":"blue""#), "{said}");
-        assert!(on_file(&["show", "hub.accp"]).contains("dev"));
+        assert!(on_file("show hub.accp").contains("dev"));
     }
 }
 
@@ -105,26 +111,23 @@ fn numbers_of_json_keep_their_digits() {
         "42.5",
     ] {
         messages(amount);
-        let (fine, frame) = accp(
-            folder.path(),
-            &["encode", "messages.jsonl", "-o", "frames.accp"],
-        );
+        let (fine, frame) = accp(folder.path(), "encode messages.jsonl -o frames.accp");
         assert!(fine, "{frame}");
         let frame = std::fs::read_to_string(folder.path().join("frames.accp")).unwrap();
         assert!(frame.contains(&format!("amt:{amount}|")), "{frame}");
-        let (fine, json) = accp(folder.path(), &["decode", "frames.accp"]);
+        let (fine, json) = accp(folder.path(), "decode frames.accp");
         assert!(
             fine && json.contains(&format!(r#""amount":{amount},"#)),
             "{json}"
         );
         // And back, from what the command has written itself.
         std::fs::write(folder.path().join("again.jsonl"), &json).unwrap();
-        let (fine, again) = accp(folder.path(), &["encode", "again.jsonl"]);
+        let (fine, again) = accp(folder.path(), "encode again.jsonl");
         assert!(fine && again == frame, "{again}");
     }
     for amount in ["1.0000000000000001", "123456789012345678901234567890"] {
         messages(amount);
-        let (fine, said) = accp(folder.path(), &["encode", "messages.jsonl"]);
+        let (fine, said) = accp(folder.path(), "encode messages.jsonl");
         assert!(
             !fine && said.contains(amount) && said.contains("amount"),
             "{said}"
@@ -139,14 +142,12 @@ fn a_session_has_its_level_and_its_hub_answers_a_ping() {
     let folder = tempfile::tempdir().unwrap();
     let mut hub = Hub::new(folder.path());
     hub.start();
-    let place = ["--hub", &hub.http(), "--session", "team"];
-    let run = |args: &[&str]| accp(folder.path(), &[args, &place].concat());
-    assert!(run(&["send", FRAMES[0]]).0);
-    let (fine, said) = run(&["send", "@dev>ping:link{}"]);
+    assert!(hub.accp(("send", FRAMES[0])).0);
+    let (fine, said) = hub.accp("send @dev>ping:link{}");
     assert!(fine && said.starts_with("@hub>pong:link{}["), "{said}");
     assert!(!hub.frames().iter().any(|frame| frame.contains(">ping:")));
     hub.kill();
-    let (fine, said) = accp(folder.path(), &["session", "show", "hub.accp", "team"]);
+    let (fine, said) = accp(folder.path(), "session show hub.accp team");
     assert!(
         fine && said
             .lines()

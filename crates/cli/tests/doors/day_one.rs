@@ -9,7 +9,7 @@ use accp_runtime::{AgentId, ErrorCode, Message, Registry};
 use accp_store::{MemoryStore, SqliteStore, Store};
 
 use super::REGISTRY;
-use super::processes::{HUB, Place, connect};
+use super::processes::{HUB, TestHub, connect};
 use super::table::lab::{NoteDone, NoteReq};
 
 /// Lengths around the limits: a value that stands in a frame, a frame, a part of a value, a transfer.
@@ -163,9 +163,9 @@ async fn an_agent_joins_whoever_had_its_name_before() {
 
 #[test]
 fn a_hub_with_its_agents_in_one_process_comes_back_to_its_store() {
-    let place = Place::started();
+    let test = TestHub::started();
     for life in 1..=4 {
-        let mut program = place.start("day_one inside");
+        let mut program = test.start("day_one inside");
         assert_eq!(program.says(), "joined: Ok(())", "{life}");
         assert_eq!(program.says(), "Some(4)");
         assert_eq!(program.says(), format!("asked: {life}"));
@@ -183,15 +183,15 @@ async fn a_text_of_any_length_is_whole_in_one_process() {
 
 #[test]
 fn a_text_of_any_length_is_whole_between_two_programs_and_after_a_restart() {
-    let mut place = Place::started();
+    let mut test = TestHub::started();
     for _ in 0..2 {
-        let mut lab = place.start("day_one echo");
+        let mut lab = test.start("day_one echo");
         assert_eq!(lab.says(), "ready");
-        let mut dev = place.start("day_one lengths");
+        let mut dev = test.start("day_one lengths");
         assert_eq!(dev.says(), "all are whole");
         lab.kill();
-        place.hub.kill();
-        place.hub.start();
+        test.hub.kill();
+        test.hub.start();
     }
 }
 
@@ -258,18 +258,18 @@ async fn an_answer_that_fails_in_words_of_its_own_is_a_failure() {
 
 #[tokio::test]
 async fn names_that_are_none_are_told() {
-    let place = Place::started();
+    let test = TestHub::started();
     let own = own_hub(MemoryStore::new()).await;
     for name in ["bad name!", "Müller", ""] {
         let told = own.agent(name).unwrap_err();
         assert!(matches!(&told, Error::Name(..)), "{told}");
         let begin = format!("agent `{name}`: ");
         assert!(told.to_string().starts_with(&begin), "{told}");
-        let told = Agent::connect(place.hub.url(), "team", name).await;
+        let told = Agent::connect(test.hub.url(), "team", name).await;
         let told = told.unwrap_err();
         assert!(told.to_string().starts_with(&begin), "{told}");
     }
-    let told = Agent::connect(place.hub.url(), "bad session!", "dev").await;
+    let told = Agent::connect(test.hub.url(), "bad session!", "dev").await;
     let told = told.unwrap_err();
     assert!(matches!(told, Error::Denied(..)), "{told}");
     assert!(told.to_string().contains("session"), "{told}");
@@ -277,12 +277,12 @@ async fn names_that_are_none_are_told() {
 
 /// Asks an agent whose registry is not that of its session, and returns what it answers.
 async fn told_by(part: &str, text: &str) -> Result<NoteDone<'static>, Error> {
-    let place = Place::started();
-    let mut lab = place.start(&format!("day_one {part}"));
+    let setup = TestHub::started();
+    let mut lab = setup.start(&format!("day_one {part}"));
     assert_eq!(lab.says(), "ready");
     let name = AgentId::new("dev").unwrap();
     let options = Options::from_json("team", name, REGISTRY).unwrap();
-    let dev = Agent::connect(place.hub.url(), "team", "dev").options(options);
+    let dev = Agent::connect(setup.hub.url(), "team", "dev").options(options);
     dev.await.unwrap().ask(note(text.to_owned())).await
 }
 

@@ -316,7 +316,7 @@ fn retry_is_what_the_code_says() {
 fn the_debug_mode_tells_what_comes_and_goes_by_post() {
     let folder = tempfile::tempdir().unwrap();
     let mut hub = Hub::with(folder.path(), OWN);
-    let told = hub.start_with(&["--debug"]);
+    let told = hub.start_with("--debug");
     for (frame, status) in [
         (
             "@dev>req:note{text:x|schema:NOTE}[mid:abc100000001,seq:1,sid:s]",

@@ -8,7 +8,7 @@ use accp_runtime::session::Mid;
 use accp_runtime::{Frame, Message, Value};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use super::processes::{Place, Program, connect};
+use super::processes::{Program, TestHub, connect};
 use super::table::lab::{NoteDone, NoteReq};
 
 /// The lines of the one who asks, from its connection to its end.
@@ -186,11 +186,11 @@ async fn answer(script: Script) {
 }
 
 /// Starts a program that stops at a line.
-fn start(place: &Place, part: &str, target: &str) -> Program {
-    place.start(&format!("killed {part} {target}"))
+fn start(test: &TestHub, part: &str, target: &str) -> Program {
+    test.start(&format!("killed {part} {target}"))
 }
 
-impl Place {
+impl TestHub {
     /// Kills a program that waits at a line, before the line or while it is carried out, and starts it again.
     fn again(&self, mut program: Program, part: &str, is_midway: bool) -> Program {
         if is_midway {
@@ -243,14 +243,14 @@ fn until(program: &mut Program, expected: &str) {
 fn who_asks_is_killed_at_each_line() {
     for line in ASKER {
         for is_midway in [false, true] {
-            let place = Place::started();
-            let mut lab = start(&place, "answerer", NO_LINE);
+            let test = TestHub::started();
+            let mut lab = start(&test, "answerer", NO_LINE);
             until(&mut lab, "ready");
-            let mut dev = start(&place, "asker", line);
+            let mut dev = start(&test, "asker", line);
             until(&mut dev, &format!("at {line}"));
-            let mut dev = place.again(dev, "asker", is_midway);
+            let mut dev = test.again(dev, "asker", is_midway);
             until(&mut dev, "done");
-            place.check(&format!("{line}, midway: {is_midway}"));
+            test.check(&format!("{line}, midway: {is_midway}"));
         }
     }
 }
@@ -262,28 +262,28 @@ fn who_answers_is_killed_at_each_line() {
     let begins = ANSWERER.map(str::to_owned);
     for line in begins.into_iter().chain(handles).chain(replied) {
         for is_midway in [false, true] {
-            let place = Place::started();
-            let mut lab = start(&place, "answerer", &line);
+            let test = TestHub::started();
+            let mut lab = start(&test, "answerer", &line);
             let at = format!("at {line}");
             // Who is in the session after a question does not get it. So the answerer is there first.
             if line == "connect" {
                 until(&mut lab, &at);
-                lab = place.again(lab, "answerer", is_midway);
+                lab = test.again(lab, "answerer", is_midway);
                 until(&mut lab, "ready");
             } else if line != "serve" {
                 until(&mut lab, "ready");
             } else {
                 until(&mut lab, &at);
             }
-            let mut dev = start(&place, "asker", NO_LINE);
+            let mut dev = start(&test, "asker", NO_LINE);
             if line == "serve" {
-                lab = place.again(lab, "answerer", is_midway);
+                lab = test.again(lab, "answerer", is_midway);
             } else if line != "connect" {
                 until(&mut lab, &at);
-                lab = place.again(lab, "answerer", is_midway);
+                lab = test.again(lab, "answerer", is_midway);
             }
             until(&mut dev, "done");
-            place.check(&format!("{line}, midway: {is_midway}"));
+            test.check(&format!("{line}, midway: {is_midway}"));
             lab.kill();
         }
     }
@@ -295,22 +295,22 @@ fn the_hub_is_killed_at_each_line() {
         for is_midway in [false, true] {
             // Who was never in the session needs its hub to begin.
             let needs_hub = line == "connect";
-            let mut place = Place::started();
-            let mut lab = start(&place, "answerer", NO_LINE);
+            let mut test = TestHub::started();
+            let mut lab = start(&test, "answerer", NO_LINE);
             until(&mut lab, "ready");
-            let mut dev = start(&place, "asker", line);
+            let mut dev = start(&test, "asker", line);
             until(&mut dev, &format!("at {line}"));
             if is_midway && !needs_hub {
                 dev.tell("go");
-                place.hub.kill();
-                place.hub.start();
+                test.hub.kill();
+                test.hub.start();
             } else {
-                place.hub.kill();
-                place.hub.start();
+                test.hub.kill();
+                test.hub.start();
                 dev.tell("go");
             }
             until(&mut dev, "done");
-            place.check(&format!("{line}, midway: {is_midway}"));
+            test.check(&format!("{line}, midway: {is_midway}"));
         }
     }
 }

@@ -1,12 +1,9 @@
 //! Values that are too long for a frame, from the command: what stands in the log, in tokens (draft section 3.4).
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
-
 use accp_runtime::{Frame, FrameTokenLimits, FrameTokens, Within};
 use accp_tokens::Bpe;
 
-use super::command::accp;
+use super::answers::Cook;
 use super::processes::Hub;
 
 /// A text of so many words.
@@ -44,74 +41,27 @@ pub(crate) fn are_small(frames: &[String], longest: usize) {
     }
 }
 
-struct Agent(Child);
-
-impl Agent {
-    fn start(folder: &std::path::Path, hub: &Hub, script: &str) -> Self {
-        let url = hub.http();
-        let mut agent = Command::new(env!("CARGO_BIN_EXE_accp"))
-            .args([
-                "agent",
-                "cook",
-                "--session",
-                "team",
-                "--hub",
-                &url,
-                "--",
-                "sh",
-                "-c",
-                script,
-            ])
-            .current_dir(folder)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let said = BufReader::new(agent.stderr.take().unwrap()).lines().next();
-        assert!(
-            said.unwrap()
-                .unwrap()
-                .starts_with("cook is in session team")
-        );
-        Self(agent)
-    }
-}
-
-impl Drop for Agent {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn a_long_answer_of_a_command_goes_by_reference() {
     let folder = tempfile::tempdir().unwrap();
     let mut hub = Hub::new(folder.path());
     hub.start();
-    let url = hub.http();
-    let team = |args: &[&str]| {
-        accp(
-            folder.path(),
-            &[args, &["--session", "team", "--hub", &url]].concat(),
-        )
-        .1
-    };
     let long = words(300);
     std::fs::write(folder.path().join("words"), long.replace('_', " ")).unwrap();
-    let _cook = Agent::start(folder.path(), &hub, "cat words");
+    let _cook = Cook::start(&hub, "", "cat words");
     for frame in [
         "@dev>req:note{text:soup|schema:NOTE}",
         "@dev>req:chat{content:soup|schema:CH}",
         "@dev>req:tool{tool:oven|schema:TC}",
         "@dev>req:plan{goal:soup}",
     ] {
-        let said = team(&["ask", frame]);
+        let said = hub.output(("ask", frame));
         assert!(
             said.starts_with("@cook>done:") && said.contains(":$cold.k"),
             "{said}"
         );
         // People read the text.
-        let said = team(&["ask", "--words", frame]);
+        let said = hub.output(("ask --words", frame));
         assert!(said.replace(' ', "_").contains(&long), "{said:.300}");
     }
     are_small(&hub.frames(), 50);
@@ -122,16 +72,8 @@ fn a_long_value_that_is_sent_goes_by_reference() {
     let folder = tempfile::tempdir().unwrap();
     let mut hub = Hub::new(folder.path());
     hub.start();
-    let url = hub.http();
-    let team = |args: &[&str]| {
-        accp(
-            folder.path(),
-            &[args, &["--session", "team", "--hub", &url]].concat(),
-        )
-        .1
-    };
     // The command gets the values, and says how long the frame is.
-    let _cook = Agent::start(folder.path(), &hub, "wc -c");
+    let _cook = Cook::start(&hub, "", "wc -c");
     let (at_51, long) = ("x".repeat(51), words(300));
     // The first frame of all begins the session, and one of them has a number of its own.
     for (frame, is_inline) in [
@@ -151,7 +93,7 @@ fn a_long_value_that_is_sent_goes_by_reference() {
         (format!("@eve>req:plan{{goal:{long}}}[seq:1]"), false),
     ] {
         let before = hub.frames().len();
-        let said = team(&["send", &frame]);
+        let said = hub.output(("send", &frame));
         assert!(said.contains(">ack:frame{"), "{frame:.60}: {said}");
         let sent = hub.frames().split_off(before);
         let stands = sent
@@ -160,7 +102,7 @@ fn a_long_value_that_is_sent_goes_by_reference() {
         let stands = stands.unwrap();
         assert_eq!(stands.contains("$cold.k"), !is_inline, "{stands}");
         assert_eq!(stands.contains(&at_51), is_inline, "{stands}");
-        let said = team(&["ask", &frame.replace("[seq:1]", "")]);
+        let said = hub.output(("ask", frame.replace("[seq:1]", "")));
         let size: usize = {
             let digits: String = said
                 .chars()

@@ -12,6 +12,8 @@ use accp_store::{MemoryStore, SqliteStore};
 use accp_tokens::Bpe;
 
 use super::REGISTRY;
+use super::command::command;
+use crate::cli::Words as _;
 
 /// A hub in a folder, on a port that stays its own when it starts again.
 pub(crate) struct Hub {
@@ -43,23 +45,19 @@ impl Hub {
 
     /// Starts the hub, and waits until it listens.
     pub(crate) fn start(&mut self) {
-        drop(self.start_with(&[]));
+        drop(self.start_with(""));
     }
 
     /// As [`start`](Self::start), with more arguments. Returns what the hub says from then on.
-    pub(crate) fn start_with(&mut self, more: &[&str]) -> impl Iterator<Item = String> + use<> {
+    pub(crate) fn start_with(&mut self, more: &str) -> impl Iterator<Item = String> + use<> {
         let listen = format!("127.0.0.1:{}", self.port);
-        let mut child = Command::new(env!("CARGO_BIN_EXE_accp"))
-            .args([
-                "serve",
-                "hub.accp",
-                "--registry",
-                "registry.json",
-                "--listen",
-                &listen,
-            ])
-            .args(more)
-            .current_dir(&self.folder)
+        let serve = (
+            "serve hub.accp --registry registry.json --listen",
+            listen,
+            more,
+        );
+        let mut child = command(&self.folder)
+            .args(serve.words())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -82,7 +80,7 @@ impl Hub {
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("ws://127.0.0.1:{}", self.port)
+        format!("ws://{}", self.address())
     }
 
     pub(crate) fn address(&self) -> String {
@@ -91,7 +89,16 @@ impl Hub {
 
     /// Returns the address for clients of HTTP.
     pub(crate) fn http(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://{}", self.address())
+    }
+
+    /// Returns `accp` as a process that reaches the session `team` of this hub.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = command(&self.folder);
+        command
+            .env("ACCP_HUB", self.http())
+            .env("ACCP_SESSION", "team");
+        command
     }
 
     /// Returns the frames in the log that a program has sent.
@@ -103,13 +110,8 @@ impl Hub {
 
     /// Returns the frames in the log, as `GET /accp/v1/sessions/team/frames` has them.
     pub(crate) fn frames(&self) -> Vec<String> {
-        let hub = self.http();
-        let tail = Command::new(env!("CARGO_BIN_EXE_accp"))
-            .args(["tail", "--hub", &hub, "--session", "team", "--no-follow"])
-            .current_dir(&self.folder)
-            .output()
-            .unwrap();
-        let text = String::from_utf8(tail.stdout).unwrap();
+        let tail = self.command().args(["tail", "--no-follow"]).output();
+        let text = String::from_utf8(tail.unwrap().stdout).unwrap();
         text.lines().map(str::to_owned).collect()
     }
 }
@@ -121,12 +123,12 @@ impl Drop for Hub {
 }
 
 /// A hub, and the folder in which it and programs have their stores.
-pub(crate) struct Place {
+pub(crate) struct TestHub {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) hub: Hub,
 }
 
-impl Place {
+impl TestHub {
     /// Takes a folder and a port, and starts nothing.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -136,9 +138,9 @@ impl Place {
 
     /// As [`new`](Self::new), with a hub that runs.
     pub(crate) fn started() -> Self {
-        let mut place = Self::new();
-        place.hub.start();
-        place
+        let mut test = Self::new();
+        test.hub.start();
+        test
     }
 
     /// Starts a program.
@@ -161,12 +163,7 @@ impl Program {
     /// Starts a program in a folder. `part` is the test that it runs.
     pub(crate) fn start(folder: &Path, hub: &Hub, part: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "doors::agents::plays_a_part",
-                "--nocapture",
-                "--test-threads=1",
-            ])
+            .args("--exact doors::agents::plays_a_part --nocapture --test-threads=1".words())
             .env(PART, part)
             .env(HUB, hub.url())
             .current_dir(folder)

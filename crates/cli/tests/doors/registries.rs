@@ -7,7 +7,6 @@ use accp_store::SqliteStore;
 use accp_tokens::Bpe;
 use tracing_subscriber::filter::LevelFilter;
 
-use super::command::accp;
 use super::http::{OWN, request};
 use super::processes::{HUB, Hub, Program};
 
@@ -100,17 +99,7 @@ fn an_agent_learns_the_schemas_of_its_session_once() {
     let mut hub = Hub::with(folder.path(), OWN);
     hub.start();
     let learns = |hub: &Hub| Program::start(folder.path(), hub, "registry learn").says();
-    let (fine, said) = accp(
-        folder.path(),
-        &[
-            "send",
-            "@dev>req:note{text:x|schema:NOTE}",
-            "--hub",
-            &hub.http(),
-            "--session",
-            "team",
-        ],
-    );
+    let (fine, said) = hub.accp("send @dev>req:note{text:x|schema:NOTE}");
     assert!(fine, "{said}");
     assert_eq!(learns(&hub), "knows a note of 1 field");
     // What it has learnt is in its store: it needs no hub for it.
@@ -149,12 +138,7 @@ fn no_door_takes_a_registry_that_was_tampered_with() {
             .starts_with("knows")
     );
     let frame = "@dev>req:note{text:x|schema:NOTE}";
-    let send = |hub: &Hub| {
-        accp(
-            folder.path(),
-            &["send", frame, "--hub", &hub.http(), "--session", "team"],
-        )
-    };
+    let send = |hub: &Hub| hub.accp(("send", frame));
     assert!(send(&hub).0);
     let harness = || Program::start(folder.path(), &hub, "registry harness").says();
     assert!(harness().ends_with("sent: true"));

@@ -27,53 +27,53 @@ trait Door {
     const TRIGGERS: &[&str] = &["esc", "comp", "hot"];
 
     /// Goes in.
-    fn open(house: &House) -> Self;
+    fn open(setup: &Setup) -> Self;
 
     /// Sends a message, given without its agent as `accp encode` takes it.
     ///
     /// # Errors
     /// What the door says of a frame that does not enter the log.
-    fn send(&mut self, house: &House, message: &Json) -> Result<(), String>;
+    fn send(&mut self, setup: &Setup, message: &Json) -> Result<(), String>;
 
     /// Sends a message, and returns the params of its answer under full names, each reference with its value.
-    fn ask(&mut self, house: &House, message: &Json) -> Result<Json, String>;
+    fn ask(&mut self, setup: &Setup, message: &Json) -> Result<Json, String>;
 
     /// Sends a message, and returns the data of the pieces that come before its answer, as the door has them.
-    fn pieces(&mut self, house: &House, message: &Json) -> Vec<String>;
+    fn pieces(&mut self, setup: &Setup, message: &Json) -> Vec<String>;
 
     /// Sends a message, and takes it back once `lab` is at work.
-    fn cancel(&mut self, house: &House, message: &Json);
+    fn cancel(&mut self, setup: &Setup, message: &Json);
 
     /// Returns the level of the session, its budget, the state that the agents share, and its version.
-    fn state(&mut self, house: &House) -> Json {
+    fn state(&mut self, setup: &Setup) -> Json {
         let path = "GET /accp/v1/sessions/team/state";
-        serde_json::from_str(&super::http::request(&house.hub, path, "").1).unwrap()
+        serde_json::from_str(&super::http::request(&setup.hub, path, "").1).unwrap()
     }
 
     /// Returns the context of the session.
-    fn context(&mut self, house: &House) -> String {
-        super::http::request(&house.hub, "GET /accp/v1/sessions/team/context", "").1
+    fn context(&mut self, setup: &Setup) -> String {
+        super::http::request(&setup.hub, "GET /accp/v1/sessions/team/context", "").1
     }
 
     /// Returns what is behind a reference into cold state.
-    fn read(&mut self, house: &House, key: &str) -> Json {
+    fn read(&mut self, setup: &Setup, key: &str) -> Json {
         let head = format!("GET /accp/v1/sessions/team/values/{key}");
-        serde_json::from_str(&super::http::request(&house.hub, &head, "").1).unwrap()
+        serde_json::from_str(&super::http::request(&setup.hub, &head, "").1).unwrap()
     }
 
     /// Returns the frames of the log.
-    fn log(&mut self, house: &House) -> Vec<String> {
-        house.hub.frames()
+    fn log(&mut self, setup: &Setup) -> Vec<String> {
+        setup.hub.frames()
     }
 
     /// Kills all programs, and starts them again on their stores.
-    fn restart(self, house: &mut House) -> Self
+    fn restart(self, setup: &mut Setup) -> Self
     where
         Self: Sized,
     {
         drop(self);
-        house.restart();
-        Self::open(house)
+        setup.restart();
+        Self::open(setup)
     }
 }
 
@@ -83,23 +83,23 @@ trait ByHand: Door {
     ///
     /// # Errors
     /// What the door says of a frame that does not enter the log.
-    fn by_hand(&mut self, house: &House, frame: &str) -> Result<(), String>;
+    fn by_hand(&mut self, setup: &Setup, frame: &str) -> Result<(), String>;
 }
 
 /// A door through which a frame can come that is late.
 trait Late: Door {
     /// Sends a message whose time is over before it comes to the hub.
-    fn late(self, house: &mut House, message: &Json) -> Self;
+    fn late(self, setup: &mut Setup, message: &Json) -> Self;
 }
 
 /// A hub, and the agent `lab`, in a folder.
-struct House {
+struct Setup {
     folder: tempfile::TempDir,
     hub: Hub,
     lab: Option<Program>,
 }
 
-impl House {
+impl Setup {
     fn new() -> Self {
         Self::with(crate::doors::REGISTRY)
     }
@@ -107,21 +107,21 @@ impl House {
     fn with(registry: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let hub = Hub::with(folder.path(), registry);
-        let mut house = Self {
+        let mut setup = Self {
             folder,
             hub,
             lab: None,
         };
-        house.restart();
-        house
+        setup.restart();
+        setup
     }
 
     fn restart(&mut self) {
-        drop(self.restart_with(&[]));
+        drop(self.restart_with(""));
     }
 
     /// Kills both, and starts the hub with more arguments. Returns what it says.
-    fn restart_with(&mut self, more: &[&str]) -> impl Iterator<Item = String> + use<> {
+    fn restart_with(&mut self, more: &str) -> impl Iterator<Item = String> + use<> {
         self.lab = None;
         self.hub.kill();
         let told = self.hub.start_with(more);
@@ -157,8 +157,8 @@ fn notes(log: &[String]) -> Vec<(Frame<'_>, Envelope<'_>)> {
 
 /// Texts of every length come back as they were, also from a door that was opened again.
 fn texts<D: Door>() {
-    let mut house = House::new();
-    let mut door = D::open(&house);
+    let mut setup = Setup::new();
+    let mut door = D::open(&setup);
     for length in [1, 51, 30_000, D::MOST] {
         if length > D::MOST {
             continue;
@@ -168,17 +168,17 @@ fn texts<D: Door>() {
         while text.len() < length {
             text.push('x');
         }
-        let answer = door.ask(&house, &note(&text)).unwrap();
+        let answer = door.ask(&setup, &note(&text)).unwrap();
         assert!(answer["text"] == text.as_str(), "a text of {length} bytes");
         assert_eq!(answer["size"], length);
-        door = door.restart(&mut house);
+        door = door.restart(&mut setup);
     }
 }
 
 /// Values of every type come back as they were.
 fn kinds<D: Door>() {
-    let mut house = House::new();
-    let mut door = D::open(&house);
+    let mut setup = Setup::new();
+    let mut door = D::open(&setup);
     let kinds = [
         "true",
         "-7",
@@ -201,19 +201,19 @@ fn kinds<D: Door>() {
     for (n, kind) in kinds.into_iter().enumerate() {
         let mut asked = note("kinds");
         asked["payload"]["more"] = serde_json::from_str(&exact_numbers(kind)).unwrap();
-        let answer = door.ask(&house, &asked).unwrap();
+        let answer = door.ask(&setup, &asked).unwrap();
         assert_eq!(answer["more"], asked["payload"]["more"], "{kind}");
         if n == 7 {
-            door = door.restart(&mut house);
+            door = door.restart(&mut setup);
         }
     }
 }
 
 /// A frame that the session does not take is refused with its code, and leaves nothing in the log.
 fn refusals<D: Door>() {
-    let mut house = House::new();
-    let mut door = D::open(&house);
-    door.send(&house, &note("before")).unwrap();
+    let mut setup = Setup::new();
+    let mut door = D::open(&setup);
+    door.send(&setup, &note("before")).unwrap();
     let with = |key: &str, value: Json| {
         let mut message = note("refused");
         match key {
@@ -232,15 +232,15 @@ fn refusals<D: Door>() {
         (with("more", json!({ "$ref": "ext.other.k101_1" })), "E5002"),
     ];
     for (message, code) in refused {
-        let said = door.send(&house, &message);
+        let said = door.send(&setup, &message);
         assert!(
             said.as_ref().is_err_and(|said| said.contains(code)),
             "{message}: {said:?}"
         );
     }
-    door = door.restart(&mut house);
-    door.send(&house, &note("after")).unwrap();
-    let log = door.log(&house);
+    door = door.restart(&mut setup);
+    door.send(&setup, &note("after")).unwrap();
+    let log = door.log(&setup);
     let sent: Vec<_> = log
         .iter()
         .filter(|text| text.contains("@dev>req:note{"))
@@ -250,13 +250,13 @@ fn refusals<D: Door>() {
 
 /// Each frame of the log has its own id, the next number of its sender and a time, and an answer names its question.
 fn envelopes<D: Door>() {
-    let mut house = House::new();
-    let mut door = D::open(&house);
+    let mut setup = Setup::new();
+    let mut door = D::open(&setup);
     for text in ["one", "two", "three"] {
-        door.ask(&house, &note(text)).unwrap();
-        door = door.restart(&mut house);
+        door.ask(&setup, &note(text)).unwrap();
+        door = door.restart(&mut setup);
     }
-    let log = door.log(&house);
+    let log = door.log(&setup);
     let notes = notes(&log);
     assert_eq!(notes.len(), 6, "{log:?}");
     let mut mids = std::collections::BTreeSet::new();
@@ -287,13 +287,13 @@ fn envelopes<D: Door>() {
 
 /// What a door has taken is in the log once, whoever is killed behind it.
 fn once<D: Door>() {
-    let mut house = House::new();
-    let mut door = D::open(&house);
+    let mut setup = Setup::new();
+    let mut door = D::open(&setup);
     for n in 0..5 {
-        door.send(&house, &note(&format!("number {n}"))).unwrap();
-        door = door.restart(&mut house);
+        door.send(&setup, &note(&format!("number {n}"))).unwrap();
+        door = door.restart(&mut setup);
     }
-    let log = door.log(&house);
+    let log = door.log(&setup);
     for n in 0..5 {
         let text = format!("@dev>req:note{{text:number_{n}|");
         let count = log.iter().filter(|frame| frame.starts_with(&text)).count();
@@ -304,8 +304,8 @@ fn once<D: Door>() {
 /// Frames of the standard profiles go through beside those of one's own: under short names, and without what is the
 /// default.
 fn profiles<D: Door>() {
-    let mut house = House::new();
-    let mut door = D::open(&house);
+    let mut setup = Setup::new();
+    let mut door = D::open(&setup);
     let asked = [
         (
             "chat",
@@ -338,11 +338,11 @@ fn profiles<D: Door>() {
     ];
     for (operation, schema, payload, key, expected) in asked {
         let message = json!({ "intent": "req", "operation": operation, "schema": schema, "payload": payload });
-        let answer = door.ask(&house, &message).unwrap();
+        let answer = door.ask(&setup, &message).unwrap();
         assert_eq!(answer[key], expected, "{answer}");
-        door = door.restart(&mut house);
+        door = door.restart(&mut setup);
     }
-    let log = door.log(&house);
+    let log = door.log(&setup);
     for frame in [
         "@dev>req:chat{content:What_is_for_lunch?|schema:CH}[",
         "@dev>req:schedule{asgn:lab|task:soup|schema:TA}[",
@@ -373,53 +373,53 @@ fn profiles<D: Door>() {
 
 /// Changes of the shared state go through, and one for another version is refused with the version that is held.
 fn states<D: Door>() {
-    let mut house = House::new();
-    let mut door = D::open(&house);
-    door.send(&house, &note("hello")).unwrap();
+    let mut setup = Setup::new();
+    let mut door = D::open(&setup);
+    door.send(&setup, &note("hello")).unwrap();
     let change = |version: u64, delta: Json| {
         let payload = json!({ "version": version, "delta": delta });
         json!({ "intent": "sync", "operation": "state", "payload": payload })
     };
-    door.send(&house, &change(1, json!({ "soup": "hot", "bread": 3 })))
+    door.send(&setup, &change(1, json!({ "soup": "hot", "bread": 3 })))
         .unwrap();
-    door = door.restart(&mut house);
+    door = door.restart(&mut setup);
     door.send(
-        &house,
+        &setup,
         &change(2, json!({ "soup": "cold now", "bread": null })),
     )
     .unwrap();
     for wrong in [2, 4] {
         let said = door
-            .send(&house, &change(wrong, json!({ "soup": "gone" })))
+            .send(&setup, &change(wrong, json!({ "soup": "gone" })))
             .unwrap_err();
         assert!(said.contains("E2001"), "{said}");
     }
-    door = door.restart(&mut house);
-    let state = door.state(&house);
+    door = door.restart(&mut setup);
+    let state = door.state(&setup);
     assert_eq!(state["version"], 2, "{state}");
     assert_eq!(state["state"], json!({ "soup": "cold now" }));
 }
 
 /// A frame that somebody has written by hand is judged by the grammar.
 fn grammar<D: ByHand>() {
-    let mut house = House::new();
-    let mut door = D::open(&house);
+    let mut setup = Setup::new();
+    let mut door = D::open(&setup);
     for (frame, code) in [
         ("@dev>req:note{text:x", "E1001"),
         ("@dev>req:note{more:[[[[[[1]]]]]]|text:x}", "E1001"),
         ("@dev>hop:note{text:x}", "E1002"),
         ("@d/v>req:note{text:x}", "E"),
     ] {
-        let said = door.by_hand(&house, frame);
+        let said = door.by_hand(&setup, frame);
         assert!(
             said.as_ref().is_err_and(|said| said.contains(code)),
             "{frame}: {said:?}"
         );
     }
     // An operation that no schema lists.
-    door.by_hand(&house, "@dev>req:cook_2{dish:soup}").unwrap();
-    door = door.restart(&mut house);
-    let log = door.log(&house);
+    door.by_hand(&setup, "@dev>req:cook_2{dish:soup}").unwrap();
+    door = door.restart(&mut setup);
+    let log = door.log(&setup);
     let sent: Vec<_> = log
         .iter()
         .filter(|text| text.starts_with("@dev>"))

@@ -22,7 +22,7 @@ use accp_console::choices::{Format, Half};
 use accp_console::conversations::{FormatIn, at, each_conversation, each_document};
 use accp_console::input::Input;
 use accp_console::outcome::{Failure, Outcome, Verdict};
-use accp_console::output::{OWN, Output};
+use accp_console::output::{Output, PRIVATE};
 use accp_console::registries::RegistryArgs;
 
 /// The bytes of conversations to measure at a time.
@@ -153,7 +153,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .showing(args.html.as_ref().map(|_| args.show.clone()));
     let tools = args.read_tools()?;
     let dump = args.dump.as_deref();
-    let mut dump = dump.map(|path| Output::to(Some(path), OWN)).transpose()?;
+    let mut dump = dump
+        .map(|path| Output::to(Some(path), PRIVATE))
+        .transpose()?;
     let mut corpora = Vec::new();
     for (path, name) in args.files.iter().zip(names) {
         let tools = tools.get(&Some(name.clone())).or_else(|| tools.get(&None));
@@ -188,7 +190,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Err(Failure::Input(none));
     }
     if let Some(path) = &args.html {
-        let mut html = Output::to(Some(path), OWN)?;
+        let mut html = Output::to(Some(path), PRIVATE)?;
         html.data(report.to_html().as_bytes())?;
         html.finish()?;
     }

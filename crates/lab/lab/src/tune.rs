@@ -8,7 +8,7 @@ use clap::builder::PossibleValuesParser;
 
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{Output, SHARED, note};
-use accp_console::registries::sound;
+use accp_console::registries::load_valid;
 
 /// Choose the codes and abbreviations of a registry anew, for a tokenizer
 ///
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     // clap accepts no other names.
     let counter = Bpe::for_encoding(&args.tokenizer).unwrap_or_default();
-    let registry = sound(&args.registry)?;
+    let registry = load_valid(&args.registry)?;
     let tuned = tune(&registry, &counter).map_err(|error| {
         let path = args.registry.display();
         Failure::Input(format!("{path}: {error}"))

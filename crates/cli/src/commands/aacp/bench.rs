@@ -99,8 +99,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 "total": Json::Object(counts(&total).collect()),
                 "saving": { "bare": bare, "chat": chat },
             });
-            if let Some(said) = counter.substitute() {
-                report["note"] = said.into();
+            if let Some(note) = counter.substitute() {
+                report["note"] = note.into();
             }
             if let Some([english, packet, saved]) = cost {
                 report["cost"] = json!({ "english": english, "packet": packet, "saved": saved });

@@ -81,7 +81,7 @@ fn to_frames(args: &Args, from: Option<&str>, validator: &Validator<'_>) -> Outc
             };
             match args.format {
                 Format::Text => {
-                    report::tell(name, number, report);
+                    report::print(name, number, report);
                     out.record(frame)?;
                 }
                 Format::Json => out.record(json!({

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::fallback::{self, EnglishArgs};
 use super::lines::written;
-use super::object::{Object, unread};
+use super::object::{Object, read_error};
 use super::vocabulary::{VocabularyArgs, workflow};
 use accp_console::choices::Format;
 use accp_console::input::{InputArg, Line};
@@ -103,7 +103,7 @@ fn refused<T>(
 ) -> Result<T, Failure> {
     if format == Format::Json {
         let error = json!({ "code": code, "field": field, "message": failure.to_string() });
-        Output::print_data(format!("{}\n", json!({ "errors": [error] })).as_bytes())?;
+        Output::print_record(json!({ "errors": [error] }))?;
     }
     Err(failure)
 }
@@ -121,7 +121,7 @@ fn packet(line: Line<'_>) -> Result<String, Json> {
     }
     let object = serde_json::from_slice::<Object>(line.bytes).map_err(|error| {
         let cure = "write an object as `accp aacp decode` gives it, on one line";
-        json!({ "code": "json", "field": null, "message": unread(&error, cure) })
+        json!({ "code": "json", "field": null, "message": read_error(&error, cure) })
     })?;
     let packet = object.packet().map_err(|error| {
         let code = error.code().map_or("value-invalid", |code| code.as_str());

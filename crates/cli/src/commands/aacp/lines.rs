@@ -32,7 +32,7 @@ pub(super) fn each(
         }
         faults += 1;
         match format {
-            Format::Text => report::tell(&name, number, &report),
+            Format::Text => report::print(&name, number, &report),
             Format::Json => {
                 out.record(json!({ "line": number, "errors": report::errors(&report) }))?;
             }
@@ -118,11 +118,11 @@ impl Packets {
         while let Some(line) = self.lines.next_of_all()? {
             let number = *first.get_or_insert(line.number);
             let part = spaceless(line.bytes);
-            // The limit is checked on the packet, and more is not needed to see that it is over it.
+            // One line beyond the limit is enough: the check of the packet then refuses it.
             if self.joined.len() <= Limits::DEFAULT.packet_bytes {
                 self.joined.extend_from_slice(part);
             }
-            // Whether a line that is cut ends in `|` is not known, and its packet is too long.
+            // A line that was cut may end in `|` or not, but its packet is too long in any case.
             if !part.ends_with(b"|") || line.is_cut() {
                 let bytes = &self.joined;
                 return Ok(Some(Line { number, bytes }));

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             faults += 1;
             let report = accp_aacp::validate(line.bytes);
             match args.format {
-                Format::Text => report::told(&name, line.number, &report)
+                Format::Text => report::lines(&name, line.number, &report)
                     .iter()
                     .for_each(output::note),
                 Format::Json => {

@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::Value as Json;
 
 /// The keys of an object as `accp aacp decode` writes it that say again what the fields say.
-const AGAIN: [&str; 3] = ["line", "packet", "english"];
+const REPEATED: [&str; 3] = ["line", "packet", "english"];
 
 /// The parts of a packet.
 pub(super) struct Object {
@@ -32,7 +32,7 @@ impl Object {
 
 /// Returns what is wrong with a line that is not such an object. What serde found in a place of another
 /// type is not shown.
-pub(super) fn unread(error: &serde_json::Error, cure: &str) -> String {
+pub(super) fn read_error(error: &serde_json::Error, cure: &str) -> String {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or("", |parts| parts.0);
     let wrong = message.strip_prefix("invalid ");
@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for Object {
                         "task" => once(&mut task, "task", map.next_value()?)?,
                         "dom" => once(&mut dom, "dom", map.next_value()?)?,
                         "fields" => once(&mut fields, "fields", map.next_value()?)?,
-                        again if AGAIN.contains(&again) => drop(map.next_value::<Json>()?),
+                        again if REPEATED.contains(&again) => drop(map.next_value::<Json>()?),
                         _ => {
                             let known = "the keys are task, dom and fields";
                             return Err(A::Error::custom(format!("an unknown key; {known}")));

@@ -17,8 +17,6 @@ pub(crate) struct Args {}
 
 /// Runs the command.
 pub(crate) fn run(Args {}: &Args) -> Outcome {
-    let mut out = Output::stdout();
-    out.record(bridge::PROFILE.trim_end())?;
-    out.finish()?;
+    Output::print_record(bridge::PROFILE.trim_end())?;
     Ok(Verdict::Fine)
 }

@@ -256,22 +256,18 @@ fn remove(args: &Args, key: &KeyArgs) -> Outcome {
         .remove(&found)
         .map_err(|error| failed(&error))?;
     if args.format == Format::Json {
-        let mut out = Output::stdout();
-        out.record(
+        Output::print_record(
             serde_json::json!({ "removed": is_gone, "id": id.to_string(), "dom": found.dom }),
         )?;
-        out.finish()?;
     }
     Ok(Verdict::Fine)
 }
 
 fn export(args: &Args) -> Outcome {
     let (entries, end) = sound(all(args)?);
-    let mut out = Output::stdout();
     let document = Entry::to_document(&entries);
     let text = serde_json::to_string_pretty(&document);
     let text = text.map_err(|error| Failure::Misuse(error.to_string()))?;
-    out.record(text)?;
-    out.finish()?;
+    Output::print_record(text)?;
     end
 }

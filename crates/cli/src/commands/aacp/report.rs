@@ -24,9 +24,9 @@ pub(super) fn warnings(report: &Report) -> Json {
 }
 
 /// Returns a line of text for each finding, with its place.
-pub(super) fn told(name: &str, line: u64, report: &Report) -> Vec<String> {
+pub(super) fn lines(name: &str, line: u64, report: &Report) -> Vec<String> {
     let findings = report.findings().iter();
-    let told = findings.map(|finding| {
+    let lines = findings.map(|finding| {
         let weight = match finding.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
@@ -38,10 +38,10 @@ pub(super) fn told(name: &str, line: u64, report: &Report) -> Vec<String> {
             finding.code
         )
     });
-    told.collect()
+    lines.collect()
 }
 
 /// Writes the findings to stderr.
-pub(super) fn tell(name: &str, line: u64, report: &Report) {
-    told(name, line, report).iter().for_each(output::note);
+pub(super) fn print(name: &str, line: u64, report: &Report) {
+    lines(name, line, report).iter().for_each(output::note);
 }

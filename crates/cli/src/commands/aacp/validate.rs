@@ -5,6 +5,7 @@ use serde_json::json;
 use super::lines::Packets;
 use super::report;
 use super::vocabulary::{VocabularyArgs, validator};
+use crate::words::counted;
 use accp_console::choices::Format;
 use accp_console::input::InputArg;
 use accp_console::outcome::{Outcome, Verdict};
@@ -47,8 +48,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         faults += u64::from(!report.is_valid());
         match args.format {
             Format::Text => {
-                for told in report::told(&name, line.number, &report) {
-                    out.line(told)?;
+                for text in report::lines(&name, line.number, &report) {
+                    out.line(text)?;
                 }
             }
             Format::Json => out.record(json!({
@@ -59,8 +60,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     out.finish()?;
     if args.format == Format::Text {
-        let packets = if count == 1 { "packet" } else { "packets" };
-        output::note(format_args!("{count} {packets}: {} valid", count - faults));
+        let packets = counted(count, "packet");
+        output::note(format_args!("{packets}: {} valid", count - faults));
     }
     Ok(Verdict::of(faults))
 }

@@ -6,22 +6,22 @@ use accp_registry::{Field, FrameSpec, Schema, Type};
 /// An id in the place of one that the session sets.
 const ID: &str = "000000000000";
 
-/// Returns the answer of an agent of this name. `said` is a frame, or a text for a `done` of the same operation.
+/// Returns the answer of an agent of this name. `printed` is a frame, or a text for a `done` of the same operation.
 ///
 /// # Errors
 /// Says to every agent of the session why this is no answer.
 pub(super) fn of(
     name: &str,
-    asked: &Message<'_>,
-    said: &str,
+    request: &Message<'_>,
+    printed: &str,
     registry: &Registry,
 ) -> Result<Message<'static>, String> {
-    if said.starts_with('@')
-        && let Ok(frame) = Frame::parse(said)
+    if printed.starts_with('@')
+        && let Ok(frame) = Frame::parse(printed)
     {
         return of_frame(&frame, registry);
     }
-    of_text(name, asked, said, registry)
+    of_text(name, request, printed, registry)
 }
 
 /// Reads a frame that the command prints. It need not have what the session sets.
@@ -46,18 +46,18 @@ fn of_frame(frame: &Frame<'_>, registry: &Registry) -> Result<Message<'static>, 
 /// lists such a frame. A request without a schema may also get an answer without one.
 fn of_text(
     name: &str,
-    asked: &Message<'_>,
+    request: &Message<'_>,
     text: &str,
     registry: &Registry,
 ) -> Result<Message<'static>, String> {
-    let head = ["done", &*asked.operation];
-    let own = asked.schema_in(registry);
+    let head = ["done", &*request.operation];
+    let own = request.schema_in(registry);
     let schema = own.filter(|schema| schema.lists(&head));
     let schema = schema.or_else(|| registry.frame(&head).map(|(schema, _)| schema));
     let done = Message::new(name.to_owned(), head[0], head[1].to_owned());
     let done = done.map_err(|error| error.to_string())?;
     let Some(schema) = schema else {
-        return match &asked.schema {
+        return match &request.schema {
             None => Ok(done.with("result", text.to_owned())),
             Some(code) => Err(format!(
                 "the registry has no done:{} for the text that the command prints: schema {code} lists none",
@@ -65,9 +65,9 @@ fn of_text(
             )),
         };
     };
-    let filled = fill(done.clone(), schema, asked, text).and_then(|done| fitting(done, registry));
+    let filled = fill(done.clone(), schema, request, text).and_then(|done| fitting(done, registry));
     match filled {
-        Err(_) if asked.schema.is_none() => Ok(done.with("result", text.to_owned())),
+        Err(_) if request.schema.is_none() => Ok(done.with("result", text.to_owned())),
         Err(why) => Err(format!(
             "the text that the command prints makes no done:{} of schema {}: {why}",
             head[1], schema.code
@@ -80,10 +80,10 @@ fn of_text(
 fn fill(
     done: Message<'static>,
     schema: &Schema,
-    asked: &Message<'_>,
+    request: &Message<'_>,
     text: &str,
 ) -> Result<Message<'static>, String> {
-    let head = ["done", &*asked.operation];
+    let head = ["done", &*request.operation];
     let carried = |field: &&Field| carries(schema, schema.frame(&head), field);
     let fields: Vec<&Field> = schema.fields.iter().filter(carried).collect();
     let (required, others): (Vec<&Field>, Vec<&Field>) = fields
@@ -91,14 +91,14 @@ fn fill(
         .partition(|field| schema.requires(field, &head));
     let missing: Vec<&str> = required
         .iter()
-        .filter(|field| said(asked, field).is_none())
+        .filter(|field| stated(request, field).is_none())
         .map(|field| field.name.as_str())
         .collect();
     let place = match missing.as_slice() {
         [only] => Some(*only),
-        // A text says what the answer is, also where the request has one under the same name.
-        [] => place(fields.iter().filter(|field| field.ty == Type::Text))
-            .or_else(|| place(others.iter())),
+        // The printed text is the answer, even if the request has a field of the same name.
+        [] => best_for_text(fields.iter().filter(|field| field.ty == Type::Text))
+            .or_else(|| best_for_text(others.iter())),
         several => {
             return Err(format!(
                 "it needs {}, which the request does not say",
@@ -109,7 +109,7 @@ fn fill(
     let place = place.ok_or("it has no field for a text")?;
     let mut done = done.under(schema.code.clone());
     for field in required {
-        if let Some(value) = said(asked, field) {
+        if let Some(value) = stated(request, field) {
             done = done.with(field.name.clone(), value.clone().into_owned());
         }
     }
@@ -127,15 +127,15 @@ fn carries(schema: &Schema, frame: Option<&FrameSpec>, field: &Field) -> bool {
 }
 
 /// Returns what the request says of a field: not what the registry fills in.
-fn said<'m, 'a>(asked: &'m Message<'a>, field: &Field) -> Option<&'m Value<'a>> {
-    let value = asked.payload.get(&field.name)?;
+fn stated<'m, 'a>(request: &'m Message<'a>, field: &Field) -> Option<&'m Value<'a>> {
+    let value = request.payload.get(&field.name)?;
     let is_default = field.default.as_ref() == Some(&value.to_json());
     (!is_default && *value != Value::Null).then_some(value)
 }
 
 /// Returns the field that holds a text best: one of texts, then one of any values, then one of strings; of two, the
 /// one without a default, and then the first.
-fn place<'f>(fields: impl Iterator<Item = &'f &'f Field>) -> Option<&'f str> {
+fn best_for_text<'f>(fields: impl Iterator<Item = &'f &'f Field>) -> Option<&'f str> {
     let ranked = fields.filter_map(|field| {
         let rank = match field.ty {
             Type::Text => 0,
@@ -150,7 +150,7 @@ fn place<'f>(fields: impl Iterator<Item = &'f &'f Field>) -> Option<&'f str> {
 
 /// Returns the answer, if the registry takes it.
 fn fitting(done: Message<'static>, registry: &Registry) -> Result<Message<'static>, String> {
-    // What the session sets, and a long value that it takes out of the frame.
+    // The session sets the envelope, and takes long values out of the frame.
     let mut envelope = Envelope::new(ID, 0).at(0);
     envelope.correlation_id = Some(ID.into());
     envelope.session_id = Some(ID.into());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::process::{Child, Command};
 
-/// The time between two looks whether a group is gone.
+/// The time between two checks whether a group is gone.
 #[cfg(unix)]
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -39,7 +39,7 @@ impl Group {
         #[cfg(unix)]
         {
             self.end_all(grace).await;
-            // Another group may have the number from now on.
+            // The system may now give this number to another group.
             self.id = None;
         }
         #[cfg(not(unix))]
@@ -57,7 +57,7 @@ impl Group {
     async fn end_all(&mut self, grace: Duration) {
         self.signal(rustix::process::Signal::TERM);
         let gone = async {
-            // The group is there until its first process has been waited for.
+            // The group exists until its first process has been waited for.
             let _ = self.child.wait().await;
             while self.is_there() {
                 tokio::time::sleep(LOOK).await;
@@ -71,7 +71,7 @@ impl Group {
     /// Kills the command: there are no groups here.
     #[cfg(not(unix))]
     pub(super) async fn end(mut self, _grace: Duration) {
-        // A command that has ended already needs no end.
+        // Killing a command that has ended already fails, which is fine.
         let _ = self.child.kill().await;
     }
 
@@ -84,7 +84,7 @@ impl Group {
     #[cfg(unix)]
     fn signal(&self, signal: rustix::process::Signal) {
         if let Some(id) = self.id {
-            // A group that is gone already needs no signal.
+            // A group that is gone needs no signal.
             let _ = rustix::process::kill_process_group(id, signal);
         }
     }

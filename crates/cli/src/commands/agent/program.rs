@@ -117,7 +117,7 @@ impl Program {
             command.stderr(Stdio::piped());
         }
         Group::spawn(&mut command).map_err(|error| {
-            // The operator reads which command it is, and not the session.
+            // Only the operator learns the name of the command, not the agents of the session.
             note(format_args!("error: {program}: {error}"));
             format!("the command cannot be run: {error}").into()
         })
@@ -141,16 +141,16 @@ impl Program {
                 None => Ok(Vec::new()),
             }
         };
-        let tell = async {
+        let errors = async {
             match stderr {
                 Some(stderr) => Ok(relay(stderr).await?),
                 None => Ok(String::new()),
             }
         };
-        // What the command has left behind could keep its stdout open.
+        // A process that the command left behind could keep its stdout open.
         let exit = async { Ok(group.exit(self.grace()).await?) };
-        let followed = tokio::try_join!(write, read, tell, exit);
-        // A command whose stdout is closed may go on to its next line before it is asked to end.
+        let followed = tokio::try_join!(write, read, errors, exit);
+        // The stdout stays open until the command is ended: after an error on a closed stdout, a shell would run its next line.
         group.child.stdout = stdout;
         let ((), printed, last, status) = followed?;
         if !status.success() {

@@ -6,8 +6,7 @@ use accp_collab::disk::Draft;
 use accp_collab::{Code, Finding, Role};
 use serde_json::json;
 
-use super::{Place, report};
-use accp_console::choices::Format;
+use super::{FolderArgs, report};
 use accp_console::outcome::{Outcome, Verdict};
 
 /// Say that something is done: append an event to the log
@@ -21,7 +20,7 @@ use accp_console::outcome::{Outcome, Verdict};
       --doc review.md --review my-review.md --summary 'Reviewed'")]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Place,
+    folder: FolderArgs,
     /// Who says it
     #[arg(long, value_name = "ID")]
     participant: String,
@@ -105,33 +104,23 @@ fn number(text: &str) -> Result<u64, String> {
 pub(crate) fn run(args: &Args) -> Outcome {
     let appended = args
         .draft()
-        .and_then(|draft| args.place.shared().append(&draft));
+        .and_then(|draft| args.folder.shared().append(&draft));
     let appended = match appended {
         Ok(appended) => appended,
-        Err(findings) => return report::refuse(&findings, args.place.format),
+        Err(findings) => return report::refuse(&findings, args.folder.format),
     };
     let (event, state) = (appended.event, appended.state);
-    match args.place.format {
-        Format::Json => {
-            let object = json!({
-                "ok": true, "seq": event.seq, "event": event.event.as_str(), "at": event.at,
-                "phase": state.phase().as_str(), "proposal_owner": state.owner(),
-                "waiting_for": state.waiting_for(),
-            });
-            report::record(&object.to_string())?;
-        }
-        Format::Text => {
-            let waiting = match state.waiting_for() {
-                [] => "nobody is asked".to_owned(),
-                waiting => format!("asked: {}", waiting.join(", ")),
-            };
-            report::print(&format!(
-                "appended seq {}: {}; the phase is {}, {waiting}",
-                event.seq,
-                event.event,
-                state.phase()
-            ))?;
-        }
-    }
+    let object = json!({
+        "ok": true, "seq": event.seq, "event": event.event.as_str(), "at": event.at,
+        "phase": state.phase().as_str(), "proposal_owner": state.owner(),
+        "waiting_for": state.waiting_for(),
+    });
+    let waiting = match state.waiting_for() {
+        [] => "nobody is asked".to_owned(),
+        waiting => format!("asked: {}", waiting.join(", ")),
+    };
+    let (seq, event, phase) = (event.seq, event.event, state.phase());
+    let text = format_args!("appended seq {seq}: {event}; the phase is {phase}, {waiting}");
+    report::show(args.folder.format, object, text)?;
     Ok(Verdict::Fine)
 }

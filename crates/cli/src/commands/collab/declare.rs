@@ -4,8 +4,7 @@ use accp_collab::disk::Declaration;
 use accp_collab::{Code, Finding, Kind};
 use serde_json::json;
 
-use super::{Place, report};
-use accp_console::choices::Format;
+use super::{FolderArgs, report};
 use accp_console::outcome::{Outcome, Verdict};
 
 /// Declare a supporting deliverable or an attachment
@@ -17,7 +16,7 @@ use accp_console::outcome::{Outcome, Verdict};
   accp collab declare --folder round --attachment figures/load.png")]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Place,
+    folder: FolderArgs,
     /// A Markdown file, relative to the directory of deliverables
     #[arg(
         long,
@@ -62,19 +61,20 @@ impl Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     let declared = args
         .declaration()
-        .and_then(|one| args.place.shared().declare(&one));
+        .and_then(|one| args.folder.shared().declare(&one));
     let folder = match declared {
         Ok(folder) => folder,
-        Err(findings) => return report::refuse(&findings, args.place.format),
+        Err(findings) => return report::refuse(&findings, args.folder.format),
     };
     let file = args.supporting.as_ref().or(args.attachment.as_ref());
     let name = folder
         .protocol()
         .zip(file)
         .map(|(protocol, file)| protocol.reference(file));
-    match args.place.format {
-        Format::Json => report::record(&json!({ "ok": true, "declared": name }).to_string())?,
-        Format::Text => report::print(&format!("declared {}", name.unwrap_or_default()))?,
-    }
+    report::show(
+        args.folder.format,
+        json!({ "ok": true, "declared": name }),
+        format_args!("declared {}", name.unwrap_or_default()),
+    )?;
     Ok(Verdict::Fine)
 }

@@ -5,7 +5,7 @@ use std::io::BufRead as _;
 use accp_collab::{Event, Finding, Scope, frames};
 use serde_json::json;
 
-use super::{Place, report};
+use super::{FolderArgs, report};
 use accp_console::choices::Format;
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::Output;
@@ -17,7 +17,7 @@ use accp_console::output::Output;
   accp collab frames --folder round | accp collab frames --folder round --check")]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Place,
+    folder: FolderArgs,
     /// Read frames from stdin, and say whether they are the events of the folder
     #[arg(long)]
     check: bool,
@@ -25,13 +25,13 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let folder = args.place.shared().read(Scope::Log);
+    let folder = args.folder.shared().read(Scope::Log);
     if let Err(findings) = folder.standing() {
-        return report::refuse(&findings, args.place.format);
+        return report::refuse(&findings, args.folder.format);
     }
     let events = folder.log().events();
     if args.check {
-        return check(events, args.place.format);
+        return check(events, args.folder.format);
     }
     let mut texts = Vec::with_capacity(events.len());
     for event in events {
@@ -42,12 +42,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
                     "the event does not fit into a frame ({error}); give it a shorter summary"
                 );
                 let finding = Finding::new(accp_collab::Code::Unreadable, text).at(event.seq);
-                return report::refuse(&[finding], args.place.format);
+                return report::refuse(&[finding], args.folder.format);
             }
         }
     }
-    match args.place.format {
-        Format::Json => report::record(&json!({ "ok": true, "frames": texts }).to_string())?,
+    match args.folder.format {
+        Format::Json => report::record(json!({ "ok": true, "frames": texts }))?,
         Format::Text => {
             let mut out = Output::stdout();
             for frame in &texts {
@@ -96,12 +96,10 @@ fn check(events: &[Event], format: Format) -> Outcome {
     if !wrong.is_empty() {
         return report::refuse(&wrong, format);
     }
-    match format {
-        Format::Json => report::record(&json!({ "ok": true, "events": events.len() }).to_string())?,
-        Format::Text => report::print(&format!(
-            "{} frames are the events of the folder",
-            events.len()
-        ))?,
-    }
+    report::show(
+        format,
+        json!({ "ok": true, "events": events.len() }),
+        format_args!("{} frames are the events of the folder", events.len()),
+    )?;
     Ok(Verdict::Fine)
 }

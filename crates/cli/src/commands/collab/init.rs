@@ -6,8 +6,7 @@ use accp_collab::disk::Shared;
 use accp_collab::{Code, Finding, FolderSettings, Kind, Mode, Scope};
 use serde_json::json;
 
-use super::{Place, report};
-use accp_console::choices::Format;
+use super::{FolderArgs, report};
 use accp_console::outcome::{Outcome, Verdict};
 
 /// Make a folder with its files
@@ -21,7 +20,7 @@ use accp_console::outcome::{Outcome, Verdict};
   accp collab init --folder next --from round")]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Place,
+    folder: FolderArgs,
     /// A participant; the first is the owner. Repeat it
     #[arg(long = "participant", value_name = "ID")]
     participants: Vec<String>,
@@ -133,35 +132,26 @@ impl Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     let made = args
         .settings()
-        .and_then(|settings| args.place.shared().init(settings, args.resume));
+        .and_then(|settings| args.folder.shared().init(settings, args.resume));
     let made = match made {
         Ok(made) => made,
-        Err(findings) => return report::refuse(&findings, args.place.format),
+        Err(findings) => return report::refuse(&findings, args.folder.format),
     };
-    let name = args.place.name();
+    let name = args.folder.name();
     let primary = made.folder.protocol();
     let primary = primary
         .map(|protocol| protocol.reference(&protocol.primary.file))
         .unwrap_or_default();
     let phase = made.folder.state().map(|state| state.phase().as_str());
-    match args.place.format {
-        Format::Json => {
-            let object = json!({
-                "ok": true, "folder": name, "primary": primary, "phase": phase, "files": made.files,
-            });
-            report::record(&object.to_string())?;
-        }
-        Format::Text if made.files.is_empty() => {
-            report::print(&format!(
-                "the folder {name} is there, and whole; its phase is {}",
-                phase.unwrap_or_default()
-            ))?;
-        }
-        Format::Text => {
-            report::print(&format!(
-                "made the folder {name}; the primary deliverable is {primary}"
-            ))?;
-        }
-    }
+    let object = json!({
+        "ok": true, "folder": name, "primary": primary, "phase": phase, "files": made.files,
+    });
+    let text = if made.files.is_empty() {
+        let phase = phase.unwrap_or_default();
+        format!("the folder {name} is there, and whole; its phase is {phase}")
+    } else {
+        format!("made the folder {name}; the primary deliverable is {primary}")
+    };
+    report::show(args.folder.format, object, text)?;
     Ok(Verdict::Fine)
 }

@@ -14,7 +14,7 @@ use accp_frame::{AgentId, Message, Registry};
 use accp_session::{InputError, MemberId, Options, Outbound, Rules, SendError, Time};
 use accp_store::{Driver, DriverError, SqliteStore};
 
-use super::{Place, report};
+use super::{FolderArgs, report};
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::note;
 
@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(50);
   echo '@bob>qry:status{}' | accp collab link --folder round --participant bob --store bob.accp --until-sent")]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Place,
+    folder: FolderArgs,
     /// The participant
     #[arg(long, value_name = "ID")]
     participant: String,
@@ -51,10 +51,10 @@ type Side = Driver<SqliteStore, FolderLink>;
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let folder = args.place.shared().read(Scope::Log);
+    let folder = args.folder.shared().read(Scope::Log);
     let mut side = match open(args, &folder) {
         Ok(side) => side?,
-        Err(findings) => return report::refuse(&findings, args.place.format),
+        Err(findings) => return report::refuse(&findings, args.folder.format),
     };
     let lines = lines_of_stdin();
     let mut is_open = true;
@@ -76,14 +76,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let arrived = side
             .link_mut()
             .receive()
-            .map_err(Failure::at(&args.place.folder))?;
+            .map_err(Failure::at(&args.folder.path))?;
         for (agent, frame) in arrived {
             if let Some(member) = side.link_mut().number(&agent) {
                 side.receive(member, frame.as_bytes(), now())?;
             }
         }
         side.serve(now(), |inbound| {
-            // It is out before it counts as handled.
+            // The frame is printed before it counts as handled.
             report::record(inbound.text()).map_err(|failure| failure.to_string())?;
             Ok(vec![])
         })?;
@@ -116,7 +116,7 @@ fn begin(args: &Args, owner: &str, others: &[String]) -> Result<Side, Failure> {
         |name: String| AgentId::new(name).map_err(|error| Failure::Misuse(error.to_string()));
     let me = agent(frames::agent_of(&args.participant))?;
     let mut link =
-        FolderLink::open(&args.place.folder, &me).map_err(Failure::at(&args.place.folder))?;
+        FolderLink::open(&args.folder.path, &me).map_err(Failure::at(&args.folder.path))?;
     let store = SqliteStore::open(&args.store)?;
     let registry = Arc::new(Registry::standard());
     let options = Options::new(SESSION, me, registry);

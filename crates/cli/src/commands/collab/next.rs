@@ -2,8 +2,7 @@
 
 use accp_collab::{Scope, next};
 
-use super::{Place, report};
-use accp_console::choices::Format;
+use super::{FolderArgs, report};
 use accp_console::outcome::{Outcome, Verdict};
 
 /// Say what a participant has to do now, with the command to run
@@ -12,7 +11,7 @@ use accp_console::outcome::{Outcome, Verdict};
   accp collab next --folder round --participant ada")]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Place,
+    folder: FolderArgs,
     /// The participant
     #[arg(long, value_name = "ID")]
     participant: String,
@@ -20,21 +19,16 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let folder = args.place.shared().read(Scope::All);
+    let folder = args.folder.shared().read(Scope::All);
     let next = match next(&folder, &args.participant) {
         Ok(next) => next,
-        Err(findings) => return report::refuse(&findings, args.place.format),
+        Err(findings) => return report::refuse(&findings, args.folder.format),
     };
-    let name = args.place.name();
-    match args.place.format {
-        Format::Json => report::record(&report::next_object(&folder, &next, &name).to_string())?,
-        Format::Text => {
-            report::print(&format!(
-                "{}\n{}",
-                report::standing_text(&folder),
-                next.text(&name)
-            ))?;
-        }
-    }
+    let name = args.folder.name();
+    report::show(
+        args.folder.format,
+        report::next_object(&folder, &next, &name),
+        format_args!("{}\n{}", report::standing_text(&folder), next.text(&name)),
+    )?;
     Ok(Verdict::Fine)
 }

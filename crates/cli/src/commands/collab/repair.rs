@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Place, report};
-use accp_console::choices::Format;
+use super::{FolderArgs, report};
 use accp_console::outcome::{Outcome, Verdict};
 
 /// Mend what a crash has left behind
@@ -16,25 +15,23 @@ use accp_console::outcome::{Outcome, Verdict};
   accp collab repair --folder round")]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Place,
+    folder: FolderArgs,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let repaired = match args.place.shared().repair() {
+    let repaired = match args.folder.shared().repair() {
         Ok(repaired) => repaired,
-        Err(findings) => return report::refuse(&findings, args.place.format),
+        Err(findings) => return report::refuse(&findings, args.folder.format),
     };
-    match args.place.format {
-        Format::Json => {
-            let mut object = Map::new();
-            object.insert("ok".to_owned(), true.into());
-            object.insert("repaired".to_owned(), repaired.files.into());
-            object.extend(report::standing(&repaired.folder));
-            report::record(&Json::Object(object).to_string())?;
-        }
-        Format::Text if repaired.files.is_empty() => report::print("nothing was to be mended")?,
-        Format::Text => report::print(&format!("mended: {}", repaired.files.join(", ")))?,
-    }
+    let mut object = Map::new();
+    object.insert("ok".to_owned(), true.into());
+    object.insert("repaired".to_owned(), repaired.files.clone().into());
+    object.extend(report::standing(&repaired.folder));
+    let text = match repaired.files.as_slice() {
+        [] => "nothing was to be mended".to_owned(),
+        files => format!("mended: {}", files.join(", ")),
+    };
+    report::show(args.folder.format, Json::Object(object), text)?;
     Ok(Verdict::Fine)
 }

@@ -1,6 +1,6 @@
-//! What the commands say, for people and for programs.
+//! Output of the commands, for people and for programs.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use accp_collab::{Event, Finding, Folder, Next};
 use serde_json::{Map, Value as Json, json};
@@ -14,7 +14,7 @@ pub(super) fn refuse(findings: &[Finding], format: Format) -> Outcome {
     match format {
         Format::Json => {
             let errors: Vec<Json> = findings.iter().map(object).collect();
-            record(&json!({ "ok": false, "errors": errors }).to_string())?;
+            record(json!({ "ok": false, "errors": errors }))?;
         }
         Format::Text => {
             for finding in findings {
@@ -25,14 +25,22 @@ pub(super) fn refuse(findings: &[Finding], format: Format) -> Outcome {
     Ok(Verdict::Refused)
 }
 
-/// Prints lines for people on stdout. If nobody reads them, the exit code says the verdict all the same.
+/// Prints text for people on stdout. If nobody reads it, the exit code says the verdict all the same.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     put(|out| out.line(text))
 }
 
 /// Prints a line for programs, as [`print()`] does one for people.
-pub(super) fn record(text: &str) -> Result<(), Failure> {
+pub(super) fn record(text: impl Display) -> Result<(), Failure> {
     put(|out| out.record(text))
+}
+
+/// Prints `text` for people, or `json` for programs.
+pub(super) fn show(format: Format, json: impl Display, text: impl Display) -> Result<(), Failure> {
+    put(|out| match format {
+        Format::Json => out.record(json),
+        Format::Text => out.line(text),
+    })
 }
 
 fn put(write: impl FnOnce(&mut Output) -> Result<(), Failure>) -> Result<(), Failure> {

@@ -1,10 +1,9 @@
 //! `accp collab status`: where a collaboration stands.
 
 use accp_collab::Scope;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
-use super::{Place, report};
-use accp_console::choices::Format;
+use super::{FolderArgs, report};
 use accp_console::outcome::{Outcome, Verdict};
 
 /// Say where a collaboration stands
@@ -13,48 +12,39 @@ use accp_console::outcome::{Outcome, Verdict};
   accp collab status --folder round")]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Place,
+    folder: FolderArgs,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let folder = args.place.shared().read(Scope::All);
+    let folder = args.folder.shared().read(Scope::All);
     let (protocol, state) = match folder.standing() {
         Ok(standing) => standing,
-        Err(findings) => return report::refuse(&findings, args.place.format),
+        Err(findings) => return report::refuse(&findings, args.folder.format),
     };
     let frozen: Vec<&str> = state.frozen().map(|(doc, _)| doc).collect();
     let primary = protocol.reference(&protocol.primary.file);
-    match args.place.format {
-        Format::Json => {
-            let mut object = Map::new();
-            object.insert("ok".to_owned(), true.into());
-            object.insert("objective".to_owned(), protocol.objective().into());
-            object.insert(
-                "participants".to_owned(),
-                protocol.participants.clone().into(),
-            );
-            object.insert("primary".to_owned(), primary.into());
-            object.extend(report::standing(&folder));
-            object.insert("frozen".to_owned(), frozen.into());
-            object.insert("events".to_owned(), folder.log().events().len().into());
-            object.insert("last".to_owned(), report::last(&folder));
-            report::record(&Json::Object(object).to_string())?;
-        }
-        Format::Text => {
-            let frozen = if frozen.is_empty() {
-                "none".to_owned()
-            } else {
-                frozen.join(", ")
-            };
-            report::print(&format!(
-                "objective: {}\nparticipants: {}\nprimary deliverable: {primary}\n{}\nfrozen: {frozen}\nevents: {}",
-                protocol.objective(),
-                protocol.participants.join(", "),
-                report::standing_text(&folder),
-                folder.log().events().len()
-            ))?;
-        }
-    }
+    let objective = protocol.objective();
+    let events = folder.log().events().len();
+    let participants = protocol.participants.join(", ");
+    let standing = report::standing_text(&folder);
+    let shown = match frozen.as_slice() {
+        [] => "none".to_owned(),
+        frozen => frozen.join(", "),
+    };
+    let text = format!(
+        "objective: {objective}\nparticipants: {participants}\nprimary deliverable: {primary}\n\
+         {standing}\nfrozen: {shown}\nevents: {events}"
+    );
+    let mut object = Map::new();
+    object.insert("ok".to_owned(), true.into());
+    object.insert("objective".to_owned(), objective.into());
+    object.insert("participants".to_owned(), json!(protocol.participants));
+    object.insert("primary".to_owned(), primary.into());
+    object.extend(report::standing(&folder));
+    object.insert("frozen".to_owned(), frozen.into());
+    object.insert("events".to_owned(), events.into());
+    object.insert("last".to_owned(), report::last(&folder));
+    report::show(args.folder.format, Json::Object(object), text)?;
     Ok(Verdict::Fine)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use accp_collab::disk::{Reason, Waiting};
 use serde_json::json;
 
-use super::{Place, report};
+use super::{FolderArgs, report};
 use accp_console::choices::Format;
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output;
@@ -19,7 +19,7 @@ use accp_console::output;
   accp collab wait --folder round --participant bob --timeout 0 --format json")]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Place,
+    folder: FolderArgs,
     /// The participant
     #[arg(long, value_name = "ID")]
     participant: String,
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let mut asked = Vec::new();
     let ready = args
-        .place
+        .folder
         .shared()
         .wait(&args.participant, waiting, |folder| {
             let now = folder
@@ -61,42 +61,34 @@ pub(crate) fn run(args: &Args) -> Outcome {
         });
     let ready = match ready {
         Ok(ready) => ready,
-        Err(findings) => return report::refuse(&findings, args.place.format),
+        Err(findings) => return report::refuse(&findings, args.folder.format),
     };
-    let name = args.place.name();
+    let name = args.folder.name();
     let Some(ready) = ready else {
-        match args.place.format {
+        match args.folder.format {
             Format::Json => {
                 let object = json!({ "ready": false, "reason": "timeout", "waiting_for": asked });
-                report::record(&object.to_string())?;
+                report::record(object)?;
             }
             Format::Text => output::note(format_args!("timeout: waiting for {}", asked.join(", "))),
         }
         return Ok(Verdict::AtFault);
     };
     let phase = ready.folder.state().map(|state| state.phase().as_str());
-    match args.place.format {
-        Format::Json => {
-            let object = json!({
-                "ready": true, "reason": ready.reason.as_str(), "phase": phase,
-                "next": report::next_object(&ready.folder, &ready.next, &name),
-            });
-            report::record(&object.to_string())?;
+    let object = json!({
+        "ready": true, "reason": ready.reason.as_str(), "phase": phase,
+        "next": report::next_object(&ready.folder, &ready.next, &name),
+    });
+    let reason = match ready.reason {
+        Reason::Turn if ready.next.is_asked => {
+            format!("{} is listed in waitingFor", args.participant)
         }
-        Format::Text => {
-            let reason = match ready.reason {
-                Reason::Turn if ready.next.is_asked => {
-                    format!("{} is listed in waitingFor", args.participant)
-                }
-                Reason::Turn => format!("{} has to classify again", args.participant),
-                Reason::Completed | Reason::Blocked => format!("phase is {}", ready.reason),
-            };
-            let standing = report::standing_text(&ready.folder);
-            report::print(&format!(
-                "ready: {reason}\n{standing}\n{}",
-                ready.next.text(&name)
-            ))?;
-        }
-    }
+        Reason::Turn => format!("{} has to classify again", args.participant),
+        Reason::Completed | Reason::Blocked => format!("phase is {}", ready.reason),
+    };
+    let standing = report::standing_text(&ready.folder);
+    let next = ready.next.text(&name);
+    let text = format_args!("ready: {reason}\n{standing}\n{next}");
+    report::show(args.folder.format, object, text)?;
     Ok(Verdict::Fine)
 }

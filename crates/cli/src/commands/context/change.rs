@@ -4,10 +4,9 @@ use accp_memory::{ListSession, Options, Window};
 use accp_tokens::ModelCounter;
 use serde_json::{Value as Json, json};
 
-use super::{Place, Size, Summary, failure, report};
-use accp_console::choices::Format;
+use super::{ContextArgs, Summary, WindowArgs, failure};
 use accp_console::outcome::{Failure, Outcome, Verdict};
-use accp_console::output;
+use accp_console::output::{self, Output};
 
 /// Keep the list as it stands
 #[derive(Debug, clap::Args)]
@@ -15,17 +14,17 @@ use accp_console::output;
   accp context checkpoint --session trip")]
 pub(crate) struct CheckpointArgs {
     #[command(flatten)]
-    place: Place,
+    context: ContextArgs,
     #[command(flatten)]
-    size: Size,
+    window: WindowArgs,
 }
 
 fn window(
-    size: &Size,
+    args: &WindowArgs,
     counter: &ModelCounter,
     session: Option<&ListSession>,
 ) -> Result<Window, Failure> {
-    size.of(
+    args.of(
         session.and_then(|session| Some(session.usage()?.window)),
         counter,
     )
@@ -33,16 +32,16 @@ fn window(
 
 /// Runs `checkpoint`.
 pub(crate) fn checkpoint(args: &CheckpointArgs) -> Outcome {
-    let mut context = args.place.begun()?;
-    let counter = args.size.counter()?;
-    let window = window(&args.size, &counter, context.session())?;
-    let options = Options::new(&window, &counter, args.place.now());
+    let mut context = args.context.open_existing()?;
+    let counter = args.window.counter()?;
+    let window = window(&args.window, &counter, context.session())?;
+    let options = Options::new(&window, &counter, args.context.now());
     let number = context.checkpoint(&options);
     let number = number.map_err(failure)?;
-    match args.place.format {
-        Format::Json => report::record(&json!({ "checkpoint": number }).to_string())?,
-        Format::Text => report::print(&format!("checkpoint {number}"))?,
-    }
+    args.context.format.print(
+        json!({ "checkpoint": number }),
+        format_args!("checkpoint {number}"),
+    )?;
     Ok(Verdict::Fine)
 }
 
@@ -53,9 +52,9 @@ pub(crate) fn checkpoint(args: &CheckpointArgs) -> Outcome {
   accp context resume --session trip --checkpoint 2 > as-it-was.json")]
 pub(crate) struct ResumeArgs {
     #[command(flatten)]
-    place: Place,
+    context: ContextArgs,
     #[command(flatten)]
-    size: Size,
+    window: WindowArgs,
     /// What the summary says
     #[arg(long, value_enum, default_value_t)]
     summary: Summary,
@@ -66,24 +65,24 @@ pub(crate) struct ResumeArgs {
 
 /// Runs `resume`.
 pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
-    let mut context = args.place.begun()?;
+    let mut context = args.context.open_existing()?;
     if let Some(number) = args.checkpoint {
         let text = context.checkpoint_text(number).map_err(failure)?;
         let kept: Json = serde_json::from_str(&text)
             .map_err(|error| Failure::Input(format!("checkpoint {number}: {error}")))?;
-        report::record(&kept["list"].to_string())?;
+        Output::print_record(&kept["list"])?;
         return Ok(Verdict::Fine);
     }
-    let counter = args.size.counter()?;
-    let window = window(&args.size, &counter, context.session())?;
+    let counter = args.window.counter()?;
+    let window = window(&args.window, &counter, context.session())?;
     let summarizer = args.summary.summarizer(&counter);
     let options = Options {
         summarizer: &*summarizer,
-        ..Options::new(&window, &counter, args.place.now())
+        ..Options::new(&window, &counter, args.context.now())
     };
     let list = context.resume(&options).map_err(failure)?;
     output::note(window.used(window.count(&list, &counter)));
-    report::record(&list.to_string())?;
+    Output::print_record(list)?;
     Ok(Verdict::Fine)
 }
 
@@ -93,7 +92,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Outcome {
   accp context mark 3 --session trip")]
 pub(crate) struct MarkArgs {
     #[command(flatten)]
-    place: Place,
+    context: ContextArgs,
     /// The index of the message in the whole conversation, from 0
     #[arg(value_name = "INDEX")]
     message: usize,
@@ -101,13 +100,13 @@ pub(crate) struct MarkArgs {
 
 /// Runs `mark`.
 pub(crate) fn mark(args: &MarkArgs) -> Outcome {
-    let mut context = args.place.begun()?;
+    let mut context = args.context.open_existing()?;
     context
-        .mark(args.message, args.place.now())
+        .mark(args.message, args.context.now())
         .map_err(failure)?;
-    match args.place.format {
-        Format::Json => report::record(&json!({ "marked": args.message }).to_string())?,
-        Format::Text => report::print(&format!("message {} is critical", args.message))?,
-    }
+    args.context.format.print(
+        json!({ "marked": args.message }),
+        format_args!("message {} is critical", args.message),
+    )?;
     Ok(Verdict::Fine)
 }

@@ -2,11 +2,11 @@
 
 use accp_memory::{Code, Finding, MessageList, RepairKind, check, repair};
 
-use super::{Messages, Size, list, report, text};
+use super::{ListForm, WindowArgs, list, report, text};
 use accp_console::choices::Format;
 use accp_console::input::InputArg;
 use accp_console::outcome::{Failure, Outcome, Verdict};
-use accp_console::output;
+use accp_console::output::{self, Output};
 
 /// Say what is wrong with a list: calls without results, results without calls, and what else a provider refuses
 ///
@@ -19,9 +19,9 @@ use accp_console::output;
 pub(crate) struct CheckArgs {
     /// The form of the list; recognised when left out
     #[arg(long, value_enum)]
-    messages: Option<Messages>,
+    messages: Option<ListForm>,
     #[command(flatten)]
-    size: Size,
+    window: WindowArgs,
     /// The format of the result; `json` is one object
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -33,13 +33,13 @@ pub(crate) struct CheckArgs {
 pub(crate) fn run(args: &CheckArgs) -> Outcome {
     let (name, text) = text(args.input.open()?)?;
     let form = args.messages.map(Into::into);
-    let counter = args.size.counter()?;
+    let counter = args.window.counter()?;
     let mut found = match text.and_then(|text| MessageList::read(&text, form)) {
         Err(fault) => vec![fault],
         Ok(list) => {
             let mut found = check(&list);
-            if args.size.window.is_some() {
-                let window = args.size.of(None, &counter)?;
+            if args.window.window.is_some() {
+                let window = args.window.of(None, &counter)?;
                 let tokens = window.count(&list, &counter);
                 if tokens > window.room() {
                     found.push(over(tokens, window.room()));
@@ -50,13 +50,13 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
     };
     found.sort_by_key(|fault| fault.message);
     match args.format {
-        Format::Json => report::record(&report::faults(&found).to_string())?,
+        Format::Json => Output::print_record(report::faults(&found))?,
         Format::Text => {
             for fault in &found {
                 output::error(format!("{name}: {fault}"));
             }
             if found.is_empty() {
-                report::print(&format!("{name}: the list is valid"))?;
+                Output::print_line(format_args!("{name}: the list is valid"))?;
             }
         }
     }
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
 pub(crate) struct RepairArgs {
     /// The form of the list; recognised when left out
     #[arg(long, value_enum)]
-    messages: Option<Messages>,
+    messages: Option<ListForm>,
     #[command(flatten)]
     input: InputArg,
 }
@@ -103,7 +103,7 @@ pub(crate) fn run_repair(args: &RepairArgs) -> Outcome {
     for fault in &found {
         output::error(fault);
     }
-    report::record(&list.to_string())?;
+    Output::print_record(list)?;
     Ok(Verdict::of(found.len() as u64))
 }
 

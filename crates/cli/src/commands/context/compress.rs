@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use accp_memory::disk::ContextError;
 use accp_memory::{MessageList, Options, Severity, Writes, check};
 
-use super::{Messages, Place, Size, Summary, at_fault, failure, report, text};
+use super::{ContextArgs, ListForm, Summary, WindowArgs, at_fault, failure, report, text};
 use accp_console::choices::Format;
 use accp_console::input::{Input, InputArg};
 use accp_console::outcome::{Failure, Outcome, Verdict};
@@ -21,12 +21,12 @@ use accp_console::output::{self, Output};
   accp context compress --session trip --window 8192 --reserve 1024 --report report.json request.json")]
 pub(crate) struct Args {
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) context: ContextArgs,
     #[command(flatten)]
-    pub(super) size: Size,
+    pub(super) window: WindowArgs,
     /// The form of the list; recognised when left out
     #[arg(long, value_enum)]
-    pub(super) messages: Option<Messages>,
+    pub(super) messages: Option<ListForm>,
     /// Write what happened to this file, as JSON
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
@@ -56,15 +56,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let (name, text) = text(args.input.open()?)?;
     let text = text.map_err(|fault| at_fault(&name, &fault))?;
     let form = args.messages.map(Into::into);
-    let counter = args.size.counter()?;
-    let is_new = args.place.is_new();
-    let mut context = args.place.open()?;
+    let counter = args.window.counter()?;
+    let is_new = args.context.is_new();
+    let mut context = args.context.open()?;
     let list = match context.session() {
         Some(session) => session.read(&text, form),
         None => MessageList::read(&text, form),
     };
     let list = list.map_err(|fault| at_fault(&name, &fault))?;
-    let window = args.size.of(
+    let window = args.window.of(
         context
             .session()
             .and_then(|session| Some(session.usage()?.window)),
@@ -75,18 +75,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
         writes: &writes,
         summarizer: &*summarizer,
         force: args.force,
-        ..Options::new(&window, &counter, args.place.now())
+        ..Options::new(&window, &counter, args.context.now())
     };
     let done = context
         .compress(&list, &options, &mut ())
         .map_err(|error| refused(&name, error))?;
-    if let Some(said) = is_new.filter(|_| args.place.root.exists()) {
-        output::note(said);
+    if let Some(text) = is_new.filter(|_| args.context.root.exists()) {
+        output::note(text);
     }
-    let said = report::report(args.place.session.as_str(), &window, &counter, &done);
+    let report = report::report(args.context.session.as_str(), &window, &counter, &done);
     if let Some(path) = &args.report {
-        let mut out = Output::to(Some(path), output::OWN)?;
-        out.record(&said)?;
+        let mut out = Output::to(Some(path), output::PRIVATE)?;
+        out.record(&report)?;
         out.finish()?;
     }
     for event in &done.events {
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             drift.evidence
         ));
     }
-    if args.place.format == Format::Text && args.report.is_none() {
+    if args.context.format == Format::Text && args.report.is_none() {
         output::note(window.used(done.after));
     }
     if let Some(advice) = &done.advice {
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         };
         output::note(format!("a provider may refuse the list: {first}{more}"));
     }
-    report::record(&done.list.to_string())?;
+    Output::print_record(done.list)?;
     Ok(Verdict::Fine)
 }
 
@@ -129,8 +129,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 fn refused(name: &str, error: ContextError) -> Failure {
     match error {
         ContextError::Plan(error) => {
-            let said = error.to_string();
-            let lines = said.lines().map(|line| format!("{name}: {line}"));
+            let text = error.to_string();
+            let lines = text.lines().map(|line| format!("{name}: {line}"));
             Failure::Input(lines.collect::<Vec<_>>().join("\n"))
         }
         error => failure(error),

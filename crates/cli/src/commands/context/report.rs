@@ -1,22 +1,9 @@
-//! What the commands say of lists and windows.
+//! Reports on lists and windows.
 
 use accp_memory::disk::Compressed;
 use accp_memory::{Event, Finding, Intent, Window, check};
 use accp_tokens::{ModelCounter, TokenCounter as _};
 use serde_json::{Value as Json, json};
-
-use accp_console::outcome::Failure;
-use accp_console::output::Output;
-
-/// Prints lines for people on stdout.
-pub(super) fn print(text: &str) -> Result<(), Failure> {
-    Output::print(format!("{text}\n").as_bytes())
-}
-
-/// Prints a line for programs on stdout.
-pub(super) fn record(text: &str) -> Result<(), Failure> {
-    Output::print_data(format!("{text}\n").as_bytes())
-}
 
 /// Returns the faults of a list as an object.
 pub(super) fn faults(found: &[Finding]) -> Json {
@@ -45,8 +32,8 @@ pub(super) fn report(
         "warnings": check(&done.list),
         "intent": intent(&done.events),
     });
-    if let Some(said) = counter.substitute() {
-        report["note"] = said.into();
+    if let Some(note) = counter.substitute() {
+        report["note"] = note.into();
     }
     report
 }

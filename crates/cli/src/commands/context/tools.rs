@@ -5,9 +5,9 @@ use accp_memory::disk::tools::{Tool, call as called};
 use accp_recordings::read_whole_json;
 use serde_json::{Value as Json, json};
 
-use super::{Messages, Place, report};
-use accp_console::choices::Format;
+use super::{ContextArgs, ListForm};
 use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::Output;
 
 /// Give the definitions of three tools for a request: a model finds with them what left its list
 #[derive(Debug, clap::Args)]
@@ -16,14 +16,14 @@ use accp_console::outcome::{Failure, Outcome, Verdict};
 pub(crate) struct ToolsArgs {
     /// The form of the request
     #[arg(long, value_enum, default_value = "openai")]
-    messages: Messages,
+    messages: ListForm,
 }
 
 /// Runs `tools`.
 pub(crate) fn tools(args: &ToolsArgs) -> Outcome {
     let form = Form::from(args.messages);
     let all = Tool::ALL.map(|tool| tool.definition(form));
-    report::record(&json!(all).to_string())?;
+    Output::print_record(json!(all))?;
     Ok(Verdict::Fine)
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn tools(args: &ToolsArgs) -> Outcome {
   accp context call --session trip context_recover '{\"topic\":\"flight number\"}'")]
 pub(crate) struct CallArgs {
     #[command(flatten)]
-    place: Place,
+    context: ContextArgs,
     /// The name of the tool
     #[arg(value_name = "TOOL")]
     tool: String,
@@ -48,13 +48,10 @@ pub(crate) fn call(args: &CallArgs) -> Outcome {
         let text = "give the arguments as one object, such as '{\"topic\":\"flight number\"}'";
         Failure::Input(format!("the arguments are not JSON: {error}; {text}"))
     })?;
-    let place = &args.place;
-    let answer = called(&place.root, &place.session, &args.tool, &arguments);
+    let context = &args.context;
+    let answer = called(&context.root, &context.session, &args.tool, &arguments);
     let answer = answer.map_err(|error| Failure::Input(error.to_string()))?;
-    match place.format {
-        Format::Json => report::record(&answer.json.to_string())?,
-        Format::Text => report::print(&answer.text)?,
-    }
+    context.format.print(answer.json, &answer.text)?;
     Ok(Verdict::Fine)
 }
 
@@ -64,7 +61,7 @@ pub(crate) fn call(args: &CallArgs) -> Outcome {
   accp context mcp --session trip --root Memory/Shared")]
 pub(crate) struct McpArgs {
     #[command(flatten)]
-    place: Place,
+    context: ContextArgs,
 }
 
 /// Runs `mcp`.
@@ -73,7 +70,7 @@ pub(crate) fn mcp(args: &McpArgs) -> Outcome {
         .enable_all()
         .build();
     let runtime = runtime.map_err(|error| Failure::Misuse(format!("no thread: {error}")))?;
-    let Place { root, session, .. } = args.place.clone();
+    let ContextArgs { root, session, .. } = args.context.clone();
     let served = runtime.block_on(accp_mcp::serve_context_stdio(root, session));
     served.map_err(|error| Failure::Input(error.to_string()))?;
     Ok(Verdict::Fine)

@@ -22,7 +22,7 @@ pub(super) const READ: [&str; 3] = ["cold.k100_1", "warm.ckpt_3.web", "cold.p9"]
 
 /// A step of the script. Frames are written without their envelopes.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Step {
+pub(super) enum ScriptStep {
     /// An agent sends a frame.
     Say(&'static str),
     /// An agent sends a request. The name of the chain is for the script alone.
@@ -39,10 +39,10 @@ pub(super) enum Step {
     Phase,
 }
 
-use Step::{Answer, AnswerInCrash, Ask, Cancel, Phase, Say, Stream};
+use ScriptStep::{Answer, AnswerInCrash, Ask, Cancel, Phase, Say, Stream};
 
 /// The pipeline.
-pub(super) const SCRIPT: &[Step] = &[
+pub(super) const SCRIPT: &[ScriptStep] = &[
     Say("@planner>sync:state{v:1|delta:{goal:q3_review,sales_db:crm_prod}}"),
     Ask(
         "findings",
@@ -136,7 +136,7 @@ pub(super) const SCRIPT: &[Step] = &[
     Say("@planner>sync:state{v:3|delta:{task_2:done,goal:~}}"),
 ];
 
-impl Step {
+impl ScriptStep {
     /// Returns the answer in this step, if it answers the chain.
     pub(super) fn answer_to(&self, asked: &str) -> Option<&'static str> {
         match self {

@@ -55,11 +55,11 @@ type Around<'a> = dyn Fn(Json) -> Json + 'a;
 impl Trial<'_> {
     fn message(&mut self, message: &Map<String, Json>, registry: &Registry) {
         let fine = || Map::from_iter(HEAD.map(|(key, value)| (key.to_owned(), json!(value))));
-        // The mistakes of a part that a message cannot have at all.
+        // Parts that no message can have.
         for (key, value) in message {
             let mut alone = fine();
             let value = match key.as_str() {
-                // What stands in them is tried below.
+                // Their members are tried below.
                 "payload" | "metadata" if value.is_object() => continue,
                 _ => value.clone(),
             };
@@ -145,7 +145,7 @@ impl Trial<'_> {
         };
         let before = self.mistakes.len();
         match value {
-            // Each item of a list is for itself.
+            // Each item of a list is tried alone.
             Json::Array(items) if self.fault(&around(json!([]))).is_none() => {
                 for (at, item) in items.iter().enumerate() {
                     if self.fault(&around(json!([item]))).is_some() {
@@ -154,7 +154,7 @@ impl Trial<'_> {
                     }
                 }
             }
-            // `exact_numbers` has made this one of a number.
+            // `exact_numbers` writes a number as an object with `$num`.
             Json::Object(object) if !object.contains_key("$num") => {
                 self.container(pointer, value, around);
             }
@@ -177,7 +177,7 @@ impl Trial<'_> {
             let Some(error) = self.fault(&around(Json::Object(hollow.clone()))) else {
                 break;
             };
-            // What was put into the object has not helped: no object fits here.
+            // The key that was added has changed nothing, so no object fits here.
             if before.replace(error.to_string()) == Some(error.to_string()) {
                 return;
             }

@@ -258,7 +258,7 @@ fn shown(value: &Value<'_>) -> String {
         Value::Ref(key) => return format!("${key}"),
         value => value.to_json().to_string(),
     };
-    // JSON leaves some characters bare that change what a terminal shows.
+    // JSON does not escape some characters that change what a terminal shows.
     let shown = json.chars().map(|c| match c {
         '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
             format!("\\u{:04x}", u32::from(c))

@@ -79,9 +79,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     }
     let registry = args.registry.load()?;
     let text = text(args, &registry).map_err(|error| failure(&error))?;
-    let mut out = Output::to(args.output.as_deref(), SHARED)?;
-    out.data(text.as_bytes())?;
-    out.finish()?;
+    Output::write(args.output.as_deref(), SHARED, text.as_bytes())?;
     Ok(Verdict::Fine)
 }
 

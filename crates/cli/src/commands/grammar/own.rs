@@ -78,9 +78,7 @@ impl<'a> Own<'a> {
             }
             path => {
                 let pest = abnf.to_pest().map_err(|error| self.failure(&error))?;
-                let mut out = Output::to(path, SHARED)?;
-                out.data(pest.as_bytes())?;
-                out.finish()?;
+                Output::write(path, SHARED, pest.as_bytes())?;
             }
         }
         Ok(Verdict::Fine)

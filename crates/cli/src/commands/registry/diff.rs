@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::registries::sound;
+use crate::registries::load_valid;
+use crate::words::counted;
 use accp_console::choices::Format;
 use accp_console::outcome::{Outcome, Verdict};
 use accp_console::output::{self, Output};
@@ -34,8 +35,8 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let old = sound(&args.old)?;
-    let new = sound(&args.new)?;
+    let old = load_valid(&args.old)?;
+    let new = load_valid(&args.new)?;
     let mut changes = accp_registry::diff(&old, &new);
     changes.retain(|change| change.breaking.is_some() || !args.breaking);
     let mut out = Output::stdout();
@@ -55,15 +56,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             .iter()
             .filter(|change| change.breaking.is_some())
             .count();
-        let what = if changes.len() == 1 {
-            "change"
-        } else {
-            "changes"
-        };
-        output::note(format_args!(
-            "{} {what}, {breaking} breaking",
-            changes.len()
-        ));
+        let changes = counted(changes.len() as u64, "change");
+        output::note(format_args!("{changes}, {breaking} breaking"));
     }
     Ok(Verdict::of(if args.breaking {
         changes.len() as u64

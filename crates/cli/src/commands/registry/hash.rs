@@ -37,8 +37,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         registry = registry.with_profiles();
     }
     let digits = if args.full { 64 } else { args.digits };
-    let mut out = Output::stdout();
-    out.line(registry.hash().short(usize::from(digits)))?;
-    out.finish()?;
+    Output::print_line(registry.hash().short(usize::from(digits)))?;
     Ok(Verdict::Fine)
 }

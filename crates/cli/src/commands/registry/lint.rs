@@ -6,6 +6,7 @@ use accp_registry::{Problem, Registry};
 use serde_json::{Value as Json, json};
 
 use crate::registries::{self, load};
+use crate::words::counted;
 use accp_console::choices::Format;
 use accp_console::outcome::{Outcome, Verdict};
 use accp_console::output::{self, Output};
@@ -51,11 +52,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     out.finish()?;
     if args.format == Format::Text {
-        registries::tell(registry.replaced());
+        registries::note_replaced(registry.replaced());
         output::note(match problems.len() {
             0 => "no mistakes".to_owned(),
-            1 => "1 mistake".to_owned(),
-            count => format!("{count} mistakes"),
+            count => counted(count as u64, "mistake"),
         });
     }
     Ok(Verdict::of(problems.len() as u64))

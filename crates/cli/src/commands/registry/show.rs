@@ -6,7 +6,7 @@ use std::path::Path;
 use accp_registry::{Registry, Schema};
 use serde_json::json;
 
-use crate::registries::{codes, sound, unknown};
+use crate::registries::{codes, load_valid, unknown};
 use accp_console::choices::Format;
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::Output;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         [path, rest @ ..] => (Some(Path::new(path)), rest.first()),
     };
     let registry = match path {
-        Some(path) if path.exists() || code.is_some() => sound(path)?,
+        Some(path) if path.exists() || code.is_some() => load_valid(path)?,
         Some(path) => return Err(neither(&path.display().to_string())),
         None => Registry::standard(),
     };

@@ -1,4 +1,4 @@
-//! What the hub writes to stderr of itself.
+//! The log of the hub, on stderr.
 
 use std::fmt::{Debug, Write as _};
 use std::io::{self, Write};
@@ -54,7 +54,7 @@ impl From<Grade> for Level {
 }
 
 impl LogArgs {
-    /// Starts the log, and lets `others` hear what is said, too. It ends with what is returned.
+    /// Starts the log. The events go to `others`, too. When the returned guard is dropped, the log ends.
     ///
     /// Nobody waits for stderr: lines are dropped once too many wait for a reader, and the next line that goes out
     /// comes after a gap.
@@ -63,11 +63,11 @@ impl LogArgs {
         others: Option<Box<dyn Layer<Registry> + Send + Sync>>,
     ) -> WorkerGuard {
         let level = Level::from(self.log_level);
-        // Other crates say what they like on the lower levels, payloads too.
+        // Other crates log payloads on the lower levels.
         let foreign = level.min(Level::WARN);
         let shown = Targets::new()
             .with_default(foreign)
-            // It says what callers have written, once for each time that they are refused.
+            // rmcp logs the text of each request that it refuses.
             .with_target("rmcp", LevelFilter::OFF)
             .with_target("accp", level);
         let (writer, guard) = NonBlockingBuilder::default()
@@ -84,17 +84,17 @@ impl LogArgs {
         let mut layers = vec![lines.with_filter(shown).boxed()];
         layers.extend(others);
         let log = tracing_subscriber::registry().with(layers);
-        // With --debug the frames are shown in words, and that is the log.
+        // With --debug, a subscriber is set already, and it writes the frames in words instead.
         let _ = tracing::subscriber::set_global_default(log);
         guard
     }
 }
 
-/// Lines that wait for a reader of stderr at most.
+/// The most lines that wait for a reader of stderr.
 const LINES: usize = 10_000;
 
-/// Escapes in a line of the log what a terminal would act on. JSON reads the escapes back as they were. Lines of
-/// text have none any more: [`field`] has escaped them in a form for people.
+/// Escapes in a line of the log the characters that a terminal would act on. A reader of JSON gets the characters
+/// back. Lines of text hold none of them, because [`field`] has escaped them in a form for people.
 struct Escaped<W>(W);
 
 impl<W: Write> Write for Escaped<W> {
@@ -124,7 +124,7 @@ impl<W: Write> Write for Escaped<W> {
     }
 }
 
-/// Writes a field of an event. Nobody can write a line of their own into the log, or act on a terminal.
+/// Writes a field of an event, escaped: its value can neither add a line to the log nor act on a terminal.
 fn field(out: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
     let value = format!("{value:?}");
     match field.name() {
@@ -139,16 +139,16 @@ mod tests {
 
     #[test]
     fn a_line_of_json_reads_back_and_moves_no_terminal() {
-        let said =
+        let event =
             serde_json::json!({ "fields": { "why": "\u{9b}31m\u{202e}\u{e0041} \\ né \n" } });
         let mut written = Vec::new();
-        let line = format!("{said}\n");
+        let line = format!("{event}\n");
         Escaped(&mut written).write_all(line.as_bytes()).unwrap();
         let written = String::from_utf8(written).unwrap();
         let is_odd = |c: char| c != '\n' && !is_printable(c);
         assert!(!written.contains(is_odd), "{written:?}");
         assert!(written.contains("né"));
         let again: serde_json::Value = serde_json::from_str(&written).unwrap();
-        assert_eq!(again, said);
+        assert_eq!(again, event);
     }
 }

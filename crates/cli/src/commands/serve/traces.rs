@@ -67,7 +67,7 @@ impl TraceArgs {
 }
 
 impl Traces {
-    /// Returns what hears the spans.
+    /// Returns the layer that records the spans.
     pub(crate) fn layer(&self) -> Option<Box<dyn Layer<Registry> + Send + Sync>> {
         let tracer = self.0.as_ref()?.tracer(SERVICE);
         let spans = Targets::new().with_target("accp::spans", Level::DEBUG);
@@ -86,12 +86,12 @@ impl Traces {
         }
         let propagator = TraceContextPropagator::new();
         server.on_request(move |headers, span| {
-            // A span that nobody hears has no parent.
+            // A span that no layer records cannot get a parent.
             let _ = span.set_parent(propagator.extract(&HeaderExtractor(headers)));
         })
     }
 
-    /// Sends what is still here, and waits for a few seconds.
+    /// Sends the spans that are left, and waits for a few seconds.
     pub(crate) fn end(self) {
         if let Some(Err(error)) = self.0.map(|provider| provider.shutdown()) {
             tracing::warn!(%error, "the last traces were given up");
@@ -99,7 +99,7 @@ impl Traces {
     }
 }
 
-/// The client that the command has already. Spans are sent by a thread of their own, which may wait.
+/// The HTTP client for the exporter. The exporter runs on a thread of its own, so the client may block.
 #[derive(Debug)]
 struct Client(ureq::Agent);
 
@@ -117,7 +117,7 @@ impl HttpClient for Client {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let url = request.uri().clone();
         let answer = self.send(request);
-        // Nobody else would say so.
+        // The exporter does not log these failures itself.
         match &answer {
             Ok(answer) if answer.status().is_success() => {}
             Ok(answer) => {

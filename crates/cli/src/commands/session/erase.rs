@@ -7,7 +7,7 @@ use accp_registry::Registry;
 use accp_session::Rules;
 use accp_store::{EraseError, ErasurePlan, SqliteStore, StoreErrorKind};
 
-use crate::erasure::Data;
+use crate::erasure::ErasureArgs;
 use crate::store_file;
 use accp_console::outcome::{Failure, Outcome};
 
@@ -33,12 +33,12 @@ pub(crate) struct Args {
     /// The session; may be left out if the file holds only one session, or only one host's side
     session: Option<String>,
     #[command(flatten)]
-    data: Data,
+    data: ErasureArgs,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let wanted = args.data.wanted()?;
+    let selection = args.data.selection()?;
     let mut store = if args.data.dry_run {
         store_file::open(&args.file)?
     } else {
@@ -47,13 +47,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let found = store_file::find(&mut store, &args.file, args.session.as_deref())?;
     let (session, rules) = (found.side.session(), Rules::default());
     let options = store_file::options(&found.side, Registry::empty())?;
-    let plan = ErasurePlan::make(&mut store, session, &wanted, &options, &rules);
+    let plan = ErasurePlan::make(&mut store, session, &selection, &options, &rules);
     let plan = plan.map_err(|error| failure(args, error))?;
     if !args.data.dry_run {
         plan.carry_out(&mut store)?;
     }
     args.data
-        .tell(&describe_erasure(session, &plan, !args.data.dry_run))
+        .print(&describe_erasure(session, &plan, !args.data.dry_run))
 }
 
 /// Opens the file, and keeps other processes out.

@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use serde_json::{Value as Json, json};
 
 use crate::redact::Redactor;
-use crate::store_file::{Opened, SessionArgs};
+use crate::store_file::{OpenedSession, SessionArgs};
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output};
 
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut opened = args.session.open()?;
     // The values are completed first, so that a complete frame file never refers to missing values.
     if let Some(path) = &args.values {
-        let mut values = Output::to(Some(path), output::OWN)?;
+        let mut values = Output::to(Some(path), output::PRIVATE)?;
         let missing = write_values(&mut opened, &mut values, redactor.as_ref())?;
         values.finish()?;
         if missing > 0 {
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ));
         }
     }
-    let mut out = Output::to(args.output.as_deref(), output::OWN)?;
+    let mut out = Output::to(args.output.as_deref(), output::PRIVATE)?;
     let mut faults = 0;
     let registry = Arc::clone(opened.side.registry());
     for entry in Log::new(Arc::clone(&opened.store), &opened.summary.side, 1) {
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                         opened.side.put_values(value)?;
                     }
                 }
-                // A part, and what was refused or dropped, need not be readable.
+                // Parts and frames that were refused or dropped need not be readable.
                 faults += u64::from(message.is_none() && entry.kind.is_relayed());
                 out.record(to_json(&entry, message.as_ref()))?;
             }
@@ -139,7 +139,7 @@ fn to_json(entry: &Entry, message: Option<&Message<'_>>) -> Json {
 
 /// Writes all values, and returns how many have no bytes here.
 fn write_values(
-    opened: &mut Opened,
+    opened: &mut OpenedSession,
     out: &mut Output,
     redactor: Option<&Redactor>,
 ) -> Result<u64, Failure> {
@@ -158,7 +158,7 @@ fn write_values(
         })?;
         missing += u64::from(data.is_none());
         if let Some(redactor) = redactor {
-            // The digest of a short value leads to the value.
+            // A short value could be found from its digest by trying.
             out.record(json!({
                 "key": format!("cold.{key}"), "length": value.length, "expired": expired,
                 "value": data.map(|value| redactor.value(&value)),

@@ -1,6 +1,6 @@
 //! `accp session import`: replays recorded conversations in sessions.
 
-mod play;
+mod imported;
 mod report;
 
 use std::collections::BTreeSet;
@@ -11,13 +11,13 @@ use std::time::Instant;
 use accp_store::{SideId, SqliteStore, Store as _};
 use accp_tokens::Bpe;
 
-use crate::keep;
-use crate::store_file::Shared;
+use crate::store_copy;
+use crate::store_file::SharedStore;
 use accp_console::choices::Format;
 use accp_console::conversations::{FormatIn, at, each_conversation};
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output};
-use play::Play;
+use imported::ImportedSession;
 use report::Report;
 
 /// Replay recorded conversations in sessions, and check that nothing is lost
@@ -65,7 +65,7 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
     let begun = Instant::now();
-    let mut shelf = Shelf::open(args.output.as_deref())?;
+    let mut destination = Destination::open(args.output.as_deref())?;
     let counter = Arc::new(Bpe::o200k_base());
     let stdin = [PathBuf::from("-")];
     let paths = match args.conversations.as_slice() {
@@ -79,14 +79,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
         each_conversation(path, args.format_in, |file, line, conversation| {
             let id = conversation.get("id").and_then(serde_json::Value::as_str);
             let name = name(id, path, report.conversations);
-            let mut play = Play::open(&name, args.start, counter.clone())?;
-            play.perform(&conversation)
+            let mut imported = ImportedSession::open(&name, args.start, counter.clone())?;
+            imported
+                .replay(&conversation)
                 .map_err(|failure| match failure {
                     Failure::Input(message) => at(file, line, message),
                     failure => failure,
                 })?;
-            let (store, side) = shelf.keep(&play)?;
-            for fault in play.check(&store, &side, &conversation, &mut report)? {
+            let (store, side) = destination.keep(&imported)?;
+            for fault in imported.check(&store, &side, &conversation, &mut report)? {
                 faults += 1;
                 output::error(at(file, line, fault));
             }
@@ -116,19 +117,19 @@ fn name(id: Option<&str>, path: &Path, number: u64) -> String {
     }
 }
 
-/// The place of the sessions after they were played.
-struct Shelf {
-    /// The store in the file. Without a file each session stays where it was played, in memory.
-    file: Option<Shared>,
+/// Where the sessions are kept after their replay.
+struct Destination {
+    /// The store in the file. Without a file, each session stays in the memory store of its replay.
+    file: Option<SharedStore>,
     /// The sides that this run has kept.
     taken: BTreeSet<SideId>,
 }
 
-impl Shelf {
+impl Destination {
     fn open(path: Option<&Path>) -> Result<Self, Failure> {
         let store = path.map(SqliteStore::open).transpose()?;
         Ok(Self {
-            file: store.map(|store| Arc::new(Mutex::new(store)) as Shared),
+            file: store.map(|store| Arc::new(Mutex::new(store)) as SharedStore),
             taken: BTreeSet::new(),
         })
     }
@@ -136,12 +137,12 @@ impl Shelf {
     /// Keeps a session that was played, and returns its store and its side. If the name of the
     /// session is taken, it gets a number. If the file has the session from an earlier run, the file
     /// stays as it is.
-    fn keep(&mut self, play: &Play) -> Result<(Shared, SideId), Failure> {
-        let (mut played, side) = (play.store(), play.side());
+    fn keep(&mut self, imported: &ImportedSession) -> Result<(SharedStore, SideId), Failure> {
+        let (mut played, side) = (imported.store(), imported.side());
         let Some(mut file) = self.file.clone() else {
             return Ok((played, side.clone()));
         };
-        let batch = keep::whole(&mut played, side)?;
+        let batch = store_copy::read_side(&mut played, side)?;
         let mut again = 1;
         loop {
             let name = match again {
@@ -155,7 +156,7 @@ impl Shelf {
             }
             if file.sides(place.session())?.is_empty() {
                 file.commit(&[(&place, &batch)])?;
-            } else if !keep::has_log(&mut file, &place, &batch.entries)? {
+            } else if !store_copy::has_log(&mut file, &place, &batch.entries)? {
                 continue;
             }
             self.taken.insert(place.clone());

@@ -7,7 +7,7 @@ use accp_session::Time;
 use accp_store::Summary;
 use serde_json::json;
 
-use crate::store_file::{self, Shared, Side};
+use crate::store_file::{self, SharedStore, StoredSide};
 use crate::words::{name, utc};
 use accp_console::choices::Format;
 use accp_console::outcome::{Failure, Outcome, Verdict};
@@ -30,7 +30,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let mut store: Shared = Arc::new(Mutex::new(store_file::open(&args.file)?));
+    let mut store: SharedStore = Arc::new(Mutex::new(store_file::open(&args.file)?));
     let mut out = Output::stdout();
     let mut faults = 0;
     let mut table = Table::headed([
@@ -76,8 +76,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// Returns the name of the side, and the number of members of the session, including its host.
-fn about(store: &Shared, summary: &Summary) -> Result<(String, usize), Failure> {
-    let side = Side::open(store, &summary.side, summary.host, None)?;
+fn about(store: &SharedStore, summary: &Summary) -> Result<(String, usize), Failure> {
+    let side = StoredSide::open(store, &summary.side, summary.host, None)?;
     let present = side.state().members().filter(|(_, party)| party.present);
-    Ok((side.whose(), present.count()))
+    Ok((side.owner(), present.count()))
 }

@@ -9,7 +9,7 @@ use accp_store::{Log, Store as _};
 use serde_json::{Value as Json, json};
 
 use crate::redact::Redactor;
-use crate::store_file::{Opened, SessionArgs};
+use crate::store_file::{OpenedSession, SessionArgs};
 use crate::words::{name, ranges, triggers, utc};
 use accp_console::choices::Format;
 use accp_console::outcome::{Failure, Outcome, Verdict};
@@ -54,18 +54,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
             }
         }
     } else {
-        let picture = Picture::of(&mut opened)?;
+        let details = SessionDetails::of(&mut opened)?;
         match args.format {
-            Format::Text => out.line(picture.text(&opened, redactor.as_ref()).trim_end())?,
-            Format::Json => out.record(picture.json(&opened, redactor.as_ref()))?,
+            Format::Text => out.line(details.text(&opened, redactor.as_ref()).trim_end())?,
+            Format::Json => out.record(details.json(&opened, redactor.as_ref()))?,
         }
     }
     out.finish()?;
     Ok(Verdict::Fine)
 }
 
-/// Data that is not in the fold and has to be read.
-struct Picture {
+/// Data of a session that is not in its state and has to be read from the store.
+struct SessionDetails {
     checkpoints: Vec<(u64, Checkpoint)>,
     frames: u64,
     /// The number of frames whose time was over before a handler got them.
@@ -79,10 +79,10 @@ struct Picture {
     value_bytes: u64,
 }
 
-impl Picture {
-    fn of(opened: &mut Opened) -> Result<Self, Failure> {
+impl SessionDetails {
+    fn of(opened: &mut OpenedSession) -> Result<Self, Failure> {
         let id = &opened.summary.side;
-        let mut picture = Self {
+        let mut details = Self {
             checkpoints: Vec::new(),
             frames: 0,
             lapsed: 0,
@@ -94,31 +94,31 @@ impl Picture {
         };
         for entry in Log::new(Arc::clone(&opened.store), id, 1) {
             let entry = entry?;
-            picture.lapsed += u64::from(entry.due == Due::Lapsed);
+            details.lapsed += u64::from(entry.due == Due::Lapsed);
             match entry.kind {
-                EntryKind::Frame => picture.frames += 1,
+                EntryKind::Frame => details.frames += 1,
                 EntryKind::Control if entry.text.contains(">sync:checkpoint{") => {
                     let checkpoint = Checkpoint::decode(&entry.text).ok();
                     let checkpoint = checkpoint.map(|checkpoint| (entry.position, checkpoint));
-                    picture.checkpoints.extend(checkpoint);
+                    details.checkpoints.extend(checkpoint);
                 }
                 _ => {}
             }
         }
         for key in opened.store.cold_keys(id)? {
             let kept = opened.store.cold(id, &key)?;
-            picture.values += 1;
+            details.values += 1;
             if let Some(kept) = kept {
-                picture.here += u64::from(kept.value.bytes.is_some());
-                picture.expired += u64::from(kept.expired);
-                picture.value_bytes += kept.value.length;
+                details.here += u64::from(kept.value.bytes.is_some());
+                details.expired += u64::from(kept.expired);
+                details.value_bytes += kept.value.length;
             }
         }
-        Ok(picture)
+        Ok(details)
     }
 
-    fn text(&self, opened: &Opened, redactor: Option<&Redactor>) -> String {
-        let Opened { summary, side, .. } = opened;
+    fn text(&self, opened: &OpenedSession, redactor: Option<&Redactor>) -> String {
+        let OpenedSession { summary, side, .. } = opened;
         let state = side.state();
         let mut rows = Table::default();
         let mut row = |name: &str, value: String| rows.row([name.to_owned(), value]);
@@ -127,7 +127,7 @@ impl Picture {
             format!(
                 "{}, as the {} keeps it",
                 name(&summary.name()),
-                side.whose()
+                side.owner()
             ),
         );
         let first = match summary.first {
@@ -234,8 +234,8 @@ impl Picture {
         table
     }
 
-    fn json(&self, opened: &Opened, redactor: Option<&Redactor>) -> Json {
-        let Opened { summary, side, .. } = opened;
+    fn json(&self, opened: &OpenedSession, redactor: Option<&Redactor>) -> Json {
+        let OpenedSession { summary, side, .. } = opened;
         let state = side.state();
         let budget = TokenBudget::of(state.hot(), state.warm(), &ContextLimits::DRAFT);
         let used = |used: Used| json!({ "used": used.used, "allowed": used.allowed });
@@ -245,7 +245,7 @@ impl Picture {
                 "present": party.present, "supervisor": party.supervisor,
             })
         });
-        let said = |text: &str| match redactor {
+        let shown = |text: &str| match redactor {
             Some(redactor) => redactor.mark("str", text),
             None => text.to_owned(),
         };
@@ -268,9 +268,9 @@ impl Picture {
                 "id": format!("ckpt_{}", checkpoint.id()), "position": position,
                 "at": checkpoint.at().as_millis(), "triggers": on, "covers": checkpoint.covers(),
                 "left": checkpoint.left(), "kept": kept.collect::<Json>(),
-                "summary": digest.map(|digest| said(digest.summary())),
+                "summary": digest.map(|digest| shown(digest.summary())),
                 "late": digest.and_then(Digest::late).map(|(id, text)| json!({
-                    "of": format!("ckpt_{id}"), "summary": said(text),
+                    "of": format!("ckpt_{id}"), "summary": shown(text),
                 })),
                 "tokens": digest.map(Digest::tokens),
                 "merged": checkpoint.merged().map(|(through, _)| format!("ckpt_{through}")),
@@ -278,7 +278,7 @@ impl Picture {
         });
         json!({
             "session": summary.name(),
-            "side": side.whose(),
+            "side": side.owner(),
             "entries": summary.entries, "frames": self.frames, "bytes": summary.bytes,
             "first": summary.first, "last": summary.last, "snapshot": summary.snapshot,
             "at": summary.at.map(Time::as_millis),

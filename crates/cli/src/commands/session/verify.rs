@@ -8,7 +8,7 @@ use accp_store::{Store as _, Summary};
 use serde_json::json;
 
 use crate::audit::Audit;
-use crate::store_file::{self, Kept, Shared, Side};
+use crate::store_file::{self, SharedStore, StoreRegistryArgs, StoredSide};
 use crate::words::{counted, name};
 use accp_console::choices::Format;
 use accp_console::outcome::{Failure, Outcome, Verdict};
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// The session; all sessions by default
     session: Option<String>,
     #[command(flatten)]
-    registry: Kept,
+    registry: StoreRegistryArgs,
     /// json: one object a line with `session`, `ok`, `entries`, `erased`, `frames`, `checkpoints`, `by_size`, `moved`,
     /// `references`, `elsewhere`, `refolded` and `faults`
     #[arg(long, value_enum, default_value_t)]
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Some(name) => vec![store_file::find(&mut file, &args.file, Some(name))?],
         None => store_file::list(&mut file)?,
     };
-    let store: Shared = Arc::new(Mutex::new(file));
+    let store: SharedStore = Arc::new(Mutex::new(file));
     let registry = args.registry.load()?;
     let mut out = Output::stdout();
     let mut faults = 0;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         faults += report.audit.faults.len() as u64;
         match args.format {
             Format::Json => out.record(report.json(summary))?,
-            Format::Text => report.tell(&mut out, &args.file, summary)?,
+            Format::Text => report.print(&mut out, &args.file, summary)?,
         }
     }
     if args.format == Format::Text && all.is_empty() {
@@ -93,13 +93,17 @@ impl Report {
         report
     }
 
-    fn of(store: &Shared, summary: &Summary, registry: Option<&Registry>) -> Result<Self, Failure> {
+    fn of(
+        store: &SharedStore,
+        summary: &Summary,
+        registry: Option<&Registry>,
+    ) -> Result<Self, Failure> {
         let id = &summary.side;
         let mut kept = Arc::clone(store);
         kept.verify(id)?;
         let stored = kept.load(id)?.unwrap_or_default();
-        let mut side = Side::open(store, id, summary.host, registry)?;
-        side.knows(&stored.registries);
+        let mut side = StoredSide::open(store, id, summary.host, registry)?;
+        side.add_registries(&stored.registries);
         let mut audit = Audit::of(store, id, &mut side)?;
         let refolded = match stored.snapshot.as_ref().map(|snapshot| snapshot.position) {
             None => Refolded::Whole,
@@ -140,7 +144,7 @@ impl Report {
         })
     }
 
-    fn tell(&self, out: &mut Output, file: &Path, summary: &Summary) -> Result<(), Failure> {
+    fn print(&self, out: &mut Output, file: &Path, summary: &Summary) -> Result<(), Failure> {
         let (file, name) = (file.display(), name(&summary.name()).into_owned());
         let audit = &self.audit;
         for fault in &audit.faults {

@@ -15,7 +15,7 @@ const ODD: &str = "ROLL-BACK|OPS|acme_cost:1:2|aacp:1.1|return:a|order:x\n\
 #[test]
 fn packets_become_frames_that_check_accepts_and_come_back() {
     let joined = aacp(
-        &["decode", "--format", "json"],
+        "decode --format json",
         PRINTED.replace("|\n   ", "|").replace("   ", ""),
     );
     let joined: Vec<String> = joined
@@ -26,49 +26,35 @@ fn packets_become_frames_that_check_accepts_and_come_back() {
     assert_eq!(joined.len(), 6);
     let long = format!("{HEAD}|subj:{}\n", "long words ".repeat(40).trim());
     let packets = format!("{}\n{ODD}{long}", joined.join("\n"));
-    let frames = aacp(&["bridge", "--to", "frame", "--from", "planner"], &packets);
-    assert_eq!(frames.code, Some(0), "{}", frames.stderr);
-    assert!(
-        frames
-            .stdout
-            .starts_with("@planner>qry:fetch{dom:HR|return:HR-Agent|p:1|res:")
-    );
-    let check = accp(&["check"], &frames.stdout);
-    assert_eq!(check.code, Some(0), "{}", check.stderr);
-    let back = aacp(&["bridge", "--to", "packet"], &frames.stdout);
+    let frames = aacp("bridge --to frame --from planner", &packets);
+    frames.code_is(0);
+    frames.stdout_starts("@planner>qry:fetch{dom:HR|return:HR-Agent|p:1|res:");
+    accp("check", &frames.stdout).code_is(0);
+    let back = aacp("bridge --to packet", &frames.stdout);
     assert_eq!((back.code, back.stdout), (Some(0), packets));
 }
 
 /// Every packet of the draft's workflows goes there and back.
 #[test]
 fn workflows_come_back() {
-    for set in [
-        vec!["payroll", "period=2024-08"],
-        vec!["it", "username=j.smith", "email=j@example.com"],
-        vec![
+    for (workflow, values) in [
+        ("payroll", "--set period=2024-08"),
+        ("it", "--set username=j.smith --set email=j@example.com"),
+        (
             "invoice",
-            "supplier=ABC Ltd",
-            "amount=4200.50",
-            "currency=gbp",
-            "purchase_order=PO-441",
-            "invoice_ref=INV-1",
-        ],
-        vec![
+            "--set 'supplier=ABC Ltd' --set amount=4200.50 --set currency=gbp \
+             --set purchase_order=PO-441 --set invoice_ref=INV-1",
+        ),
+        (
             "contract",
-            "contract_type=nda",
-            "party=Acme Ltd",
-            "clause_ref=s7",
-            "issue=IP rights",
-            "risk=high",
-            "recommendation=negotiate",
-        ],
+            "--set contract_type=nda --set 'party=Acme Ltd' --set clause_ref=s7 \
+             --set 'issue=IP rights' --set risk=high --set recommendation=negotiate",
+        ),
     ] {
-        let mut args = vec!["encode", "--workflow", set[0]];
-        args.extend(set[1..].iter().flat_map(|value| ["--set", value]));
-        let packets = aacp(&args, "");
-        assert_eq!(packets.code, Some(0), "{}", packets.stderr);
-        let frames = aacp(&["bridge", "--to", "frame"], &packets.stdout);
-        let back = aacp(&["bridge", "--to", "packet"], &frames.stdout);
+        let packets = aacp(("encode --workflow", workflow, values), "");
+        packets.code_is(0);
+        let frames = aacp("bridge --to frame", &packets.stdout);
+        let back = aacp("bridge --to packet", &frames.stdout);
         assert_eq!((back.code, back.stdout), (Some(0), packets.stdout));
     }
 }
@@ -76,28 +62,20 @@ fn workflows_come_back() {
 #[test]
 fn spaces_that_do_not_count_are_gone_and_said() {
     let run = aacp(
-        &["bridge", "--to", "frame", "--format", "json"],
+        "bridge --to frame --format json",
         "LOG | HR|return: a|aacp:1.1\n",
     );
     let row = run.json()[0].clone();
     assert_eq!(row["frame"], "@agent>req:log{dom:HR|return:a|schema:AP}");
     assert_eq!(codes(&row["warnings"]), ["space-trimmed", "p-missing"]);
-    let text = aacp(
-        &["bridge", "--to", "frame"],
-        "LOG | HR|return: a|aacp:1.1\n",
-    );
-    assert!(
-        text.stderr.contains("warning[space-trimmed]"),
-        "{}",
-        text.stderr
-    );
+    aacp("bridge --to frame", "LOG | HR|return: a|aacp:1.1\n").stderr_has("warning[space-trimmed]");
 }
 
 #[test]
 fn what_is_no_packet_is_reported_and_left_out() {
     let packets = format!("FETCH|HR\n\n{HEAD}\n");
-    let run = aacp(&["bridge", "--to", "frame", "--format", "json"], packets);
-    assert_eq!(run.code, Some(1));
+    let run = aacp("bridge --to frame --format json", packets);
+    run.code_is(1);
     let rows = run.json();
     assert_eq!(
         codes(&rows[0]["errors"]),
@@ -107,8 +85,8 @@ fn what_is_no_packet_is_reported_and_left_out() {
     assert_eq!(rows[2]["line"], 3);
 
     let frames = "@a>req:schedule{asgn:b|task:c|schema:TA}\n@a>req:log{return:b|dom:HR|res:\"a%7Cb|schema:AP}\n@a>req:log{return:b\n";
-    let run = aacp(&["bridge", "--to", "packet", "--format", "json"], frames);
-    assert_eq!(run.code, Some(1));
+    let run = aacp("bridge --to packet --format json", frames);
+    run.code_is(1);
     let rows = run.json();
     let found: Vec<_> = rows.iter().map(|row| row["errors"][0].clone()).collect();
     let places: Vec<_> = found
@@ -131,35 +109,26 @@ fn what_is_no_packet_is_reported_and_left_out() {
         "{}",
         found[0]
     );
-    let text = aacp(&["bridge", "--to", "packet"], frames);
+    let text = aacp("bridge --to packet", frames);
     assert_eq!((text.code, text.stdout.as_str()), (Some(1), ""));
-    assert!(
-        text.stderr.contains("`res`: `|` separates fields"),
-        "{}",
-        text.stderr
-    );
+    text.stderr_has("`res`: `|` separates fields");
 }
 
 #[test]
 fn misuse_is_said() {
     for (args, says) in [
-        (
-            ["--to", "packet", "--from", "a"],
-            "--from is the sender of frames",
-        ),
-        (["--to", "frame", "--from", "a b"], "--from: "),
+        ("--to packet --from a", "--from is the sender of frames"),
+        ("--to frame --from 'a b'", "--from: "),
     ] {
-        let run = aacp(&[&["bridge"], &args[..]].concat(), "");
-        assert_eq!(run.code, Some(2));
-        assert!(run.stderr.contains(says), "{}", run.stderr);
+        aacp(("bridge", args), "").code_is(2).stderr_has(says);
     }
 }
 
 /// The profile is a registry file like any other: it can be linted, generated from and checked by.
 #[test]
 fn the_profile_is_a_registry() {
-    let profile = aacp(&["profile"], "");
-    assert_eq!(profile.code, Some(0));
+    let profile = aacp("profile", "");
+    profile.code_is(0);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ap.json");
     fs::write(&file, &profile.stdout).unwrap();
@@ -170,8 +139,7 @@ fn the_profile_is_a_registry() {
         vec!["check", "--registry", file],
     ] {
         let frame = "@a>req:ack{dom:HR|return:b|schema:AP}\n";
-        let run = accp(&args, frame);
-        assert_eq!(run.code, Some(0), "{args:?}: {}", run.stderr);
+        accp(&args, frame).code_is(0);
     }
 }
 
@@ -179,7 +147,7 @@ fn the_profile_is_a_registry() {
 #[test]
 fn a_packet_that_makes_no_frame_does_not_stop_the_others() {
     let packets = format!("{HEAD}|fields:{}\n{HEAD}\n", ",".repeat(5_000));
-    let run = aacp(&["bridge", "--to", "frame", "--format", "json"], &packets);
+    let run = aacp("bridge --to frame --format json", &packets);
     let rows = run.json();
     assert_eq!((run.code, rows.len()), (Some(1), 2));
     let error = &rows[0]["errors"][0];
@@ -195,11 +163,7 @@ fn a_packet_that_makes_no_frame_does_not_stop_the_others() {
     );
     assert!(rows[1]["frame"].is_string());
 
-    let run = aacp(&["bridge", "--to", "frame"], &packets);
+    let run = aacp("bridge --to frame", &packets);
     assert_eq!((run.code, run.stdout.lines().count()), (Some(1), 1));
-    assert!(
-        run.stderr.starts_with("error: stdin:1: the frame has "),
-        "{}",
-        run.stderr
-    );
+    run.stderr_starts("error: stdin:1: the frame has ");
 }

@@ -8,8 +8,8 @@ use crate::cli::{Folder, accp};
 #[test]
 fn what_decode_writes_encode_reads_to_the_byte() {
     let text = format!("{HEAD}|zz:1|fields:a,b|att:x://y:z\nFETCH|OPS|return:é|aacp:1.0||x\n");
-    let decoded = aacp(&["decode", "--format", "json"], &text);
-    let run = aacp(&["encode"], &decoded.stdout);
+    let decoded = aacp("decode --format json", &text);
+    let run = aacp("encode", &decoded.stdout);
     assert_eq!((run.code, run.stdout), (Some(0), text));
 }
 
@@ -20,7 +20,7 @@ fn encode_adds_the_version_and_nothing_else() {
         json!({ "task": "LOG", "dom": "HR", "fields": { "res": "b", "return": "a", "amt": 7 } }),
     ];
     let input = objects.map(|object| object.to_string()).join("\n");
-    let run = aacp(&["encode"], input);
+    let run = aacp("encode", input);
     let expected = "LOG|HR|return:a|p:2|aacp:1.1|res:b\nLOG|HR|res:b|return:a|amt:7|aacp:1.1\n";
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), expected));
 }
@@ -42,11 +42,9 @@ fn encode_refuses_what_makes_no_packet_and_goes_on() {
         r#""a secret""#,
         r#"{"task":"LOG","dom":"HR","fields":{"return":"a"}}"#,
     ];
-    let run = aacp(&["encode"], objects.join("\n"));
-    assert_eq!(
-        (run.code, run.stdout.as_str()),
-        (Some(1), "LOG|HR|return:a|aacp:1.1\n")
-    );
+    let run = aacp("encode", objects.join("\n"));
+    run.code_is(1);
+    assert_eq!(run.stdout, "LOG|HR|return:a|aacp:1.1\n");
     insta::assert_snapshot!(run.stderr, @"
     error: stdin:1: `return`: `|` separates fields and cannot stand in a value; take another character, or point to the text with data_ptr
     error: stdin:2: `return`: a key stands twice; keep one of the two fields; a list is one value with commas
@@ -61,7 +59,7 @@ fn encode_refuses_what_makes_no_packet_and_goes_on() {
     error: stdin:11: character 47: expected a tuple of size 2; write an object as `accp aacp decode` gives it, on one line
     error: stdin:12: character 10: expected an object with `task`, `dom` and `fields`; write an object as `accp aacp decode` gives it, on one line
     ");
-    let run = aacp(&["encode", "--format", "json"], objects[0]);
+    let run = aacp("encode --format json", objects[0]);
     let error = &run.json()[0]["errors"][0];
     assert_eq!(
         (&error["code"], &error["field"]),
@@ -72,18 +70,10 @@ fn encode_refuses_what_makes_no_packet_and_goes_on() {
 #[test]
 fn encode_makes_the_packets_of_a_workflow() {
     let run = aacp(
-        &[
-            "encode",
-            "--workflow",
-            "payroll",
-            "--set",
-            "period=2024-08",
-            "--format",
-            "json",
-        ],
+        "encode --workflow payroll --set period=2024-08 --format json",
         "",
     );
-    assert_eq!(run.code, Some(0));
+    run.code_is(0);
     let found = run.json();
     assert_eq!(found.len(), 6);
     assert_eq!(
@@ -93,18 +83,8 @@ fn encode_makes_the_packets_of_a_workflow() {
             "packet": "FETCH|HR|return:HR-Agent|p:1|aacp:1.1|res:emp_salary|period:2024-08|filter:status=active|fmt:json",
         })
     );
-    let one = [
-        "encode",
-        "--workflow",
-        "payroll",
-        "--hop",
-        "log_run",
-        "--set",
-        "chain=A,B",
-        "--set",
-        "return=X",
-    ];
-    let run = aacp(&one, "");
+    let one = "encode --workflow payroll --hop log_run --set chain=A,B --set return=X";
+    let run = aacp(one, "");
     let expected = "LOG|HR|return:X|p:2|aacp:1.1|status:review_required|actor:HR-Agent|chain:A,B\n";
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), expected));
 }
@@ -112,76 +92,58 @@ fn encode_makes_the_packets_of_a_workflow() {
 #[test]
 fn encode_refuses_names_that_a_workflow_does_not_have() {
     for (args, code, says) in [
-        (&["--workflow", "payrol"][..], 2, "did you mean `payroll`?"),
+        ("--workflow payrol", 2, "did you mean `payroll`?"),
         (
-            &["--workflow", "payroll", "--hop", "send"],
+            "--workflow payroll --hop send",
             2,
             "the hops are fetch_employees",
         ),
         (
-            &["--workflow", "payroll", "--set", "perod=1"],
+            "--workflow payroll --set perod=1",
             2,
             "the parameters are period",
         ),
+        ("--workflow payroll --set period", 2, "NAME=VALUE"),
+        ("--workflow payroll", 2, "no value for `period`"),
         (
-            &["--workflow", "payroll", "--set", "period"],
-            2,
-            "NAME=VALUE",
-        ),
-        (&["--workflow", "payroll"], 2, "no value for `period`"),
-        (
-            &["--workflow", "payroll", "--set", "period=a|b"],
+            "--workflow payroll --set period=a|b",
             1,
             "`period`: `|` separates fields",
         ),
         (
-            &["--workflow", "payroll", "--hop", "log_run", "--set", "p=9"],
+            "--workflow payroll --hop log_run --set p=9",
             1,
             "`p`: the value is not a priority; the priorities are 1, 2, 3",
         ),
         (
-            &["--workflow", "payroll", "--hop", "log_run", "--set", "p="],
+            "--workflow payroll --hop log_run --set p=",
             1,
             "`p`: the value is not a priority",
         ),
         (
-            &[
-                "--english",
-                "x",
-                "--dom",
-                "HR",
-                "--return",
-                "A",
-                "--registry",
-                "r",
-                "--p",
-                "9",
-            ],
+            "--english x --dom HR --return A --registry r --p 9",
             2,
             "possible values: 1, 2, 3",
         ),
-        (&["--workflow", "no/such.json"], 2, "no/such.json"),
-        (&["--set", "period=1"], 2, "--workflow"),
+        ("--workflow no/such.json", 2, "no/such.json"),
+        ("--set period=1", 2, "--workflow"),
     ] {
-        let run = aacp(&[&["encode"], args].concat(), "");
-        assert_eq!(
-            (run.code, run.stdout.as_str()),
-            (Some(code), ""),
-            "{args:?}"
-        );
-        assert!(run.stderr.contains(says), "{args:?}: {}", run.stderr);
+        let run = aacp(("encode", args), "");
+        run.code_is(code);
+        assert_eq!(run.stdout, "");
+        run.stderr_has(says);
         // A program gets the same as an object.
-        let run = aacp(&[&["encode", "--format", "json"], args].concat(), "");
-        assert_eq!(run.code, Some(code), "{args:?}");
-        if args.contains(&"--workflow") {
+        let run = aacp(("encode --format json", args), "");
+        run.code_is(code);
+        if args.contains("--workflow") {
             let error = &run.json()[0]["errors"][0];
             let message = error["message"].as_str().unwrap();
             assert!(message.contains(says), "{args:?}: {error}");
             assert!(error["code"].is_string(), "{args:?}: {error}");
         }
     }
-    let args = ["encode", "--workflow", "payroll", "--format", "json"];
-    let run = aacp(&[&args[..], &["--set", "period=a|b"]].concat(), "");
+    let args = "encode --workflow payroll --format json";
+    let run = aacp((args, "--set period=a|b"), "");
     let error = &run.json()[0]["errors"][0];
     let found = (&error["code"], &error["field"]);
     assert_eq!(found, (&json!("value-invalid"), &json!("period")));
@@ -189,7 +151,7 @@ fn encode_refuses_names_that_a_workflow_does_not_have() {
 
 #[test]
 fn workflows_shows_parameters_and_defaults() {
-    let run = aacp(&["workflows", "--format", "json"], "");
+    let run = aacp("workflows --format json", "");
     let found = run.json();
     let names: Vec<_> = found
         .iter()
@@ -202,8 +164,8 @@ fn workflows_shows_parameters_and_defaults() {
         merge["parameters"][0],
         json!({ "name": "rules", "kind": "code", "default": "payroll_v2", "rewrite": [] })
     );
-    let text = aacp(&["workflows", "invoice"], "");
-    assert_eq!(text.code, Some(0));
+    let text = aacp("workflows invoice", "");
+    text.code_is(0);
     insta::assert_snapshot!(text.stdout, @"
     invoice: Check and pay the invoice of a supplier
       process_invoice(supplier, amount, currency, purchase_order, terms [net30])
@@ -227,36 +189,17 @@ fn files_with_a_mistake_are_told_with_the_place() {
         ),
         ("p.aacp", "FETCH|OPS|return:a|p:1|aacp:1.1|org_cost:1\n"),
     ]);
-    let run = folder.run(
-        &["aacp", "validate", "--vocabulary", "v.json", "p.aacp"],
-        "",
-    );
+    let run = folder.run("aacp validate --vocabulary v.json p.aacp", "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
-    assert!(
-        run.stderr.contains("v.json:1:15 at /domains/0: "),
-        "{}",
-        run.stderr
-    );
-    let run = folder.run(&["aacp", "workflows", "w.json"], "");
-    assert_eq!(run.code, Some(1));
-    assert!(
-        run.stderr
-            .contains("w.json:1:1: the workflow has no `hops`"),
-        "{}",
-        run.stderr
-    );
-    let own = [
-        "aacp",
-        "validate",
-        "--vocabulary",
-        "own.json",
-        "--format",
-        "json",
-        "p.aacp",
-    ];
-    assert_eq!(folder.run(&own, "").json()[0]["warnings"], json!([]));
-    let missing = folder.run(&["aacp", "validate", "--vocabulary", "no.json"], "");
-    assert_eq!(missing.code, Some(2));
+    run.stderr_has("v.json:1:15 at /domains/0: ");
+    let run = folder.run("aacp workflows w.json", "");
+    run.code_is(1);
+    run.stderr_has("w.json:1:1: the workflow has no `hops`");
+    let own = "aacp validate --vocabulary own.json --format json p.aacp";
+    assert_eq!(folder.run(own, "").json()[0]["warnings"], json!([]));
+    folder
+        .run("aacp validate --vocabulary no.json", "")
+        .code_is(2);
 }
 
 /// Keys that were each compared with all others would not be read within a test.
@@ -264,8 +207,8 @@ fn files_with_a_mistake_are_told_with_the_place() {
 fn a_large_vocabulary_is_read() {
     let keys: Vec<String> = (0..100_000).map(|key| format!("org_{key}")).collect();
     let folder = Folder::with(&[("own.json", &json!({ "keys": keys }).to_string())]);
-    let args = ["aacp", "validate", "--vocabulary", "own.json"];
-    let run = folder.run(&args, format!("{HEAD}|org_99999:1\n"));
+    let args = "aacp validate --vocabulary own.json";
+    let run = folder.run(args, format!("{HEAD}|org_99999:1\n"));
     assert_eq!((run.code, &run.stdout[..]), (Some(0), ""));
 }
 
@@ -273,20 +216,16 @@ fn a_large_vocabulary_is_read() {
 #[test]
 fn a_file_without_an_end_is_refused() {
     for args in [
-        &["validate", "--vocabulary", "/dev/zero"][..],
-        &["workflows", "/dev/zero"],
-        &["registry", "import", "/dev/zero", "--registry", "r.aacp"],
+        "validate --vocabulary /dev/zero",
+        "workflows /dev/zero",
+        "registry import /dev/zero --registry r.aacp",
     ] {
-        let run = aacp(args, "");
-        assert_eq!(run.code, Some(1), "{args:?}");
-        assert!(
-            run.stderr
-                .starts_with("error: /dev/zero: the file is longer than ")
-        );
-        assert!(run.stderr.ends_with(" bytes; split it\n"), "{}", run.stderr);
+        aacp(args, "")
+            .code_is(1)
+            .stderr_starts("error: /dev/zero: the file is longer than ")
+            .stderr_ends(" bytes; split it\n");
     }
-    let run = accp(&["generate", "--aacp", "/dev/zero"], "");
-    assert_eq!(run.code, Some(1));
+    accp("generate --aacp /dev/zero", "").code_is(1);
 }
 
 /// The export of a registry may be longer than other files that the command reads.
@@ -294,19 +233,10 @@ fn a_file_without_an_end_is_refused() {
 fn a_long_export_is_imported() {
     let long = format!("{{\"version\":1,\"entries\":[]{}}}", " ".repeat(17 << 20));
     let folder = Folder::with(&[("e.json", &long)]);
-    let args = [
-        "aacp",
-        "registry",
-        "import",
-        "e.json",
-        "--registry",
-        "r.aacp",
-    ];
-    let run = folder.run(&args, "");
-    assert_eq!(
-        (run.code, &run.stderr[..]),
-        (Some(0), "0 added, 0 there already\n")
-    );
+    let args = "aacp registry import e.json --registry r.aacp";
+    let run = folder.run(args, "");
+    run.code_is(0);
+    assert_eq!(run.stderr, "0 added, 0 there already\n");
 }
 
 #[test]
@@ -315,8 +245,8 @@ fn an_object_without_measure_is_refused() {
     let objects = format!(
         "{{\"task\":\"{huge}\"}}\n{{\"task\":\"LOG\",\"dom\":\"HR\",\"fields\":{{\"return\":\"a\"}}}}\n"
     );
-    let run = aacp(&["encode", "--format", "json"], objects);
-    assert_eq!(run.code, Some(1));
+    let run = aacp("encode --format json", objects);
+    run.code_is(1);
     let found = run.json();
     assert_eq!(found[0]["errors"][0]["code"], "too-long");
     assert_eq!(found[1]["packet"], "LOG|HR|return:a|aacp:1.1");

@@ -10,16 +10,16 @@ use crate::cli::workspace;
 
 #[test]
 fn aacp_56_accepts_packets_without_lists_and_pointers() {
-    let run = aacp(&["lint", "--format", "json"], format!("{HEAD}|res:a\n"));
-    assert_eq!(run.code, Some(0));
+    let run = aacp("lint --format json", format!("{HEAD}|res:a\n"));
+    run.code_is(0);
     assert_eq!(run.json(), [json!({ "line": 1, "warnings": [] })]);
 }
 
 #[test]
 fn aacp_56_refuses_to_pass_over_their_tokens() {
     let text = format!("{HEAD}|fields:email,dept,grp|data_ptr:s3://bucket/2024/08.csv\n");
-    let run = aacp(&["lint", "--format", "json"], text);
-    assert_eq!(run.code, Some(0));
+    let run = aacp("lint --format json", text);
+    run.code_is(0);
     let warnings = run.json()[0]["warnings"].clone();
     assert_eq!(codes(&warnings), ["field-list", "pointer"]);
     for warning in warnings.as_array().unwrap() {
@@ -30,7 +30,7 @@ fn aacp_56_refuses_to_pass_over_their_tokens() {
 #[test]
 fn aacp_68_accepts_ids_in_place_of_personal_data() {
     let run = aacp(
-        &["lint"],
+        "lint",
         format!("{HEAD}|to:fin_director|filter:usr=j.smith\n"),
     );
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
@@ -40,7 +40,7 @@ fn aacp_68_accepts_ids_in_place_of_personal_data() {
 fn aacp_68_refuses_to_pass_over_personal_data_and_shows_none() {
     let text =
         format!("{HEAD}|to:ann@example.com|issue:4111 1111 1111 1111|src:sk-abcdefghijklmnop\n");
-    let run = aacp(&["lint", "--format", "json"], &text);
+    let run = aacp("lint --format json", &text);
     let warnings = run.json()[0]["warnings"].clone();
     assert_eq!(
         codes(&warnings),
@@ -49,7 +49,7 @@ fn aacp_68_refuses_to_pass_over_personal_data_and_shows_none() {
     for secret in ["ann", "4111", "abcdef"] {
         assert!(!run.stdout.contains(secret), "{}", run.stdout);
     }
-    let told = aacp(&["lint"], &text);
+    let told = aacp("lint", &text);
     assert_eq!((told.code, told.stdout.lines().count()), (Some(0), 3));
 }
 
@@ -105,8 +105,8 @@ fn aacp_57_accepts_the_column_that_can_be_counted_again() {
         let pair = json!({ "id": at, "english": english, "packet": packet });
         writeln!(pairs, "{pair}").unwrap();
     }
-    let run = aacp(&["bench", "-", "--format", "json"], &pairs);
-    assert_eq!(run.code, Some(0));
+    let run = aacp("bench - --format json", &pairs);
+    run.code_is(0);
     let report = run.json()[0].clone();
     assert_eq!(
         (&report["encoding"], &report["overhead"]),
@@ -139,14 +139,7 @@ fn aacp_57_refuses_to_pass_a_substitute_off_as_a_count() {
     let (english, packet, ..) = HOPS[0];
     let pair = json!({ "id": 0, "english": english, "packet": packet });
     let run = aacp(
-        &[
-            "bench",
-            "-",
-            "--format",
-            "json",
-            "--model",
-            "claude-sonnet-4-5",
-        ],
+        "bench - --format json --model claude-sonnet-4-5",
         format!("{pair}\n"),
     );
     assert_eq!(run.json()[0]["substitute"], true);
@@ -158,20 +151,14 @@ fn aacp_57_refuses_to_pass_a_substitute_off_as_a_count() {
 fn aacp_58_accepts_a_price_for_tokens() {
     let (english, packet, ..) = HOPS[0];
     let pair = json!({ "id": 0, "english": english, "packet": packet });
-    let run = aacp(
-        &["bench", "-", "--format", "json", "--price", "2000"],
-        format!("{pair}\n"),
-    );
+    let run = aacp("bench - --format json --price 2000", format!("{pair}\n"));
     let report = run.json()[0].clone();
     let [english, packet, saved] =
         ["english", "packet", "saved"].map(|name| report["cost"][name].as_f64().unwrap());
     assert_eq!((english, packet), (0.11, 0.096));
     assert!((saved - 0.014).abs() < 1e-9);
-    let told = aacp(&["bench", "-", "--price", "2000"], format!("{pair}\n"));
-    assert!(
-        told.stdout
-            .ends_with("cost: 0.110000 in English, 0.096000 as packets, 0.014000 saved\n")
-    );
+    aacp("bench - --price 2000", format!("{pair}\n"))
+        .stdout_ends("cost: 0.110000 in English, 0.096000 as packets, 0.014000 saved\n");
 }
 
 /// Without a price there are tokens and no money; no price is built in.
@@ -179,13 +166,11 @@ fn aacp_58_accepts_a_price_for_tokens() {
 fn aacp_58_refuses_to_know_a_price() {
     let (english, packet, ..) = HOPS[0];
     let pair = json!({ "id": 0, "english": english, "packet": packet });
-    let run = aacp(&["bench", "-", "--format", "json"], format!("{pair}\n"));
+    let run = aacp("bench - --format json", format!("{pair}\n"));
     assert_eq!(run.json()[0].get("cost"), None);
-    let most = aacp(&["bench", "-", "--overhead", "18446744073709551615"], "");
-    assert_eq!(most.code, Some(2));
+    aacp("bench - --overhead 18446744073709551615", "").code_is(2);
     for price in ["-1", "NaN", "inf", "two"] {
-        let run = aacp(&["bench", "-", &format!("--price={price}")], "");
-        assert_eq!(run.code, Some(2), "{price}");
+        aacp(["bench", "-", &format!("--price={price}")], "").code_is(2);
     }
 }
 
@@ -194,10 +179,10 @@ fn aacp_58_refuses_to_know_a_price() {
 fn bench_counts_frames_and_views() {
     let (english, packet, ..) = HOPS[0];
     let pair = json!({ "id": "fetch", "english": english, "packet": packet });
-    let run = aacp(&["bench", "-", "--format", "json"], format!("{pair}\n"));
+    let run = aacp("bench - --format json", format!("{pair}\n"));
     let row = run.json()[0]["pairs"][0].clone();
-    let frame = aacp(&["bridge", "--to", "frame"], format!("{packet}\n")).stdout;
-    let counted = crate::cli::accp(&["tokens", "--format", "json"], frame);
+    let frame = aacp("bridge --to frame", format!("{packet}\n")).stdout;
+    let counted = crate::cli::accp("tokens --format json", frame);
     assert_eq!(row["frame"], counted.json()[0]["total"]);
     assert_eq!(row["json"], 47);
     assert!(
@@ -217,9 +202,9 @@ fn bench_refuses_pairs_that_it_cannot_count() {
             "in `packet`: dom-missing",
         ),
     ] {
-        let run = aacp(&["bench", "-"], input);
+        let run = aacp("bench -", input);
         assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{input}");
-        assert!(run.stderr.contains(says), "{}", run.stderr);
+        run.stderr_has(says);
     }
 }
 
@@ -227,7 +212,7 @@ fn bench_refuses_pairs_that_it_cannot_count() {
 #[test]
 fn the_table_in_the_documents_is_counted() {
     let pairs = workspace().join("examples/aacp-pairs.jsonl");
-    let run = aacp(&["bench", pairs.to_str().unwrap()], "");
+    let run = aacp(["bench", pairs.to_str().unwrap()], "");
     let page = fs::read_to_string(workspace().join("docs/aacp.md")).unwrap();
     assert!(
         page.contains(&run.stdout),
@@ -240,7 +225,7 @@ fn the_table_in_the_documents_is_counted() {
 #[test]
 fn lint_counts_the_tokens_of_every_pointer() {
     let text = "FETCH|HR|return:https://hooks.example.org/hr|aacp:1.1|att:x://y/z\n";
-    let run = aacp(&["lint", "--format", "json"], text);
+    let run = aacp("lint --format json", text);
     let warnings = run.json()[0]["warnings"].clone();
     assert_eq!(codes(&warnings), ["pointer", "pointer"]);
     for warning in warnings.as_array().unwrap() {

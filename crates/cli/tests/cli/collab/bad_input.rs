@@ -7,51 +7,16 @@ use serde_json::Value as Json;
 
 use super::{DOC, INIT, Round, codes};
 
-const APPEND: &[&str] = &[
-    "append",
-    "--participant",
-    "ada",
-    "--event",
-    "deliverable_drafted",
-    "--summary",
-    "Done",
-    "--reply-to",
-    "1",
-    "--doc",
-    DOC,
-    "--role",
-    "primary",
-];
-const NEXT: &[&str] = &["next", "--participant", "ada"];
-const WAIT: &[&str] = &["wait", "--participant", "bob", "--timeout", "0.01"];
-const DECLARE: &[&str] = &["declare", "--supporting", "tests.md", "--type", "test-plan"];
-const RESUME: &[&str] = &[
-    "init",
-    "--participant",
-    "ada",
-    "--participant",
-    "bob",
-    "--objective",
-    "x",
-    "--completion",
-    "y",
-    "--primary-deliverable-type",
-    "adr",
-    "--deliverables-dir",
-    "papers",
-    "--resume",
-];
+const APPEND: &str = "append --participant ada --event deliverable_drafted --summary Done --reply-to 1 \
+    --doc papers/adr.md --role primary";
+const NEXT: &str = "next --participant ada";
+const WAIT: &str = "wait --participant bob --timeout 0.01";
+const DECLARE: &str = "declare --supporting tests.md --type test-plan";
+const RESUME: &str = "init --participant ada --participant bob --objective x --completion y \
+    --primary-deliverable-type adr --deliverables-dir papers --resume";
 
 /// The commands that go by protocol.json and the log.
-const ALL: [&[&str]; 7] = [
-    APPEND,
-    NEXT,
-    WAIT,
-    DECLARE,
-    RESUME,
-    &["repair"],
-    &["status"],
-];
+const ALL: [&str; 7] = [APPEND, NEXT, WAIT, DECLARE, RESUME, "repair", "status"];
 
 /// Checks that an error has a code, a text with a cure, and a place.
 fn speaks(error: &Json) {
@@ -64,7 +29,7 @@ fn speaks(error: &Json) {
 }
 
 /// Runs commands that have to be refused, as text and as JSON, and returns the codes of the last one.
-fn refuse(round: &Round, commands: &[&[&str]]) -> Vec<String> {
+fn refuse(round: &Round, commands: &[&str]) -> Vec<String> {
     let before = round.files();
     let mut found = Vec::new();
     for command in commands {
@@ -74,7 +39,7 @@ fn refuse(round: &Round, commands: &[&[&str]]) -> Vec<String> {
         found = codes(&object).into_iter().map(str::to_owned).collect();
         assert!(!found.is_empty(), "{command:?}");
         let run = round.run(command);
-        assert_eq!(run.code, Some(2), "{command:?}: {}", run.stderr);
+        run.code_is(2);
         let said = run.stdout + &run.stderr;
         assert!(
             said.contains(&format!("[{}]", found[0])),
@@ -88,7 +53,7 @@ fn refuse(round: &Round, commands: &[&[&str]]) -> Vec<String> {
 /// Checks that all commands refuse a folder, and that `validate` says this code first.
 fn is_refused(round: &Round, code: &str) {
     refuse(round, &ALL);
-    assert_eq!(refuse(round, &[&["validate"]])[0], code);
+    assert_eq!(refuse(round, &["validate"])[0], code);
 }
 
 #[test]
@@ -96,7 +61,7 @@ fn a_folder_that_is_missing() {
     let round = Round::before();
     let all = [&ALL[..4], &ALL[5..]].concat();
     refuse(&round, &all);
-    assert_eq!(refuse(&round, &[&["validate"]]), ["file-required"; 7]);
+    assert_eq!(refuse(&round, &["validate"]), ["file-required"; 7]);
     assert_eq!(refuse(&round, &[APPEND]), ["protocol-missing"]);
     assert_eq!(round.0.names(), [""; 0]);
     // A folder of something else gets no file, not even that of the lock.
@@ -107,7 +72,7 @@ fn a_folder_that_is_missing() {
     fs::remove_dir(round.0.path("round")).unwrap();
     fs::write(round.0.path("round"), "Mine.").unwrap();
     refuse(&round, &ALL);
-    refuse(&round, &[&["validate"]]);
+    refuse(&round, &["validate"]);
 }
 
 #[cfg(unix)]
@@ -124,11 +89,11 @@ fn a_folder_that_is_read_only() {
     } else {
         for lock in ["system", "file"] {
             for command in [APPEND, DECLARE] {
-                let wrong = refuse(&round, &[&[command, &["--lock", lock]].concat()]);
+                let wrong = refuse(&round, &[&format!("{command} --lock {lock}")]);
                 assert_eq!(wrong, ["unwritable"], "{lock}: {command:?}");
             }
         }
-        assert_eq!(round.json(&["validate"], 0)["ok"], true);
+        assert_eq!(round.json("validate", 0)["ok"], true);
     }
     mode(0o755);
 }
@@ -167,14 +132,14 @@ fn a_log_of_one_huge_line() {
     // Without a line feed it is a line that was cut, and with one it is not an event.
     fs::write(round.path("events.jsonl"), &line).unwrap();
     refuse(&round, &ALL[..6]);
-    assert_eq!(refuse(&round, &[&["validate"]]), ["state-differs"]);
+    assert_eq!(refuse(&round, &["validate"]), ["state-differs"]);
     line.push(b'\n');
     fs::write(round.path("events.jsonl"), &line).unwrap();
     is_refused(&round, "unreadable");
     let file = fs::File::create(round.path("events.jsonl")).unwrap();
     file.set_len((64 << 20) + 1).unwrap();
     refuse(&round, &[NEXT]);
-    assert_eq!(refuse(&round, &[&["validate"]])[0], "unreadable");
+    assert_eq!(refuse(&round, &["validate"])[0], "unreadable");
 }
 
 #[test]
@@ -193,7 +158,7 @@ fn a_number_of_an_event_that_is_none() {
         let text = whole.replace("\"seq\":1", &format!("\"seq\":{seq}"));
         fs::write(round.path("events.jsonl"), text).unwrap();
         is_refused(&round, code);
-        assert_eq!(round.json(&["validate"], 2)["errors"][0]["line"], 1);
+        assert_eq!(round.json("validate", 2)["errors"][0]["line"], 1);
     }
 }
 
@@ -211,30 +176,19 @@ fn markdown_that_is_not_utf_8() {
         let round = Round::new();
         fs::write(round.path(name), text).unwrap();
         assert_eq!(
-            refuse(&round, &[RESUME, &["validate"]]),
+            refuse(&round, &[RESUME, "validate"]),
             ["unreadable"],
             "{name}"
         );
-        let error = &round.json(&["validate"], 2)["errors"][0];
+        let error = &round.json("validate", 2)["errors"][0];
         assert_eq!((&error["file"], &error["line"]), (&name.into(), &4.into()));
     }
     let round = Round::new();
     fs::write(round.path(DOC), text).unwrap();
     assert_eq!(refuse(&round, &[APPEND]), ["unreadable"]);
     fs::write(round.0.path("mine.md"), text).unwrap();
-    let review: &[&str] = &[
-        "append",
-        "--participant",
-        "bob",
-        "--event",
-        "review_submitted",
-    ];
-    let review = [
-        review,
-        &["--summary", "x", "--reply-to", "1", "--review", "mine.md"],
-    ]
-    .concat();
-    assert_eq!(refuse(&round, &[&review]), ["unreadable"]);
+    let review = "append --participant bob --event review_submitted --summary x --reply-to 1 --review mine.md";
+    assert_eq!(refuse(&round, &[review]), ["unreadable"]);
 }
 
 #[cfg(unix)]
@@ -247,7 +201,7 @@ fn links_in_a_circle() {
         symlink(round.path("other"), round.path(name)).unwrap();
         symlink(round.path(name), round.path("other")).unwrap();
         assert_eq!(
-            refuse(&round, &[RESUME, &["validate"]])[0],
+            refuse(&round, &[RESUME, "validate"])[0],
             "unreadable",
             "{name}"
         );
@@ -258,15 +212,14 @@ fn links_in_a_circle() {
     let round = Round::before();
     symlink(round.0.path("round"), round.0.path("round")).unwrap();
     refuse(&round, &ALL);
-    assert_eq!(refuse(&round, &[&["validate"]])[0], "unreadable");
-    assert_eq!(refuse(&round, &[&INIT])[0], "unwritable");
+    assert_eq!(refuse(&round, &["validate"])[0], "unreadable");
+    assert_eq!(refuse(&round, &[INIT])[0], "unwritable");
 }
 
 #[test]
 fn names_that_lead_out_and_names_that_are_too_long() {
     let round = Round::new();
     let long = "a".repeat(5_000) + ".md";
-    let mut append = APPEND.to_vec();
     for doc in [
         "../secret.md",
         "a/../../b.md",
@@ -274,8 +227,7 @@ fn names_that_lead_out_and_names_that_are_too_long() {
         "external:../x.md",
         &long,
     ] {
-        append[10] = doc;
-        let object = round.json(&append, 2);
+        let object = round.json(APPEND.replace(DOC, doc), 2);
         assert!(codes(&object).contains(&"path-escape"), "{object}");
     }
     for (option, value, code) in [
@@ -285,42 +237,29 @@ fn names_that_lead_out_and_names_that_are_too_long() {
         ("--primary-deliverable-file", &long, "primary-file"),
     ] {
         let round = Round::before();
-        let object = round.json(&[&INIT[..11], &[option, value]].concat(), 2);
+        let init = INIT.replace("--deliverables-dir papers", "");
+        let object = round.json((init, [option, value]), 2);
         assert_eq!(codes(&object), [code]);
         assert_eq!(round.0.names(), [""; 0]);
     }
     for (option, value, code) in [
-        ("--supporting", "../tests.md", "supporting-file"),
-        ("--supporting", &long, "supporting-file"),
+        ("--type adr --supporting", "../tests.md", "supporting-file"),
+        ("--type adr --supporting", &long, "supporting-file"),
         ("--attachment", "../secret", "attachment-file"),
         ("--attachment", &long, "attachment-file"),
     ] {
-        let kind: &[&str] = if option == "--supporting" {
-            &["--type", "adr"]
-        } else {
-            &[]
-        };
         assert_eq!(
-            refuse(&round, &[&[&["declare", option, value], kind].concat()]),
+            refuse(&round, &[&format!("declare {option} {value}")]),
             [code]
         );
     }
     // A name that is allowed and that the file system does not take.
     let long = "a".repeat(300) + ".md";
-    let object = round.json(&["declare", "--supporting", &long, "--type", "adr"], 2);
+    let object = round.json(["declare", "--supporting", &long, "--type", "adr"], 2);
     assert_eq!(codes(&object), ["unwritable"]);
-    let run = round.0.run(
-        &[
-            "collab",
-            "next",
-            "--participant",
-            "ada",
-            "--folder",
-            &"a".repeat(5_000),
-        ],
-        "",
-    );
-    assert_eq!(run.code, Some(2), "{}", run.stderr);
+    let folder = "a".repeat(5_000);
+    let next = ("collab next --participant ada --folder", folder);
+    round.0.run(next, "").code_is(2);
 }
 
 #[test]
@@ -355,7 +294,7 @@ fn names_in_protocol_json_that_lead_out_or_hold_a_nul() {
         fs::write(round.path("protocol.json"), whole.replace(from, to)).unwrap();
         refuse(&round, &ALL[..4]);
         assert!(
-            refuse(&round, &[&["validate"]]).contains(&code.to_owned()),
+            refuse(&round, &["validate"]).contains(&code.to_owned()),
             "{to}"
         );
     }
@@ -367,7 +306,7 @@ fn names_in_protocol_json_that_lead_out_or_hold_a_nul() {
         whole.replace("\"file\": \"adr.md\"", &long),
     )
     .unwrap();
-    assert!(refuse(&round, &[&["validate"]]).contains(&"primary-file".to_owned()));
+    assert!(refuse(&round, &["validate"]).contains(&"primary-file".to_owned()));
 }
 
 /// The lock of an owner who is gone does not stop anybody.
@@ -377,16 +316,11 @@ fn a_lock_whose_owner_is_gone() {
         let round = Round::new();
         fs::write(round.path(".acp.lock"), "12345").unwrap();
         fs::write(round.path(".acp.lock.7"), r#"{"owner":12345,"until":1}"#).unwrap();
-        let object = round.json(&[APPEND, &["--lock", lock]].concat(), 0);
+        let object = round.json((APPEND, ["--lock", lock]), 0);
         assert_eq!(object["seq"], 2, "{lock}");
-        assert_eq!(round.json(&["validate"], 0)["events"], 2);
-        let refused = [APPEND, &["--lock", lock, "--participant", "eve"]].concat();
-        assert_eq!(round.run(&refused).code, Some(2));
+        assert_eq!(round.json("validate", 0)["events"], 2);
+        let refused = (APPEND, ["--lock", lock, "--participant", "eve"]);
+        round.run(refused).code_is(2);
     }
-    assert_eq!(
-        Round::new()
-            .run(&[APPEND, &["--lock", "none"]].concat())
-            .code,
-        Some(2)
-    );
+    Round::new().run((APPEND, "--lock none")).code_is(2);
 }

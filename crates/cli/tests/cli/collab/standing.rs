@@ -5,22 +5,21 @@ use std::fs;
 use serde_json::json;
 
 use super::{DOC, Round, codes, take};
+use crate::cli::Words as _;
 
 #[test]
 fn validate_has_an_exit_code_for_each_verdict() {
     let round = Round::new();
     let whole =
         json!({ "ok": true, "errors": [], "warnings": [], "phase": "drafting", "events": 1 });
-    assert_eq!(round.json(&["validate"], 0), whole);
-    let run = round.run(&["validate"]);
-    assert_eq!(
-        (run.code, &run.stdout[..]),
-        (Some(0), "validation passed\n")
-    );
+    assert_eq!(round.json("validate", 0), whole);
+    let run = round.run("validate");
+    run.code_is(0);
+    assert_eq!(run.stdout, "validation passed\n");
 
     let decisions = round.read("decisions.md").replace("- Rationale:", "-");
     fs::write(round.path("decisions.md"), &decisions).unwrap();
-    let warned = round.json(&["validate"], 1);
+    let warned = round.json("validate", 1);
     let warning = json!([{
         "code": "decision-rationale", "id": "D1", "file": "decisions.md", "line": 7,
         "message": "accepted decision D1 has no rationale; add a line `- Rationale: ` with the reason",
@@ -29,49 +28,35 @@ fn validate_has_an_exit_code_for_each_verdict() {
         (&warned["ok"], &warned["warnings"]),
         (&json!(true), &warning)
     );
-    let run = round.run(&["validate"]);
-    assert!(
-        run.stdout
-            .starts_with("WARNING: decisions.md:7: accepted decision D1 has no rationale;")
-    );
-    assert!(
-        run.stdout
-            .ends_with("[decision-rationale]\nvalidation passed with warnings: 1\n")
-    );
+    let run = round.run("validate");
+    run.stdout_starts("WARNING: decisions.md:7: accepted decision D1 has no rationale;");
+    run.stdout_ends("[decision-rationale]\nvalidation passed with warnings: 1\n");
     assert_eq!((run.code, &run.stderr[..]), (Some(1), ""));
 
     fs::remove_file(round.path("proposal.md")).unwrap();
-    let failed = round.json(&["validate"], 2);
+    let failed = round.json("validate", 2);
     assert_eq!(
         (&failed["ok"], codes(&failed)),
         (&json!(false), vec!["file-required"])
     );
     assert_eq!(failed["warnings"], warning);
-    let run = round.run(&["validate"]);
-    assert!(
-        run.stdout
-            .starts_with("ERROR: proposal.md: the file is missing;"),
-        "{}",
-        run.stdout
-    );
-    assert!(
-        run.stdout.ends_with("validation failed: 1 at fault\n"),
-        "{}",
-        run.stdout
-    );
-    assert_eq!(run.code, Some(2));
+    round
+        .run("validate")
+        .stdout_starts("ERROR: proposal.md: the file is missing;")
+        .stdout_ends("validation failed: 1 at fault\n")
+        .code_is(2);
 }
 
 #[test]
 fn the_exit_code_says_the_verdict_also_to_one_who_reads_nothing() {
     let round = Round::new();
     fs::remove_file(round.path("proposal.md")).unwrap();
-    let who = ["next", "--participant", "eve", "--format", "json"];
-    for args in [&["validate"][..], &["validate", "--format", "json"], &who] {
+    let who = "next --participant eve --format json";
+    for args in ["validate", "validate --format json", who] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = crate::cli::command();
-        command.arg("collab").args(args).arg("--folder");
+        command.arg("collab").args(args.words()).arg("--folder");
         command.arg(round.path("")).stdout(writer);
         assert_eq!(command.status().unwrap().code(), Some(2), "{args:?}");
     }
@@ -80,7 +65,7 @@ fn the_exit_code_says_the_verdict_also_to_one_who_reads_nothing() {
 #[test]
 fn next_says_what_to_do_and_whom_it_waits_for() {
     let round = Round::new();
-    let mut object = round.json(&["next", "--participant", "ada"], 0);
+    let mut object = round.json("next --participant ada", 0);
     let text = take(&mut object, "text");
     let expected = json!({
         "ok": true, "action": "draft", "phase": "drafting", "proposal_owner": "ada",
@@ -95,82 +80,62 @@ fn next_says_what_to_do_and_whom_it_waits_for() {
         format!("next action: draft the primary deliverable papers/adr.md.\n{command}")
     );
     // The command does what it says.
-    let words: Vec<&str> = command.split(' ').skip(2).collect();
-    assert_eq!(
-        round.json(&[&words[..1], &words[3..]].concat(), 0)["seq"],
-        2
-    );
-    assert_eq!(
-        round.json(&["next", "--participant", "ada"], 0)["action"],
-        "submit"
-    );
+    let typed = command
+        .replacen("accp collab ", "", 1)
+        .replace("--folder round ", "");
+    assert_eq!(round.json(typed, 0)["seq"], 2);
+    assert_eq!(round.json("next --participant ada", 0)["action"], "submit");
 
-    let object = round.json(&["next", "--participant", "bob"], 0);
+    let object = round.json("next --participant bob", 0);
     assert_eq!(
         (&object["action"], &object["your_turn"]),
         (&json!("wait-owner"), &json!(false))
     );
-    let run = round.run(&["next", "--participant", "bob"]);
+    let run = round.run("next --participant bob");
     let said = "phase: drafting\nproposal owner: ada\nwaiting for: ada\n\
         last event: seq 2 deliverable_drafted from ada\n\
         next action: wait for the proposal owner.\n\
         accp collab wait --folder round --participant bob\n";
     assert_eq!((run.code, &run.stdout[..]), (Some(0), said));
-    let refused = round.json(&["next", "--participant", "eve"], 2);
+    let refused = round.json("next --participant eve", 2);
     assert_eq!(codes(&refused), ["participant-unknown"]);
 }
 
 #[test]
 fn wait_says_why_it_returns_and_when_it_gives_up() {
     let round = Round::new();
-    let wait = |who, more: &[&str], code| {
-        round.json(&[&["wait", "--participant", who], more].concat(), code)
-    };
-    let next = round.json(&["next", "--participant", "ada"], 0);
+    let wait = |who: &str, more: &str, code| round.json(("wait --participant", who, more), code);
+    let next = round.json("next --participant ada", 0);
     let ready = json!({ "ready": true, "reason": "turn", "phase": "drafting", "next": next });
-    assert_eq!(wait("ada", &[], 0), ready);
+    assert_eq!(wait("ada", "", 0), ready);
     let late = json!({ "ready": false, "reason": "timeout", "waiting_for": ["ada"] });
-    assert_eq!(
-        wait("bob", &["--timeout", "0.01", "--interval", "1"], 1),
-        late
-    );
+    assert_eq!(wait("bob", "--timeout 0.01 --interval 1", 1), late);
     // The progress is not on stdout.
-    let run = round.run(&["wait", "--participant", "bob", "--timeout", "0.01"]);
+    let run = round.run("wait --participant bob --timeout 0.01");
     assert_eq!((run.code, &run.stdout[..]), (Some(1), ""));
     assert_eq!(run.stderr, "waiting for ada\ntimeout: waiting for ada\n");
-    let run = round.run(&["wait", "--participant", "ada"]);
-    assert!(
-        run.stdout
-            .starts_with("ready: ada is listed in waitingFor\nphase: drafting\n")
-    );
+    let run = round.run("wait --participant ada");
+    run.stdout_starts("ready: ada is listed in waitingFor\nphase: drafting\n");
 
-    round.append("bob", "blocked", &["--reply-to", "1"]);
-    let over = wait("bob", &["--timeout", "0"], 0);
+    round.append("bob", "blocked", "--reply-to 1");
+    let over = wait("bob", "--timeout 0", 0);
     assert_eq!(
         (&over["reason"], &over["next"]["action"]),
         (&json!("blocked"), &json!("stop-blocked"))
     );
-    let run = round.run(&["wait", "--participant", "ada"]);
-    assert!(
-        run.stdout.starts_with("ready: phase is blocked\n"),
-        "{}",
-        run.stdout
-    );
-    assert_eq!(codes(&wait("eve", &[], 2)), ["participant-unknown"]);
+    let run = round.run("wait --participant ada");
+    run.stdout_starts("ready: phase is blocked\n");
+    assert_eq!(codes(&wait("eve", "", 2)), ["participant-unknown"]);
     // Half an hour is what it waits unless it is told otherwise.
-    let help = round.0.run(&["collab", "wait", "--help"], "").stdout;
+    let help = round.0.run("collab wait --help", "").stdout;
     assert!(
         help.contains("[default: 1800]") && help.contains("[default: 2]"),
         "{help}"
     );
     for timeout in ["-1", "NaN", "soon"] {
-        let run = round.run(&[
-            "wait",
-            "--participant",
-            "ada",
-            &format!("--timeout={timeout}"),
-        ]);
-        assert_eq!(run.code, Some(2), "{timeout}");
+        round
+            .run(format!("wait --participant ada --timeout={timeout}"))
+            .code_is(2);
     }
 }
 
@@ -182,14 +147,11 @@ fn status_and_table_show_where_it_stands_and_what_is_possible() {
         "phase": "drafting", "proposal_owner": "ada", "waiting_for": ["ada"], "frozen": [],
         "events": 1, "last": { "seq": 1, "event": "initialized", "from": "ada" },
     });
-    assert_eq!(round.json(&["status"], 0), status);
-    let run = round.run(&["status"]);
-    assert!(
-        run.stdout
-            .starts_with("objective: Choose a store\nparticipants: ada, bob\n")
-    );
+    assert_eq!(round.json("status", 0), status);
+    let run = round.run("status");
+    run.stdout_starts("objective: Choose a store\nparticipants: ada, bob\n");
 
-    let table = |format| round.0.run(&["collab", "table", "--format", format], "");
+    let table = |format| round.0.run(["collab", "table", "--format", format], "");
     let rows = table("json").json().remove(0);
     let first = json!({
         "phase": "new", "event": "initialized", "by": "any", "needs": [], "to": "drafting",
@@ -204,7 +166,7 @@ fn status_and_table_show_where_it_stands_and_what_is_possible() {
             .stdout
             .starts_with("stateDiagram-v2\n    [*] --> drafting: initialized\n")
     );
-    assert_eq!(table("yaml").code, Some(2));
+    table("yaml").code_is(2);
 }
 
 #[test]
@@ -215,51 +177,43 @@ fn repair_mends_what_a_crash_has_left() {
     fs::write(round.path("protocol.json"), behind).unwrap();
     let log = round.read("events.jsonl");
     fs::write(round.path("events.jsonl"), format!("{log}{{\"seq\":4")).unwrap();
-    let failed = round.json(&["validate"], 2);
+    let failed = round.json("validate", 2);
     assert_eq!(codes(&failed), ["state-differs"]);
     assert_eq!(failed["warnings"][0]["code"], "log-torn");
     let repaired = json!({
         "ok": true, "repaired": ["events.jsonl", "protocol.json"], "phase": "reviewing",
         "proposal_owner": "ada", "waiting_for": ["bob"],
     });
-    assert_eq!(round.json(&["repair"], 0), repaired);
+    assert_eq!(round.json("repair", 0), repaired);
     assert_eq!(round.read("events.jsonl"), log);
-    assert_eq!(round.json(&["validate"], 0)["events"], 3);
-    assert_eq!(round.run(&["repair"]).stdout, "nothing was to be mended\n");
+    assert_eq!(round.json("validate", 0)["events"], 3);
+    assert_eq!(round.run("repair").stdout, "nothing was to be mended\n");
 }
 
 #[test]
 fn declare_adds_deliverables_and_attachments() {
     let round = Round::new();
-    let args = ["declare", "--supporting", "tests.md", "--type", "test-plan"];
+    let args = "declare --supporting tests.md --type test-plan";
     let declared = json!({ "ok": true, "declared": "papers/tests.md" });
-    assert_eq!(round.json(&args, 0), declared);
+    assert_eq!(round.json(args, 0), declared);
     fs::write(round.path("papers/load.png"), [0xff]).unwrap();
-    let run = round.run(&["declare", "--attachment", "load.png"]);
-    assert_eq!(
-        (run.code, &run.stdout[..]),
-        (Some(0), "declared papers/load.png\n")
-    );
-    assert_eq!(round.json(&["validate"], 0)["ok"], true);
-    round.json(&[&args[..], &["--frozen"]].concat(), 0);
-    assert_eq!(codes(&round.json(&["validate"], 2))[0], "freeze-missing");
+    let run = round.run("declare --attachment load.png");
+    run.code_is(0);
+    assert_eq!(run.stdout, "declared papers/load.png\n");
+    assert_eq!(round.json("validate", 0)["ok"], true);
+    round.json((args, "--frozen"), 0);
+    assert_eq!(codes(&round.json("validate", 2))[0], "freeze-missing");
     for (args, code) in [
         (
-            &["declare", "--supporting", "adr.md", "--type", "adr"][..],
+            "declare --supporting adr.md --type adr",
             "supporting-primary",
         ),
-        (
-            &["declare", "--supporting", "a.md", "--type", "memo"],
-            "supporting-type",
-        ),
-        (
-            &["declare", "--attachment", "none.png"],
-            "attachment-missing",
-        ),
+        ("declare --supporting a.md --type memo", "supporting-type"),
+        ("declare --attachment none.png", "attachment-missing"),
     ] {
         assert_eq!(codes(&round.json(args, 2)), [code]);
     }
-    for args in [&["declare"][..], &["declare", "--supporting", "a.md"]] {
-        assert_eq!(round.run(args).code, Some(2), "{args:?}");
+    for args in ["declare", "declare --supporting a.md"] {
+        round.run(args).code_is(2);
     }
 }

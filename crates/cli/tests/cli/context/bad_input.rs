@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value as Json, json};
 
 use super::messages;
-use crate::cli::{Folder, Run, command, finish};
+use crate::cli::{Folder, Run, Words, accp, finish};
 
 /// A longer input is refused.
 const MOST: u64 = 64 << 20;
@@ -32,44 +32,43 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
 fn refused(run: &Run, code: i32, parts: &[&str]) {
     assert_eq!((run.code, &*run.stdout), (Some(code), ""), "{}", run.stderr);
     for part in parts {
-        assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
+        run.stderr_has(part);
     }
 }
 
 /// Returns a folder with a session `trip` that has compressed a conversation, and the list that came out.
 fn begun() -> (Folder, Json) {
     let folder = Folder::with(&[("good.json", &messages().to_string())]);
-    let run = compress(&folder, &["good.json"]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = compress(&folder, "good.json");
+    run.code_is(0);
     assert!(!run.stderr.is_empty(), "a tier acts");
     let list = run.json().remove(0);
     (folder, list)
 }
 
 /// Compresses in a window in which a tier acts.
-fn compress(folder: &Folder, more: &[&str]) -> Run {
-    compress_at(folder, "root", &[&["--window", "12000"], more].concat())
+fn compress(folder: &Folder, more: impl Words) -> Run {
+    compress_at(folder, "root", ("--window 12000", more))
 }
 
-fn compress_at(folder: &Folder, root: &str, more: &[&str]) -> Run {
-    let args = ["context", "compress", "--session", "trip", "--root", root];
-    folder.run(&[&args[..], more].concat(), "")
+fn compress_at(folder: &Folder, root: &str, more: impl Words) -> Run {
+    folder.run(("context compress --session trip --root", root, more), "")
 }
 
 /// Gives a bad list to a root that is not there, and to one with a session. Neither changes.
-fn refused_everywhere(bytes: &[u8], more: &[&str], parts: &[&str]) {
+fn refused_everywhere(bytes: &[u8], parts: &[&str]) {
     let fresh = Folder::with(&[]);
     let (begun, list) = begun();
     for folder in [&fresh, &begun] {
         fs::write(folder.path("bad.json"), bytes).unwrap();
         let before = tree(folder.0.path());
-        let run = compress(folder, &[&["bad.json"], more].concat());
+        let run = compress(folder, "bad.json");
         refused(&run, 1, &[&["bad.json: "], parts].concat());
         assert_eq!(tree(folder.0.path()), before, "{}", run.stderr);
     }
     assert!(!fresh.path("root").exists());
     // The session goes on as if nothing had been given.
-    assert_eq!(compress(&begun, &["good.json"]).json(), [list]);
+    assert_eq!(compress(&begun, "good.json").json(), [list]);
 }
 
 #[test]
@@ -85,13 +84,13 @@ fn what_is_not_a_list_is_refused() {
         &whole[..whole.len() / 2],
         "[{\"role\":\"user\",]",
     ] {
-        refused_everywhere(text.as_bytes(), &[], &["not-a-list: ", cure]);
+        refused_everywhere(text.as_bytes(), &["not-a-list: ", cure]);
     }
     let number = r#"[{"role":"user","content":"Rye?"},7]"#;
-    refused_everywhere(number.as_bytes(), &[], &["not-a-list: message 1: "]);
+    refused_everywhere(number.as_bytes(), &["not-a-list: message 1: "]);
     let bytes = [whole.as_bytes(), b"\xff"].concat();
     let place = format!("not-a-list: byte {} is not UTF-8; give UTF-8", whole.len());
-    refused_everywhere(&bytes, &[], &[&place]);
+    refused_everywhere(&bytes, &[&place]);
 }
 
 #[test]
@@ -106,11 +105,11 @@ fn forms_that_are_mixed_are_refused() {
     let text = mixed.to_string();
     for form in ["openai", "anthropic", "responses"] {
         let fresh = Folder::with(&[("bad.json", &text)]);
-        let run = compress(&fresh, &["--messages", form, "bad.json"]);
+        let run = compress(&fresh, ["--messages", form, "bad.json"]);
         refused(&run, 1, &["bad.json: ", ": message "]);
         assert!(!fresh.path("root").exists());
     }
-    refused_everywhere(text.as_bytes(), &[], &[": message 3: "]);
+    refused_everywhere(text.as_bytes(), &[": message 3: "]);
 }
 
 #[test]
@@ -121,14 +120,14 @@ fn results_without_calls_are_refused_with_their_messages() {
     ]);
     let cure = "drop the result, or run `accp context repair`";
     let parts = ["result-orphan: message 1: the result answers `c9`", cure];
-    refused_everywhere(chat.to_string().as_bytes(), &[], &parts);
+    refused_everywhere(chat.to_string().as_bytes(), &parts);
     let block = json!({ "type": "tool_result", "tool_use_id": "c9", "content": "4" });
     let anthropic = json!([{ "role": "user", "content": [block] }]);
     let output = json!({ "type": "function_call_output", "call_id": "c9", "output": "4" });
     let responses = json!([{ "role": "user", "content": "Rye?" }, output]);
     for (form, list) in [("anthropic", anthropic), ("responses", responses)] {
         let fresh = Folder::with(&[("bad.json", &list.to_string())]);
-        let run = compress(&fresh, &["--messages", form, "bad.json"]);
+        let run = compress(&fresh, ["--messages", form, "bad.json"]);
         refused(&run, 1, &["bad.json: ", "result-orphan: message ", cure]);
         assert!(!fresh.path("root").exists());
     }
@@ -143,7 +142,7 @@ fn a_window_that_is_too_small_is_refused_with_what_does_not_fit() {
         .unwrap()
         .push(json!({ "role": "user", "content": "And gate 7? ".repeat(40) }));
     let fresh = Folder::with(&[("bad.json", &list.to_string())]);
-    let run = compress_at(&fresh, "root", &["--window", "150", "bad.json"]);
+    let run = compress_at(&fresh, "root", "--window 150 bad.json");
     let parts = [
         "over-window: the list has ",
         "of the system message (message 0)",
@@ -153,12 +152,12 @@ fn a_window_that_is_too_small_is_refused_with_what_does_not_fit() {
     refused(&run, 1, &parts);
     assert!(!fresh.path("root").exists());
     refused(
-        &compress_at(&fresh, "root", &["--window", "0", "bad.json"]),
+        &compress_at(&fresh, "root", "--window 0 bad.json"),
         2,
         &["give a larger window"],
     );
     refused(
-        &compress(&fresh, &["--reserve", "12000", "bad.json"]),
+        &compress(&fresh, "--reserve 12000 bad.json"),
         2,
         &["give a larger window"],
     );
@@ -166,7 +165,7 @@ fn a_window_that_is_too_small_is_refused_with_what_does_not_fit() {
     let (folder, _) = begun();
     let before = tree(folder.0.path());
     refused(
-        &compress_at(&folder, "root", &["--window", "20", "good.json"]),
+        &compress_at(&folder, "root", "--window 20 good.json"),
         1,
         &["over-window: "],
     );
@@ -181,13 +180,9 @@ fn an_input_of_a_hundred_megabytes_is_refused_before_it_is_read() {
     file.set_len(100 << 20).unwrap();
     let cure = "give the last list that came out, with what was said since, in place of the whole conversation";
     let limit = format!("bad.json: not-a-list: expected at most {MOST} bytes, found more; {cure}");
-    refused(&compress(&folder, &["bad.json"]), 1, &[&limit]);
-    refused(
-        &folder.run(&["context", "repair", "bad.json"], ""),
-        1,
-        &[&limit],
-    );
-    let run = folder.run(&["context", "check", "--format", "json", "bad.json"], "");
+    refused(&compress(&folder, "bad.json"), 1, &[&limit]);
+    refused(&folder.run("context repair bad.json", ""), 1, &[&limit]);
+    let run = folder.run("context check --format json bad.json", "");
     assert_eq!(
         (run.code, &run.json()[0]["errors"][0]["code"]),
         (Some(1), &json!("not-a-list"))
@@ -196,7 +191,7 @@ fn an_input_of_a_hundred_megabytes_is_refused_before_it_is_read() {
     // One that is as large as may be is read.
     file.set_len(MOST).unwrap();
     refused(
-        &compress(&folder, &["bad.json"]),
+        &compress(&folder, "bad.json"),
         1,
         &["not-a-list: expected JSON: "],
     );
@@ -207,18 +202,8 @@ fn names_that_lead_out_stay_inside() {
     let (folder, _) = begun();
     let before = tree(folder.0.path());
     for id in ["../trip", "..", "a/b", "/tmp/trip", ""] {
-        let run = folder.run(
-            &[
-                "context",
-                "compress",
-                "--session",
-                id,
-                "--window",
-                "9000",
-                "good.json",
-            ],
-            "",
-        );
+        let args = ("context compress --window 9000 good.json --session", [id]);
+        let run = folder.run(args, "");
         refused(
             &run,
             2,
@@ -232,18 +217,7 @@ fn names_that_lead_out_stay_inside() {
         "/etc/passwd",
         "cache/cold.accp/../../../good.json",
     ] {
-        let run = folder.run(
-            &[
-                "context",
-                "read",
-                "--session",
-                "trip",
-                "--root",
-                "root",
-                path,
-            ],
-            "",
-        );
+        let run = folder.run(("context read --session trip --root root", path), "");
         refused(
             &run,
             1,
@@ -254,7 +228,7 @@ fn names_that_lead_out_stay_inside() {
         .to_string()
         .replace("get_flights", "../../../get_flights");
     let folder = Folder::with(&[("bad.json", &text)]);
-    assert_eq!(compress(&folder, &["bad.json"]).code, Some(0));
+    compress(&folder, "bad.json").code_is(0);
     assert_eq!(folder.names(), ["bad.json", "root"]);
     let offloaded = tree(&folder.path("root/cache/offloaded"));
     let names: Vec<_> = offloaded
@@ -281,7 +255,7 @@ fn a_root_that_cannot_be_is_refused_with_its_path() {
         let path = folder.path(taken);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "mine").unwrap();
-        let run = compress(&folder, &["good.json"]);
+        let run = compress(&folder, "good.json");
         refused(&run, 2, &["root/cache", cure]);
         assert_eq!(folder.read(taken), "mine");
         // Nothing but folders was begun.
@@ -299,7 +273,7 @@ fn a_root_that_may_not_be_written_is_refused() {
             continue;
         }
         let folder = Folder::with(&[("good.json", &messages().to_string())]);
-        let run = compress_at(&folder, root, &["--window", "12000", "good.json"]);
+        let run = compress_at(&folder, root, "--window 12000 good.json");
         refused(
             &run,
             2,
@@ -319,7 +293,7 @@ fn a_root_of_another_program_is_refused() {
     let sound = fs::read(&cold).unwrap();
     fs::write(&cold, "the recipes of somebody else\n".repeat(99)).unwrap();
     let before = tree(folder.0.path());
-    let run = compress(&folder, &["good.json"]);
+    let run = compress(&folder, "good.json");
     refused(
         &run,
         2,
@@ -330,14 +304,14 @@ fn a_root_of_another_program_is_refused() {
     );
     assert_eq!(tree(folder.0.path()), before);
     fs::write(&cold, sound).unwrap();
-    assert_eq!(compress(&folder, &["good.json"]).code, Some(0));
+    compress(&folder, "good.json").code_is(0);
     // A file that the session would begin.
     let talk = (0..80).map(|at| json!({ "role": "user", "content": format!("Crate {at} holds lamps, ropes and maps of the coast.") }));
     let talk: Vec<_> = talk.collect();
     let other = Folder::with(&[("good.json", &Json::from(talk).to_string())]);
     fs::create_dir_all(other.path("root/cache/conversations")).unwrap();
     fs::write(other.path("root/cache/conversations/trip_full.md"), "mine").unwrap();
-    let run = compress_at(&other, "root", &["--window", "2000", "good.json"]);
+    let run = compress_at(&other, "root", "--window 2000 good.json");
     let parts = [
         "cache/conversations/trip_full.md: ",
         "move the file away, or give another id (`--session`)",
@@ -354,40 +328,21 @@ fn a_disk_that_is_full_costs_no_list() {
         let folder = Folder::with(&[("good.json", &messages().to_string())]);
         // No file may grow over so many blocks of 512 bytes; the shell keeps the signal from ending the process.
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
-        let mut limited = command_in("sh", &folder);
-        let args = [
-            "context",
-            "compress",
-            "--session",
-            "trip",
-            "--root",
-            "root",
-            "--window",
-            "12000",
-            "good.json",
-        ];
-        let run = finish(
-            limited
-                .args(["-c", &script, env!("CARGO_BIN_EXE_accp")])
-                .args(args),
-            b"",
-        );
+        let mut limited = std::process::Command::new("sh");
+        limited.current_dir(folder.path("."));
+        let args = "context compress --session trip --root root --window 12000 good.json";
+        limited.args(["-c", &script, env!("CARGO_BIN_EXE_accp")]);
+        let run = finish(limited.args(args.words()), b"");
         if run.code != Some(0) {
             failed += 1;
             refused(&run, 2, &["cache/", "give it again"]);
         }
         assert_eq!(
-            without_times(&compress(&folder, &["good.json"]).json()[0]),
+            without_times(&compress(&folder, "good.json").json()[0]),
             without_times(&list)
         );
     }
     assert!((2..6).contains(&failed), "{failed}");
-}
-
-fn command_in(program: &str, folder: &Folder) -> std::process::Command {
-    let mut command = std::process::Command::new(program);
-    command.current_dir(folder.0.path());
-    command
 }
 
 /// Returns a list without the times in the names of its files.
@@ -405,16 +360,7 @@ fn a_torn_index_is_made_again() {
     let (folder, _) = begun();
     let recover = || {
         folder.run(
-            &[
-                "context",
-                "recover",
-                "--session",
-                "trip",
-                "--root",
-                "root",
-                "--exact",
-                "HAT170",
-            ],
+            "context recover --session trip --root root --exact HAT170",
             "",
         )
     };
@@ -426,15 +372,11 @@ fn a_torn_index_is_made_again() {
     );
     let index = folder.path("root/cache/index.db");
     let sound = fs::read(&index).unwrap();
-    for bytes in [&sound[..sound.len() / 2], b"torn", &[]] {
+    for bytes in [&sound[..sound.len() / 2], b"torn", b""] {
         fs::write(&index, bytes).unwrap();
         let again = recover();
-        assert_eq!(
-            (again.code, again.stdout),
-            (Some(0), hits.stdout.clone()),
-            "{}",
-            again.stderr
-        );
+        again.code_is(0);
+        assert_eq!(again.stdout, hits.stdout.clone());
     }
 }
 
@@ -452,14 +394,14 @@ fn a_file_that_somebody_changed_is_refused_by_its_digest() {
     let sound = folder.read(&path);
     fs::write(folder.path(&path), sound.replacen("HAT170", "HAT171", 1)).unwrap();
     let before = tree(folder.0.path());
-    let at = ["--session", "trip", "--root", "root"];
+    let at = "--session trip --root root";
     for words in [
-        &["compress", "--window", "12000", "good.json"][..],
-        &["status"],
-        &["restore"],
-        &["mark", "1"],
+        "compress --window 12000 good.json",
+        "status",
+        "restore",
+        "mark 1",
     ] {
-        let run = folder.run(&[&["context"], words, &at].concat(), "");
+        let run = folder.run(("context", words, at), "");
         let says = format!("{name}: the file is not what was written there (its SHA-256 differs)");
         refused(
             &run,
@@ -472,13 +414,13 @@ fn a_file_that_somebody_changed_is_refused_by_its_digest() {
         assert_eq!(tree(folder.0.path()), before);
     }
     fs::remove_file(folder.path(&path)).unwrap();
-    assert_eq!(compress(&folder, &["good.json"]).json(), [list]);
+    assert_eq!(compress(&folder, "good.json").json(), [list]);
     assert_eq!(folder.read(&path), sound);
 }
 
 #[test]
 fn a_stdin_without_a_list_is_named() {
-    let run = finish(command().args(["context", "check"]), b"");
-    assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("stdin: not-a-list: "), "{}", run.stderr);
+    accp("context check", "")
+        .code_is(1)
+        .stderr_has("stdin: not-a-list: ");
 }

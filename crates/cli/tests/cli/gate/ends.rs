@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::super::hub::Running;
-use super::{Client, frame};
+use super::{COOK, Client, DEV, TestHub, frame};
 
 /// Fills the log of the session `lunch` with frames that do not fit between two sockets.
 fn fill(client: &Client) {
@@ -32,17 +32,16 @@ fn until_the_log_has(client: &Client, text: &str) -> String {
 
 #[test]
 fn a_log_that_is_read_while_its_hub_ends_is_not_whole() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("hub.toml"), "[limits]\nframe = 100000\n").unwrap();
     for kind in ["application/accp", "application/x-ndjson"] {
-        let (hub, url) = Running::hub(&["--memory", "--config", "hub.toml"], folder.path());
-        let client = Client::new(&url, None);
+        let hub = TestHub::with("[limits]\nframe = 100000\n", &[]);
+        let client = hub.client();
         fill(&client);
         let path = "/accp/v1/sessions/lunch/frames";
         let mut reading = client.open("GET", path, &[("accept", kind)], b"");
         reading.until("req:plan");
         // Nobody reads on until the hub has begun to end.
-        let ending = std::thread::spawn(move || hub.stop());
+        let (process, url) = (hub.process, hub.url);
+        let ending = std::thread::spawn(move || process.stop());
         let host = url.trim_start_matches("http://");
         let mut tries = (0..1_000_000).map(|_| std::net::TcpStream::connect(host));
         assert!(tries.any(|tried| tried.is_err()), "it ends in time");
@@ -54,9 +53,8 @@ fn a_log_that_is_read_while_its_hub_ends_is_not_whole() {
 
 #[test]
 fn an_answer_in_pieces_without_its_end_is_not_whole() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
     let asked = frame("@dev>req:plan{}", "dea101000001", 1, "sid:lunch");
     let kind = ("content-type", "application/accp");
     let headers = [kind, ("prefer", "wait=2"), ("connection", "close")];
@@ -77,12 +75,9 @@ fn an_answer_in_pieces_without_its_end_is_not_whole() {
 
 #[test]
 fn who_waits_for_an_answer_waits_beyond_an_erasure() {
-    let folder = tempfile::tempdir().unwrap();
-    super::write_tokens(folder.path(), &[("any", "*", "*")]);
-    let tokens = fs::read_to_string(folder.path().join("tokens.toml")).unwrap();
-    fs::write(folder.path().join("tokens.toml"), tokens + "admin = true\n").unwrap();
-    let (_hub, url) = Running::hub(&["--tokens", "tokens.toml"], folder.path());
-    let client = Client::new(&url, Some("any"));
+    let any = ("any", "*", "*");
+    let hub = TestHub::with_admin(&[any]);
+    let client = hub.client_of(any);
     let plan = |head: &str, mid: &str, seq, more: &str| {
         client.post_frame(&frame(head, mid, seq, &format!("sid:lunch{more}")))
     };
@@ -120,21 +115,13 @@ fn who_waits_for_an_answer_waits_beyond_an_erasure() {
 
 #[test]
 fn bodies_on_their_way_have_a_bound() {
-    let folder = tempfile::tempdir().unwrap();
-    super::write_tokens(folder.path(), &[super::DEV, super::COOK]);
-    fs::write(folder.path().join("hub.toml"), "[limits]\nbodies = 5000\n").unwrap();
-    let args = [
-        "--memory",
-        "--tokens",
-        "tokens.toml",
-        "--config",
-        "hub.toml",
-    ];
-    let (_hub, url) = Running::hub(&args, folder.path());
-    let (dev, cook) = (
-        Client::new(&url, Some(super::DEV.0)),
-        Client::new(&url, Some(super::COOK.0)),
+    let hub = TestHub::with(
+        "[limits]
+bodies = 5000
+",
+        &[DEV, COOK],
     );
+    let [dev, cook] = [DEV, COOK].map(|token| hub.client_of(token));
     let kind = ("content-type", "application/accp");
     let mut held = Vec::new();
     // Half of a body, of which the hub has taken note once a request behind it is refused.
@@ -172,9 +159,8 @@ fn bodies_on_their_way_have_a_bound() {
 
 #[test]
 fn a_hub_whose_log_nobody_reads_goes_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let (hub, url) = Running::hub(&["--memory", "--log-level", "debug"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::start("--memory --log-level debug");
+    let client = hub.client();
     // Each is a line of the log at least, and a pipe holds 64 KiB.
     for n in 1..=1_000 {
         let plan = frame("@dev>req:plan{}", &format!("dea101{n:06}"), n, "sid:lunch");
@@ -182,14 +168,13 @@ fn a_hub_whose_log_nobody_reads_goes_on() {
         assert_eq!(posted.status, 200, "{posted:?}");
     }
     assert_eq!(client.get("/readyz").status, 200);
-    assert_eq!(hub.stop().0, Some(0));
+    assert_eq!(hub.process.stop().0, Some(0));
 }
 
 #[test]
 fn a_hub_that_has_lost_its_write_ahead_log_takes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let (hub, url) = Running::hub(&["hub.accp"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::start("hub.accp");
+    let client = hub.client();
     let plan = |n: u64| {
         client.post_frame(&frame(
             "@dev>req:plan{}",
@@ -201,15 +186,13 @@ fn a_hub_that_has_lost_its_write_ahead_log_takes_nothing() {
     for n in 1..=5 {
         assert_eq!(plan(n).status, 200);
     }
-    fs::remove_file(folder.path().join("hub.accp-wal")).unwrap();
+    fs::remove_file(hub.folder.path().join("hub.accp-wal")).unwrap();
     let refused = plan(6);
     assert_eq!(refused.status, 503, "{refused:?}");
     super::until_ready_is(&client, 503);
-    drop(hub);
-    let (_hub, url) = Running::hub(&["hub.accp"], folder.path());
-    let log = Client::new(&url, None)
-        .get("/accp/v1/sessions/lunch/frames")
-        .body;
+    drop(hub.process);
+    let hub = TestHub::start_in(hub.folder, "hub.accp");
+    let log = hub.client().get("/accp/v1/sessions/lunch/frames").body;
     let count = log.lines().filter(|line| line.contains("req:plan")).count();
     assert_eq!(count, 5, "what was acknowledged is there: {log}");
 }
@@ -231,15 +214,8 @@ fn a_file_of_tokens_says_which_agent_each_is() {
         let digest = accp_hub::Tokens::digest("secret");
         let text = format!("[[token]]\nsha256 = \"{digest}\"\n{entry}");
         fs::write(folder.path().join("tokens.toml"), text).unwrap();
-        let args = [
-            "serve",
-            "--memory",
-            "--listen",
-            "127.0.0.1:0",
-            "--tokens",
-            "tokens.toml",
-        ];
-        let mut hub = Running::start_with(&args, folder.path(), &[]);
+        let args = "serve --memory --listen 127.0.0.1:0 --tokens tokens.toml";
+        let mut hub = Running::start_with(args, folder.path(), &[]);
         let said: String = (0..8).map(|_| hub.line() + "\n").collect();
         assert!(said.contains(why), "{said}");
     }

@@ -1,23 +1,14 @@
 //! What a caller can use, by all protocols together (`docs/limits.md`).
 
-use std::fs;
-
 use serde_json::json;
 
-use super::super::hub::Running;
 use super::client::{Client, message};
-use super::{COOK, DEV, frame, write_tokens};
+use super::{COOK, DEV, TestHub, frame, write_tokens};
 
 #[test]
 fn one_rate_holds_for_all_protocols() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(
-        folder.path().join("hub.toml"),
-        "[limits]\nframes_per_second = 1\n",
-    )
-    .unwrap();
-    let (_hub, url) = Running::hub(&["--config", "hub.toml"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::with("[limits]\nframes_per_second = 1\n", &[]);
+    let client = hub.client();
     let (mut fine, mut many) = (0, 0);
     for number in 0..40 {
         let (id, seq) = (format!("abc1{number:08}"), 1);
@@ -44,16 +35,10 @@ fn one_rate_holds_for_all_protocols() {
 
 #[test]
 fn a_message_of_a2a_counts_each_of_its_frames() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(
-        folder.path().join("hub.toml"),
-        "[limits]\nframes_per_second = 5\n",
-    )
-    .unwrap();
-    let (_hub, url) = Running::hub(&["--config", "hub.toml"], folder.path());
+    let hub = TestHub::with("[limits]\nframes_per_second = 5\n", &[]);
     let parts = vec![json!({ "text": "@dev>req:plan{}", "mediaType": "application/accp" }); 20];
     let many = json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": parts } });
-    let client = Client::new(&url, None);
+    let client = hub.client();
     let refused = client.a2a("/a2a/lunch/dev", "SendMessage", &many);
     assert_eq!(refused.status, 429, "{refused:?}");
     assert_eq!(
@@ -65,9 +50,8 @@ fn a_message_of_a2a_counts_each_of_its_frames() {
 
 #[test]
 fn an_agent_has_a_bounded_number_of_sessions_of_mcp() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
     let first = client.begin("/mcp/lunch/dev");
     let list = |session: &str| {
         let listed = client.mcp("/mcp/lunch/dev", Some(session), "tools/list", &json!({}));
@@ -80,14 +64,8 @@ fn an_agent_has_a_bounded_number_of_sessions_of_mcp() {
 
 #[test]
 fn bytes_are_counted_for_all_protocols() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(
-        folder.path().join("hub.toml"),
-        "[limits]\nbytes_per_second = 1000\n",
-    )
-    .unwrap();
-    let (_hub, url) = Running::hub(&["--config", "hub.toml"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::with("[limits]\nbytes_per_second = 1000\n", &[]);
+    let client = hub.client();
     let long = "x".repeat(9_000);
     let statuses: Vec<_> = (0..60)
         .map(|number| {
@@ -108,9 +86,8 @@ fn bytes_are_counted_for_all_protocols() {
 
 #[test]
 fn a_request_for_mcp_or_a2a_has_a_bound() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
     let long = "x".repeat((1 << 20) + 1);
     assert_eq!(
         client.mcp("/mcp/lunch/dev", None, &long, &json!({})).status,
@@ -122,15 +99,8 @@ fn a_request_for_mcp_or_a2a_has_a_bound() {
 
 #[test]
 fn open_requests_are_counted_for_each_token() {
-    let folder = tempfile::tempdir().unwrap();
-    write_tokens(folder.path(), &[DEV, COOK]);
-    fs::write(folder.path().join("hub.toml"), "[limits]\nrequests = 3\n").unwrap();
-    let args = ["--config", "hub.toml", "--tokens", "tokens.toml"];
-    let (_hub, url) = Running::hub(&args, folder.path());
-    let (dev, cook) = (
-        Client::new(&url, Some(DEV.0)),
-        Client::new(&url, Some(COOK.0)),
-    );
+    let hub = TestHub::with("[limits]\nrequests = 3\n", &[DEV, COOK]);
+    let (dev, cook) = (hub.client_of(DEV), hub.client_of(COOK));
     let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     assert_eq!(dev.post_frame(&plan).status, 200);
     let follow = || {
@@ -168,19 +138,11 @@ fn open_requests_are_counted_for_each_token() {
 
 #[test]
 fn new_sessions_are_counted_for_each_token() {
-    let folder = tempfile::tempdir().unwrap();
     let any = [("secret-1", "dev", "*"), ("secret-2", "cook", "*")];
-    write_tokens(folder.path(), &any);
-    fs::write(
-        folder.path().join("hub.toml"),
-        "[limits]\nsessions_per_minute = 6\n",
-    )
-    .unwrap();
-    let args = ["--config", "hub.toml", "--tokens", "tokens.toml"];
-    let (_hub, url) = Running::hub(&args, folder.path());
+    let hub = TestHub::with("[limits]\nsessions_per_minute = 6\n", &any);
     let (dev, cook) = (
-        Client::new(&url, Some("secret-1")),
-        Client::new(&url, Some("secret-2")),
+        Client::new(&hub.url, Some("secret-1")),
+        Client::new(&hub.url, Some("secret-2")),
     );
     let begin = |number: usize| match number % 3 {
         0 => dev.post_frame(&frame(
@@ -209,10 +171,8 @@ fn new_sessions_are_counted_for_each_token() {
 
 #[test]
 fn agents_of_a_session_are_counted_for_all_protocols() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("hub.toml"), "[limits]\nagents = 3\n").unwrap();
-    let (_hub, url) = Running::hub(&["--config", "hub.toml"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::with("[limits]\nagents = 3\n", &[]);
+    let client = hub.client();
     let mut told = message("m", "hello");
     told["configuration"] = json!({ "returnImmediately": true });
     let post = |agent: &str, mid: &str, session: &str| {
@@ -258,12 +218,8 @@ fn put(client: &Client, length: usize) -> String {
 
 #[test]
 fn an_answer_counts_as_open_until_it_has_gone_out() {
-    let folder = tempfile::tempdir().unwrap();
-    write_tokens(folder.path(), &[DEV, COOK]);
-    fs::write(folder.path().join("hub.toml"), "[limits]\nrequests = 3\n").unwrap();
-    let args = ["--config", "hub.toml", "--tokens", "tokens.toml"];
-    let (_hub, url) = Running::hub(&args, folder.path());
-    let dev = Client::new(&url, Some(DEV.0));
+    let hub = TestHub::with("[limits]\nrequests = 3\n", &[DEV, COOK]);
+    let dev = hub.client_of(DEV);
     let value = put(&dev, 7 << 20);
     // Nobody reads these, so they do not go out.
     let unread: Vec<_> = (0..3)
@@ -276,8 +232,8 @@ fn an_answer_counts_as_open_until_it_has_gone_out() {
     let refused = dev.get(&value);
     assert_eq!(refused.status, 429, "{}", refused.head);
     // A token that is withdrawn ends them, too.
-    write_tokens(folder.path(), &[COOK]);
-    let cook = Client::new(&url, Some(COOK.0));
+    write_tokens(hub.folder.path(), &[COOK]);
+    let cook = hub.client_of(COOK);
     let is_over = || {
         cook.get("/metrics")
             .body
@@ -297,13 +253,9 @@ fn an_answer_counts_as_open_until_it_has_gone_out() {
 
 #[test]
 fn a_model_that_rests_takes_none_of_the_open_requests() {
-    let folder = tempfile::tempdir().unwrap();
     let any = [("secret", "dev", "*")];
-    write_tokens(folder.path(), &any);
-    fs::write(folder.path().join("hub.toml"), "[limits]\nrequests = 2\n").unwrap();
-    let args = ["--config", "hub.toml", "--tokens", "tokens.toml"];
-    let (_hub, url) = Running::hub(&args, folder.path());
-    let client = Client::new(&url, Some("secret"));
+    let hub = TestHub::with("[limits]\nrequests = 2\n", &any);
+    let client = Client::new(&hub.url, Some("secret"));
     for number in 0..6 {
         let begun = client.initialize(&format!("/mcp/s{number}/dev"));
         assert_eq!(begun.status, 200, "{number}: {begun:?}");

@@ -1,32 +1,17 @@
 //! Models that speak MCP: what a call, a session and a place of theirs cost, and when each of them ends.
 
-use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use accp_hub::Tokens;
 use serde_json::{Value as Json, json};
 
-use super::super::hub::Running;
 use super::client::{Answer, Client, MCP, Open};
-use super::{COOK, DEV, GUEST, content, frame, write_tokens};
+use super::{COOK, DEV, GUEST, TestHub, content, frame, write_tokens};
 
 const PLACE: &str = "/mcp/lunch/dev";
 /// The revision of MCP that has no sessions.
 const STATELESS: &str = "2026-07-28";
 const UPDATED: &str = "notifications/resources/updated";
-
-/// Begins a hub whose file of settings has this text.
-fn hub_with(
-    settings: &str,
-    tokens: &[(&str, &str, &str)],
-    folder: &std::path::Path,
-) -> (Running, String) {
-    fs::write(folder.join("hub.toml"), settings).unwrap();
-    write_tokens(folder, tokens);
-    let args = ["--config", "hub.toml", "--tokens", "tokens.toml"];
-    Running::hub(&args, folder)
-}
 
 fn plan(agent: &str, goal: &str, number: u64) -> String {
     let head = format!("@{agent}>req:plan{{goal:{goal}}}");
@@ -82,9 +67,8 @@ fn until(status: u16, mut ask: impl FnMut() -> Answer) {
 
 #[test]
 fn an_answer_has_one_room_for_the_values_of_all_its_frames() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
     let value = format!("\"{}", "y".repeat(7_989));
     let digest = accp_registry::Hash::of(value.as_bytes());
     let put = format!("@cook>sync:put{{keys:[[k101_1,{digest},{}]]}}", value.len());
@@ -130,9 +114,8 @@ fn an_answer_has_one_room_for_the_values_of_all_its_frames() {
 
 #[test]
 fn a_call_that_its_client_has_left_counts_as_open() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = hub_with("[limits]\nrequests = 3\n", &[DEV, COOK], folder.path());
-    let [dev, cook] = [DEV, COOK].map(|token| Client::new(&url, Some(token.0)));
+    let hub = TestHub::with("[limits]\nrequests = 3\n", &[DEV, COOK]);
+    let [dev, cook] = [DEV, COOK].map(|token| hub.client_of(token));
     let session = dev.begin(PLACE);
     let waits = json!({ "timeout": 300 });
     let leave = |id| {
@@ -149,9 +132,8 @@ fn a_call_that_its_client_has_left_counts_as_open() {
 
 #[test]
 fn nothing_is_sent_for_a_question_whose_right_is_over() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = hub_with("", &[DEV, COOK, GUEST], folder.path());
-    let [dev, cook, guest] = [DEV, COOK, GUEST].map(|token| Client::new(&url, Some(token.0)));
+    let hub = TestHub::with("", &[DEV, COOK, GUEST]);
+    let [dev, cook, guest] = [DEV, COOK, GUEST].map(|token| hub.client_of(token));
     let session = dev.begin(PLACE);
     let asks = |goal: &str, seconds: u32| {
         json!({
@@ -167,7 +149,7 @@ fn nothing_is_sent_for_a_question_whose_right_is_over() {
     let without = open_stateless(&dev, PLACE, "tools/call", &call);
     log.until("goal:one");
     log.until("goal:two");
-    write_tokens(folder.path(), &[COOK, GUEST]);
+    write_tokens(hub.folder.path(), &[COOK, GUEST]);
     for ended in [with_session.finish(), without.finish()] {
         assert!(ended.body.contains("E5001"), "{ended:?}");
     }
@@ -184,13 +166,12 @@ fn nothing_is_sent_for_a_question_whose_right_is_over() {
 
 #[test]
 fn a_session_of_mcp_ends_with_the_right_that_used_it() {
-    let folder = tempfile::tempdir().unwrap();
     let again = ("another-secret-of-dev", "dev", "lunch");
-    let (_hub, url) = hub_with("", &[DEV, again], folder.path());
-    let [first, second] = [DEV, again].map(|token| Client::new(&url, Some(token.0)));
+    let hub = TestHub::with("", &[DEV, again]);
+    let [first, second] = [DEV, again].map(|token| hub.client_of(token));
     let (of_first, of_second) = (first.begin(PLACE), second.begin(PLACE));
     let list = |session: &str| second.mcp(PLACE, Some(session), "tools/list", &json!({}));
-    write_tokens(folder.path(), &[again]);
+    write_tokens(hub.folder.path(), &[again]);
     until(401, || first.get("/accp/v1/sessions"));
     until(404, || {
         // To use it is to have it.
@@ -201,11 +182,10 @@ fn a_session_of_mcp_ends_with_the_right_that_used_it() {
 
 #[test]
 fn places_give_their_sessions_back_once_the_right_is_over() {
-    let folder = tempfile::tempdir().unwrap();
     let any = ("secret-of-any", "dev", "s-*");
     let settings = "idle = 1\n[limits]\nsessions = 3\n";
-    let (_hub, url) = hub_with(settings, &[any, COOK], folder.path());
-    let [dev, cook] = [any, COOK].map(|token| Client::new(&url, Some(token.0)));
+    let hub = TestHub::with(settings, &[any, COOK]);
+    let [dev, cook] = [any, COOK].map(|token| hub.client_of(token));
     for number in 0..3 {
         let place = format!("/mcp/s-{number}/dev");
         let begun = match number {
@@ -216,17 +196,16 @@ fn places_give_their_sessions_back_once_the_right_is_over() {
     }
     let refused = cook.post_frame(&plan("cook", "x", 1));
     assert_eq!(refused.status, 503, "{refused:?}");
-    write_tokens(folder.path(), &[COOK]);
+    write_tokens(hub.folder.path(), &[COOK]);
     until(200, || cook.post_frame(&plan("cook", "x", 1)));
 }
 
 #[test]
 fn what_mcp_refuses_or_only_lists_writes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&[], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::start("");
+    let client = hub.client();
     assert_eq!(client.post_frame(&plan("cook", "x", 1)).status, 200);
-    let file = folder.path().join("hub.accp");
+    let file = hub.folder.path().join("hub.accp");
     let before = content(&file);
     let nothing = json!({});
     let calls = [
@@ -301,14 +280,9 @@ fn what_mcp_refuses_or_only_lists_writes_nothing() {
 
 #[test]
 fn a_watch_and_a_call_hear_that_the_session_was_opened_anew() {
-    let folder = tempfile::tempdir().unwrap();
-    let digest = Tokens::digest(DEV.0);
-    let any = format!(
-        "[[token]]\nsha256 = \"{digest}\"\nagent = \"*\"\nsessions = [\"lunch\"]\nadmin = true\n"
-    );
-    fs::write(folder.path().join("tokens.toml"), any).unwrap();
-    let (_hub, url) = Running::hub(&["--tokens", "tokens.toml"], folder.path());
-    let client = Client::new(&url, Some(DEV.0));
+    let any = ("secret-of-any", "*", "lunch");
+    let hub = TestHub::with_admin(&[any]);
+    let client = hub.client_of(any);
     let session = client.begin(PLACE);
     let hot = json!({ "uri": "accp://session/lunch/hot" });
     let headers = [
@@ -364,9 +338,8 @@ fn until_updates(events: &mut Open, count: usize) {
 
 #[test]
 fn sessions_of_mcp_that_have_ended_are_not_counted() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
     let stays = client.begin(PLACE);
     for _ in 0..40 {
         let session = client.begin(PLACE);
@@ -401,34 +374,30 @@ fn begin_at(url: &str, host: &str, headers: &str) -> String {
 
 #[test]
 fn mcp_takes_the_hosts_and_origins_of_the_hub() {
-    let folder = tempfile::tempdir().unwrap();
     let settings = "origins = [\"https://app.example\"]\n";
     let token = format!("authorization: Bearer {}\r\n", DEV.0);
-    let (hub, url) = hub_with(settings, &[DEV], folder.path());
+    let hub = TestHub::with(settings, &[DEV]);
     for (host, origin, status) in [
         ("hub.example", "https://app.example", "200"),
         ("hub.example", "http://hub.example", "200"),
         ("hub.example", "http://other.example", "403"),
         ("hub.example", "null", "403"),
     ] {
-        let begun = begin_at(&url, host, &format!("{token}origin: {origin}\r\n"));
+        let begun = begin_at(&hub.url, host, &format!("{token}origin: {origin}\r\n"));
         assert!(begun.contains(status), "{host} {origin}: {begun}");
     }
-    hub.stop();
-    let (hub, url) = Running::hub(&["--memory", "--anybody-from-anywhere"], folder.path());
-    let begun = begin_at(&url, "10.0.0.5:7337", "");
+    let hub = TestHub::start("--memory --anybody-from-anywhere");
+    let begun = begin_at(&hub.url, "10.0.0.5:7337", "");
     assert!(begun.contains("200"), "{begun}");
-    hub.stop();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
-    let begun = begin_at(&url, "evil.example", "");
+    let hub = TestHub::start("--memory");
+    let begun = begin_at(&hub.url, "evil.example", "");
     assert!(begun.contains("403"), "{begun}");
 }
 
 #[test]
 fn a_listener_hears_of_a_change_once_for_each_resource() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = hub_with("", &[DEV, COOK], folder.path());
-    let [dev, cook] = [DEV, COOK].map(|token| Client::new(&url, Some(token.0)));
+    let hub = TestHub::with("", &[DEV, COOK]);
+    let [dev, cook] = [DEV, COOK].map(|token| hub.client_of(token));
     let uris = vec!["accp://session/lunch/hot"; 5_000];
     let wanted = json!({ "notifications": { "resourceSubscriptions": uris } });
     let mut listens = open_stateless(&dev, PLACE, "subscriptions/listen", &wanted);
@@ -444,7 +413,7 @@ fn a_listener_hears_of_a_change_once_for_each_resource() {
         assert_eq!(cook.post_frame(&plan("cook", "x", number)).status, 200);
     }
     listens.until(UPDATED);
-    write_tokens(folder.path(), &[COOK]);
+    write_tokens(hub.folder.path(), &[COOK]);
     let heard = listens.finish().body.matches(UPDATED).count();
     assert!(heard < 100, "{heard} notices of 20 frames");
 }

@@ -1,12 +1,9 @@
 //! Tasks of A2A: what reading them costs, what it opens, and when what was opened ends.
 
-use std::fs;
-
 use serde_json::{Value as Json, json};
 
-use super::super::hub::Running;
 use super::client::{Answer, Client, Open, message};
-use super::{COOK, DEV, GUEST, content, frame, write_tokens};
+use super::{COOK, DEV, GUEST, TestHub, content, frame, write_tokens};
 
 /// A message whose task nobody waits for.
 fn told(id: &str, text: &str) -> Json {
@@ -46,9 +43,8 @@ fn log(client: &Client) -> String {
 
 #[test]
 fn an_answer_has_a_bound_for_values_in_the_place_of_references() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
     let long = "y".repeat(1_000_000);
     let said = client.a2a("/a2a/lunch/eve", "SendMessage", &told("v", &long));
     let value = log(&client);
@@ -79,9 +75,8 @@ fn an_answer_has_a_bound_for_values_in_the_place_of_references() {
 
 #[test]
 fn the_largest_value_that_a_hub_takes_is_shown() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
     let length = 8 << 20;
     let value = format!("\"{}", "x".repeat(length - 1));
     let digest = accp_registry::Hash::of(value.as_bytes());
@@ -104,13 +99,8 @@ fn the_largest_value_that_a_hub_takes_is_shown() {
 
 #[test]
 fn a_task_goes_on_when_its_session_ends_and_those_who_follow_it_hear_so() {
-    let folder = tempfile::tempdir().unwrap();
-    write_tokens(folder.path(), &[GUEST, COOK]);
-    let tokens = folder.path().join("tokens.toml");
-    let may_erase = fs::read_to_string(&tokens).unwrap() + "admin = true\n";
-    fs::write(&tokens, may_erase).unwrap();
-    let (_hub, url) = Running::hub(&["--tokens", "tokens.toml"], folder.path());
-    let [client, cook] = [GUEST, COOK].map(|token| Client::new(&url, Some(token.0)));
+    let hub = TestHub::with_admin(&[GUEST, COOK]);
+    let [client, cook] = [GUEST, COOK].map(|token| hub.client_of(token));
     let plan = frame("@cook>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     assert_eq!(cook.post_frame(&plan).status, 200);
     let path = "/a2a/lunch/guest";
@@ -147,9 +137,8 @@ fn a_task_goes_on_when_its_session_ends_and_those_who_follow_it_hear_so() {
 
 #[test]
 fn two_agents_that_say_the_same_have_a_task_each() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
     let says = |agent: &str| {
         let path = format!("/a2a/lunch/{agent}");
         task(&client.a2a(&path, "SendMessage", &told("1", "hello")))
@@ -171,9 +160,8 @@ fn two_agents_that_say_the_same_have_a_task_each() {
 
 #[test]
 fn a_message_that_comes_many_times_at_once_is_one_request() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_hub, url) = Running::hub(&["--memory"], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
     for round in 0..8 {
         let told = told(&format!("m{round}"), &format!("hello{round}"));
         let path = format!("/a2a/lunch/agent{round}");
@@ -220,10 +208,9 @@ fn harmless() -> Vec<(&'static str, Json)> {
 
 #[test]
 fn who_is_refused_or_only_looks_opens_no_agent() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("hub.accp");
-    let (_hub, url) = Running::hub(&[], folder.path());
-    let client = Client::new(&url, None);
+    let hub = TestHub::start("");
+    let file = hub.folder.path().join("hub.accp");
+    let client = hub.client();
     let plan = frame("@eve>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     assert_eq!(client.post_frame(&plan).status, 200);
     let before = content(&file);
@@ -274,17 +261,10 @@ fn say(socket: &mut Open, text: &str) {
 
 #[test]
 fn a_withdrawn_token_gives_its_sessions_back() {
-    let folder = tempfile::tempdir().unwrap();
     let any = ("secret-of-any", "any", "a-*");
-    write_tokens(folder.path(), &[COOK, any]);
     let settings = "idle = 1\n[limits]\nsessions = 3\n";
-    fs::write(folder.path().join("hub.toml"), settings).unwrap();
-    let args = ["--config", "hub.toml", "--tokens", "tokens.toml"];
-    let (_hub, url) = Running::hub(&args, folder.path());
-    let (cook, any) = (
-        Client::new(&url, Some(COOK.0)),
-        Client::new(&url, Some(any.0)),
-    );
+    let hub = TestHub::with(settings, &[COOK, any]);
+    let (cook, any) = (hub.client_of(COOK), hub.client_of(any));
     for number in 0..3 {
         let path = format!("/a2a/a-{number}/any");
         let begun = any.a2a(&path, "SendMessage", &told("m", "hello"));
@@ -292,20 +272,18 @@ fn a_withdrawn_token_gives_its_sessions_back() {
     }
     let plan = frame("@cook>req:plan{}", "abc101000001", 1, "sid:lunch");
     assert_eq!(cook.post_frame(&plan).status, 503);
-    write_tokens(folder.path(), &[COOK]);
+    write_tokens(hub.folder.path(), &[COOK]);
     let comes_in = || cook.post_frame(&plan).status == 200;
     assert!((0..100_000).any(|_| comes_in()), "the sessions stay");
 }
 
 #[test]
 fn a_name_that_no_client_may_have_is_the_fault_of_the_client() {
-    let folder = tempfile::tempdir().unwrap();
-    write_tokens(folder.path(), &[DEV, GUEST, ("secret-of-hub", "hub", "*")]);
-    let (_hub, url) = Running::hub(&["--tokens", "tokens.toml"], folder.path());
-    let dev = Client::new(&url, Some(DEV.0));
+    let hub = TestHub::with("", &[DEV, GUEST, ("secret-of-hub", "hub", "*")]);
+    let dev = hub.client_of(DEV);
     let plan = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
     assert_eq!(dev.post_frame(&plan).status, 200);
-    let hub = Client::new(&url, Some("secret-of-hub"));
+    let hub = Client::new(&hub.url, Some("secret-of-hub"));
     let said = hub.a2a("/a2a/lunch/hub", "SendMessage", &told("m", "hello"));
     assert_eq!(said.status, 400, "{said:?}");
     assert!(said.body.contains("E5001"), "{said:?}");

@@ -7,7 +7,7 @@ use a2a::{
 use serde_json::{Value as Json, json};
 
 use super::command::{at_work, data, frame, params};
-use super::{ByHand, Door, House, Late};
+use super::{ByHand, Door, Late, Setup};
 
 /// A client that sends a frame as the part of a message.
 pub(super) struct A2a(tokio::runtime::Runtime);
@@ -17,7 +17,7 @@ const ACCP: &str = "application/accp";
 
 impl A2a {
     /// Sends a frame, and waits for the end of its task or not.
-    fn run(&self, house: &House, frame: &str, waits: bool) -> Result<Task, String> {
+    fn run(&self, setup: &Setup, frame: &str, waits: bool) -> Result<Task, String> {
         let part = Part::text(frame).with_media_type(ACCP);
         let request = SendMessageRequest {
             message: Message::new(Role::User, vec![part]),
@@ -31,7 +31,7 @@ impl A2a {
             tenant: None,
         };
         let answer = self.call(
-            house,
+            setup,
             "SendMessage",
             &serde_json::to_value(request).unwrap(),
         )?;
@@ -52,12 +52,12 @@ impl A2a {
     /// Calls a method of the hub.
     fn call<T: serde::de::DeserializeOwned>(
         &self,
-        house: &House,
+        setup: &Setup,
         method: &str,
         params: &Json,
     ) -> Result<T, String> {
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        let url = format!("{}/a2a/team/dev", house.hub.http());
+        let url = format!("{}/a2a/team/dev", setup.hub.http());
         let text = self.0.block_on(async {
             let request = super::mcp::http().post(url).header("a2a-version", "1.0");
             request
@@ -84,7 +84,7 @@ impl Door for A2a {
     /// A task begins with `req`.
     const TRIGGERS: &[&str] = &["hot"];
 
-    fn open(_: &House) -> Self {
+    fn open(_: &Setup) -> Self {
         Self(
             tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -93,52 +93,52 @@ impl Door for A2a {
         )
     }
 
-    fn send(&mut self, house: &House, message: &Json) -> Result<(), String> {
+    fn send(&mut self, setup: &Setup, message: &Json) -> Result<(), String> {
         // Nobody answers a quiet note.
         let text = message["payload"]["text"].as_str().unwrap_or_default();
         let waits = !text.starts_with("quiet");
-        self.run(house, &frame(message), waits).map(drop)
+        self.run(setup, &frame(message), waits).map(drop)
     }
 
-    fn ask(&mut self, house: &House, message: &Json) -> Result<Json, String> {
-        let task = self.run(house, &frame(message), true)?;
+    fn ask(&mut self, setup: &Setup, message: &Json) -> Result<Json, String> {
+        let task = self.run(setup, &frame(message), true)?;
         let artifacts = task.artifacts.unwrap();
         let mut parts = artifacts[0].parts.iter();
         let part = parts
             .find(|part| part.media_type.as_deref() == Some(ACCP))
             .unwrap();
-        params(house, part.as_text().unwrap())
+        params(setup, part.as_text().unwrap())
     }
 
-    fn pieces(&mut self, house: &House, message: &Json) -> Vec<String> {
-        let task = self.run(house, &frame(message), true).unwrap();
+    fn pieces(&mut self, setup: &Setup, message: &Json) -> Vec<String> {
+        let task = self.run(setup, &frame(message), true).unwrap();
         let artifacts = task.artifacts.unwrap();
         let parts = artifacts.iter().flat_map(|artifact| &artifact.parts);
         let texts: Vec<_> = parts.filter_map(Part::as_text).collect();
         data(&texts.join("\n"))
     }
 
-    fn cancel(&mut self, house: &House, message: &Json) {
-        let task = self.run(house, &frame(message), false).unwrap();
-        at_work(house);
+    fn cancel(&mut self, setup: &Setup, message: &Json) {
+        let task = self.run(setup, &frame(message), false).unwrap();
+        at_work(setup);
         let task: Task = self
-            .call(house, "CancelTask", &json!({ "id": task.id }))
+            .call(setup, "CancelTask", &json!({ "id": task.id }))
             .unwrap();
         assert_eq!(task.status.state, TaskState::Canceled);
     }
 }
 
 impl Late for A2a {
-    fn late(self, house: &mut House, message: &Json) -> Self {
+    fn late(self, setup: &mut Setup, message: &Json) -> Self {
         let late = format!("{}[ts:1000,ttl:5]", frame(message));
-        let said = self.run(house, &late, true).unwrap_err();
+        let said = self.run(setup, &late, true).unwrap_err();
         assert!(said.contains("E3001"), "{said}");
         self
     }
 }
 
 impl ByHand for A2a {
-    fn by_hand(&mut self, house: &House, frame: &str) -> Result<(), String> {
-        self.run(house, frame, false).map(drop)
+    fn by_hand(&mut self, setup: &Setup, frame: &str) -> Result<(), String> {
+        self.run(setup, frame, false).map(drop)
     }
 }

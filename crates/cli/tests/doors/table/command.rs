@@ -3,10 +3,9 @@
 use accp_runtime::{EncodeOptions, Message, Registry};
 use serde_json::Value as Json;
 
-use super::{ByHand, Door, House, Late};
+use super::{ByHand, Door, Late, Setup};
 use crate::doors::REGISTRY;
 use crate::doors::answers::within;
-use crate::doors::command::accp;
 use crate::doors::http;
 
 /// The command, once for each frame.
@@ -36,7 +35,7 @@ pub(super) fn registry() -> Registry {
 }
 
 /// Returns the params of a frame, each reference with its value as the hub gives it.
-pub(super) fn params(house: &House, text: &str) -> Result<Json, String> {
+pub(super) fn params(setup: &Setup, text: &str) -> Result<Json, String> {
     let message = Message::decode(text, &registry()).unwrap();
     if message.intent.as_str() == "fail" {
         return Err(text.to_owned());
@@ -45,7 +44,7 @@ pub(super) fn params(house: &House, text: &str) -> Result<Json, String> {
     for value in params.as_object_mut().unwrap().values_mut() {
         if let Some(key) = value["$ref"].as_str() {
             let head = format!("GET /accp/v1/sessions/team/values/{key}");
-            let (status, body) = http::request(&house.hub, &head, "");
+            let (status, body) = http::request(&setup.hub, &head, "");
             assert_eq!(status, 200, "{body}");
             *value = serde_json::from_str(&body).unwrap();
         }
@@ -69,20 +68,17 @@ pub(super) fn data(lines: &str) -> Vec<String> {
 }
 
 /// Waits until `lab` is at work.
-pub(super) fn at_work(house: &House) {
+pub(super) fn at_work(setup: &Setup) {
     let works = |frame: &String| frame.starts_with("@lab>wait:note");
     let patience = std::time::Duration::from_secs(20);
     within(patience, || {
-        house.hub.frames().iter().any(works).then_some(())
+        setup.hub.frames().iter().any(works).then_some(())
     });
 }
 
 impl Command {
-    fn run(house: &House, verb: &str, frame: &str) -> Result<String, String> {
-        let hub = house.hub.http();
-        let place = ["--hub", &hub, "--session", "team"];
-        let args = [&[verb, frame][..], &place].concat();
-        let (fine, said) = accp(house.folder.path(), &args);
+    fn run(setup: &Setup, verb: &str, frame: &str) -> Result<String, String> {
+        let (fine, said) = setup.hub.accp([verb, frame]);
         if fine { Ok(said) } else { Err(said) }
     }
 }
@@ -91,40 +87,40 @@ impl Door for Command {
     /// An argument of a command holds no more.
     const MOST: usize = 30_000;
 
-    fn open(_: &House) -> Self {
+    fn open(_: &Setup) -> Self {
         Self
     }
 
-    fn send(&mut self, house: &House, message: &Json) -> Result<(), String> {
-        Self::run(house, "send", &frame(message)).map(drop)
+    fn send(&mut self, setup: &Setup, message: &Json) -> Result<(), String> {
+        Self::run(setup, "send", &frame(message)).map(drop)
     }
 
-    fn ask(&mut self, house: &House, message: &Json) -> Result<Json, String> {
-        let said = Self::run(house, "ask", &frame(message))?;
-        params(house, said.lines().last().unwrap())
+    fn ask(&mut self, setup: &Setup, message: &Json) -> Result<Json, String> {
+        let said = Self::run(setup, "ask", &frame(message))?;
+        params(setup, said.lines().last().unwrap())
     }
 
-    fn pieces(&mut self, house: &House, message: &Json) -> Vec<String> {
-        data(&Self::run(house, "ask", &frame(message)).unwrap())
+    fn pieces(&mut self, setup: &Setup, message: &Json) -> Vec<String> {
+        data(&Self::run(setup, "ask", &frame(message)).unwrap())
     }
 
-    fn cancel(&mut self, house: &House, message: &Json) {
-        Self::run(house, "send", &format!("{}[cid:c1]", frame(message))).unwrap();
-        at_work(house);
-        Self::run(house, "send", "@dev>cancel:note{}[cid:c1]").unwrap();
+    fn cancel(&mut self, setup: &Setup, message: &Json) {
+        Self::run(setup, "send", &format!("{}[cid:c1]", frame(message))).unwrap();
+        at_work(setup);
+        Self::run(setup, "send", "@dev>cancel:note{}[cid:c1]").unwrap();
     }
 }
 
 impl Late for Command {
-    fn late(self, house: &mut House, message: &Json) -> Self {
+    fn late(self, setup: &mut Setup, message: &Json) -> Self {
         let late = format!("{}[ts:1000,ttl:5]", frame(message));
-        Self::run(house, "send", &late).unwrap();
+        Self::run(setup, "send", &late).unwrap();
         self
     }
 }
 
 impl ByHand for Command {
-    fn by_hand(&mut self, house: &House, frame: &str) -> Result<(), String> {
-        Self::run(house, "send", frame).map(drop)
+    fn by_hand(&mut self, setup: &Setup, frame: &str) -> Result<(), String> {
+        Self::run(setup, "send", frame).map(drop)
     }
 }

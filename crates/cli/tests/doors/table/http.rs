@@ -8,7 +8,7 @@ use accp_runtime::Value;
 use serde_json::Value as Json;
 
 use super::command::{at_work, data, frame, params};
-use super::{ByHand, Door, House, Late};
+use super::{ByHand, Door, Late, Setup};
 use crate::doors::http::request;
 
 /// Somebody who writes frames by hand, and counts them.
@@ -24,13 +24,13 @@ const SHORT: usize = 40_000;
 
 impl Http {
     /// Sends a frame without metadata, and returns the frames that answer.
-    fn post(&mut self, house: &House, text: &str, prefer: &str) -> Result<String, String> {
-        self.post_with(house, text, prefer, "")
+    fn post(&mut self, setup: &Setup, text: &str, prefer: &str) -> Result<String, String> {
+        self.post_with(setup, text, prefer, "")
     }
 
     fn post_with(
         &mut self,
-        house: &House,
+        setup: &Setup,
         text: &str,
         prefer: &str,
         more: &str,
@@ -50,7 +50,7 @@ impl Http {
                 now.as_secs()
             };
             let whole = format!("{text}[mid:abc{mid},seq:{seq},ts:{ts},sid:team{more}]");
-            let (status, said) = request(&house.hub, &head, &whole);
+            let (status, said) = request(&setup.hub, &head, &whole);
             let due = said.split("|exp:").nth(1);
             match (status, due) {
                 (200 | 202, _) => {
@@ -69,7 +69,7 @@ impl Http {
     }
 
     /// Sends the text of a note ahead, if it is too long for a frame.
-    fn ahead(&mut self, house: &House, message: &Json) -> Json {
+    fn ahead(&mut self, setup: &Setup, message: &Json) -> Json {
         let mut message = message.clone();
         let text = message["payload"]["text"]
             .as_str()
@@ -79,7 +79,7 @@ impl Http {
             return message;
         }
         let bytes = Value::from(text).to_string();
-        let (_, state) = request(&house.hub, "GET /accp/v1/sessions/team/state", "");
+        let (_, state) = request(&setup.hub, "GET /accp/v1/sessions/team/state", "");
         let state: Json = serde_json::from_str(&state).unwrap();
         let mut members = state["members"].as_array().unwrap().iter();
         let me = members.find(|member| member["agents"][0] == "dev").unwrap();
@@ -87,56 +87,56 @@ impl Http {
         let key = format!("k{}_{}", me["number"], self.puts);
         let digest = Hash::of(bytes.as_bytes());
         let put = format!("@dev>sync:put{{keys:[[{key},\"{digest},{}]]}}", bytes.len());
-        self.post(house, &put, "").unwrap();
+        self.post(setup, &put, "").unwrap();
         let head = format!("PUT /accp/v1/sessions/team/values/{key}?agent=dev");
-        assert_eq!(request(&house.hub, &head, &bytes).0, 201);
+        assert_eq!(request(&setup.hub, &head, &bytes).0, 201);
         message["payload"]["text"] = serde_json::json!({ "$ref": format!("cold.{key}") });
         message
     }
 }
 
 impl Door for Http {
-    fn open(_: &House) -> Self {
+    fn open(_: &Setup) -> Self {
         Self { next: 1, puts: 0 }
     }
 
-    fn send(&mut self, house: &House, message: &Json) -> Result<(), String> {
-        self.post(house, &frame(message), "").map(drop)
+    fn send(&mut self, setup: &Setup, message: &Json) -> Result<(), String> {
+        self.post(setup, &frame(message), "").map(drop)
     }
 
-    fn ask(&mut self, house: &House, message: &Json) -> Result<Json, String> {
-        let message = self.ahead(house, message);
-        let said = self.post(house, &frame(&message), "\nPrefer: wait=20")?;
-        params(house, said.trim_end().lines().last().unwrap())
+    fn ask(&mut self, setup: &Setup, message: &Json) -> Result<Json, String> {
+        let message = self.ahead(setup, message);
+        let said = self.post(setup, &frame(&message), "\nPrefer: wait=20")?;
+        params(setup, said.trim_end().lines().last().unwrap())
     }
 
-    fn pieces(&mut self, house: &House, message: &Json) -> Vec<String> {
+    fn pieces(&mut self, setup: &Setup, message: &Json) -> Vec<String> {
         data(
             &self
-                .post(house, &frame(message), "\nPrefer: wait=20")
+                .post(setup, &frame(message), "\nPrefer: wait=20")
                 .unwrap(),
         )
     }
 
-    fn cancel(&mut self, house: &House, message: &Json) {
-        self.post_with(house, &frame(message), "", ",cid:c1")
+    fn cancel(&mut self, setup: &Setup, message: &Json) {
+        self.post_with(setup, &frame(message), "", ",cid:c1")
             .unwrap();
-        at_work(house);
-        self.post_with(house, "@dev>cancel:note{}", "", ",cid:c1")
+        at_work(setup);
+        self.post_with(setup, "@dev>cancel:note{}", "", ",cid:c1")
             .unwrap();
     }
 }
 
 impl Late for Http {
-    fn late(mut self, house: &mut House, message: &Json) -> Self {
-        let said = self.post_with(house, &frame(message), "", ",ttl:5");
+    fn late(mut self, setup: &mut Setup, message: &Json) -> Self {
+        let said = self.post_with(setup, &frame(message), "", ",ttl:5");
         assert_eq!(said.as_deref(), Ok(""), "nothing is said of it");
         self
     }
 }
 
 impl ByHand for Http {
-    fn by_hand(&mut self, house: &House, frame: &str) -> Result<(), String> {
-        self.post(house, frame, "").map(drop)
+    fn by_hand(&mut self, setup: &Setup, frame: &str) -> Result<(), String> {
+        self.post(setup, frame, "").map(drop)
     }
 }

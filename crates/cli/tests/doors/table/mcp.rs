@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use tokio::runtime::Runtime;
 
 use super::command::{at_work, frame};
-use super::{ByHand, Door, House, Late};
+use super::{ByHand, Door, Late, Setup};
 
 /// A model's client, which calls tools.
 pub(super) struct Mcp {
@@ -50,13 +50,13 @@ fn args(message: &Json) -> Json {
 }
 
 impl Door for Mcp {
-    fn open(house: &House) -> Self {
+    fn open(setup: &Setup) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .unwrap();
-        let url = format!("{}/mcp/team/dev", house.hub.http());
+        let url = format!("{}/mcp/team/dev", setup.hub.http());
         let client = runtime.block_on(async {
             let config = StreamableHttpClientTransportConfig::with_uri(url);
             let transport = StreamableHttpClientTransport::with_client(http(), config);
@@ -73,11 +73,11 @@ impl Door for Mcp {
         }
     }
 
-    fn send(&mut self, _: &House, message: &Json) -> Result<(), String> {
+    fn send(&mut self, _: &Setup, message: &Json) -> Result<(), String> {
         self.call("accp_send", &args(message)).map(drop)
     }
 
-    fn ask(&mut self, _: &House, message: &Json) -> Result<Json, String> {
+    fn ask(&mut self, _: &Setup, message: &Json) -> Result<Json, String> {
         let mut answer = self.call("accp_ask", &args(message))?;
         let mut params = answer["answer"]["params"].take();
         for value in params.as_object_mut().unwrap().values_mut() {
@@ -89,7 +89,7 @@ impl Door for Mcp {
         Ok(params)
     }
 
-    fn pieces(&mut self, _: &House, message: &Json) -> Vec<String> {
+    fn pieces(&mut self, _: &Setup, message: &Json) -> Vec<String> {
         self.call("accp_ask", &args(message)).unwrap();
         let received = self.call("accp_receive", &json!({ "limit": 50 })).unwrap();
         // The next call marks them as handled.
@@ -99,29 +99,29 @@ impl Door for Mcp {
         data.map(str::to_owned).collect()
     }
 
-    fn cancel(&mut self, house: &House, message: &Json) {
+    fn cancel(&mut self, setup: &Setup, message: &Json) {
         // The tool waits for one second, and `lab` works at the question from the first moment on.
         let mut args = args(message);
         (args["timeout"], args["cancel"]) = (json!(1), json!(true));
         let said = self.call("accp_ask", &args).unwrap_err();
         assert!(said.contains("E3001"), "{said}");
-        at_work(house);
+        at_work(setup);
     }
 
-    fn context(&mut self, _: &House) -> String {
+    fn context(&mut self, _: &Setup) -> String {
         let said = self
             .call("accp_query", &json!({ "about": "context" }))
             .unwrap();
         said["context"].as_str().unwrap().to_owned()
     }
 
-    fn read(&mut self, _: &House, key: &str) -> Json {
+    fn read(&mut self, _: &Setup, key: &str) -> Json {
         self.call("accp_expand", &json!({ "reference": key }))
             .unwrap()["value"]
             .take()
     }
 
-    fn state(&mut self, _: &House) -> Json {
+    fn state(&mut self, _: &Setup) -> Json {
         let mut state = self
             .call("accp_query", &json!({ "about": "state" }))
             .unwrap();
@@ -133,7 +133,7 @@ impl Door for Mcp {
 }
 
 impl Late for Mcp {
-    fn late(self, _: &mut House, message: &Json) -> Self {
+    fn late(self, _: &mut Setup, message: &Json) -> Self {
         let late = format!("{}[ts:1000,ttl:5]", frame(message));
         let said = self
             .call("accp_send", &json!({ "frame": late }))
@@ -144,7 +144,7 @@ impl Late for Mcp {
 }
 
 impl ByHand for Mcp {
-    fn by_hand(&mut self, _: &House, frame: &str) -> Result<(), String> {
+    fn by_hand(&mut self, _: &Setup, frame: &str) -> Result<(), String> {
         self.call("accp_send", &json!({ "frame": frame })).map(drop)
     }
 }

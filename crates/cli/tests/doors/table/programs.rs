@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Door, House};
+use super::{Door, Setup};
 use crate::doors::processes::Program;
 
 /// An agent in the process of its hub. Its program has a hub and an agent `lab` of its own.
@@ -14,8 +14,8 @@ pub(super) struct Socket(Program);
 /// The same, with frames of generated types.
 pub(super) struct Types(Program);
 
-fn start(house: &House, part: &str) -> Program {
-    let mut program = Program::start(house.folder.path(), &house.hub, &format!("table {part}"));
+fn start(setup: &Setup, part: &str) -> Program {
+    let mut program = Program::start(setup.folder.path(), &setup.hub, &format!("table {part}"));
     assert_eq!(program.says(), "ready");
     program
 }
@@ -38,40 +38,40 @@ macro_rules! program {
         impl Door for $door {
             const TRIGGERS: &[&str] = $triggers;
 
-            fn open(house: &House) -> Self {
-                Self(start(house, $part))
+            fn open(setup: &Setup) -> Self {
+                Self(start(setup, $part))
             }
 
-            fn send(&mut self, _: &House, message: &Json) -> Result<(), String> {
+            fn send(&mut self, _: &Setup, message: &Json) -> Result<(), String> {
                 call(&mut self.0, "send", message).map(drop)
             }
 
-            fn ask(&mut self, _: &House, message: &Json) -> Result<Json, String> {
+            fn ask(&mut self, _: &Setup, message: &Json) -> Result<Json, String> {
                 call(&mut self.0, "ask", message)
             }
 
-            fn pieces(&mut self, _: &House, message: &Json) -> Vec<String> {
+            fn pieces(&mut self, _: &Setup, message: &Json) -> Vec<String> {
                 serde_json::from_value(call(&mut self.0, "pieces", message).unwrap()).unwrap()
             }
 
-            fn cancel(&mut self, _: &House, message: &Json) {
+            fn cancel(&mut self, _: &Setup, message: &Json) {
                 call(&mut self.0, "cancel", message).unwrap();
             }
 
-            fn context(&mut self, _: &House) -> String {
+            fn context(&mut self, _: &Setup) -> String {
                 let context = call(&mut self.0, "context", &Json::Null).unwrap();
                 context.as_str().unwrap().to_owned()
             }
 
-            fn read(&mut self, _: &House, key: &str) -> Json {
+            fn read(&mut self, _: &Setup, key: &str) -> Json {
                 call(&mut self.0, "read", &Json::from(format!("cold.{key}"))).unwrap()
             }
 
-            fn state(&mut self, _: &House) -> Json {
+            fn state(&mut self, _: &Setup) -> Json {
                 call(&mut self.0, "state", &Json::Null).unwrap()
             }
 
-            fn log(&mut self, _: &House) -> Vec<String> {
+            fn log(&mut self, _: &Setup) -> Vec<String> {
                 log(&mut self.0)
             }
         }

@@ -4,7 +4,7 @@ use accp_runtime::{Frame, Message, Registry, TokenCounter as _};
 use accp_tokens::Bpe;
 use serde_json::{Value as Json, json};
 
-use super::{Door, House, Late, note};
+use super::{Door, Late, Setup, note};
 use crate::doors::answers::within;
 use crate::doors::long_values::are_small;
 
@@ -20,14 +20,14 @@ fn payload(text: &str) -> Json {
 /// question.
 pub(super) fn streams<D: Door>() {
     // The registry of these tests uses the code of streams for something else.
-    let mut house = House::with(crate::doors::http::OWN);
-    let mut door = D::open(&house);
+    let mut setup = Setup::with(crate::doors::http::OWN);
+    let mut door = D::open(&setup);
     for _ in 0..2 {
-        let pieces = door.pieces(&house, &note("in pieces"));
+        let pieces = door.pieces(&setup, &note("in pieces"));
         assert_eq!(pieces, ["one", "two", "three"]);
-        door = door.restart(&mut house);
+        door = door.restart(&mut setup);
     }
-    let log = door.log(&house);
+    let log = door.log(&setup);
     let frames: Vec<_> = log.iter().map(|text| Frame::parse(text).unwrap()).collect();
     let chain = |frame: &Frame<'_>| {
         let envelope = frame.envelope().unwrap();
@@ -52,18 +52,18 @@ pub(super) fn streams<D: Door>() {
 
 /// A question that is taken back ends the work at it, and nothing more of its chain comes into the log.
 pub(super) fn cancels<D: Door>() {
-    let mut house = House::new();
-    let mut door = D::open(&house);
-    door.cancel(&house, &note("slow"));
+    let mut setup = Setup::new();
+    let mut door = D::open(&setup);
+    door.cancel(&setup, &note("slow"));
     let count =
         |log: &[String], text: &str| log.iter().filter(|frame| frame.contains(text)).count();
     within(PATIENCE, || {
-        (count(&door.log(&house), "@lab>req:note{text:stopped") == 1).then_some(())
+        (count(&door.log(&setup), "@lab>req:note{text:stopped") == 1).then_some(())
     });
     // Nobody begins the work again.
-    door = door.restart(&mut house);
-    door.ask(&house, &note("after")).unwrap();
-    let log = door.log(&house);
+    door = door.restart(&mut setup);
+    door.ask(&setup, &note("after")).unwrap();
+    let log = door.log(&setup);
     assert_eq!(count(&log, "@lab>wait:note{"), 1, "{log:?}");
     let chain = |text: &String| {
         let frame = Frame::parse(text).unwrap();
@@ -89,14 +89,14 @@ pub(super) fn cancels<D: Door>() {
 
 /// A frame whose time was over is not in the log, nobody is sent an error, and the next frame goes through.
 pub(super) fn late<D: Late>() {
-    let mut house = House::new();
-    let mut door = D::open(&house);
-    door.ask(&house, &note("before")).unwrap();
-    door = door.late(&mut house, &note("too late"));
-    door.ask(&house, &note("after")).unwrap();
-    door = door.restart(&mut house);
-    door.ask(&house, &note("at last")).unwrap();
-    let log = door.log(&house);
+    let mut setup = Setup::new();
+    let mut door = D::open(&setup);
+    door.ask(&setup, &note("before")).unwrap();
+    door = door.late(&mut setup, &note("too late"));
+    door.ask(&setup, &note("after")).unwrap();
+    door = door.restart(&mut setup);
+    door.ask(&setup, &note("at last")).unwrap();
+    let log = door.log(&setup);
     assert!(
         !log.iter()
             .any(|text| text.contains("too_late") || text.contains(">fail:")),
@@ -109,19 +109,19 @@ pub(super) fn late<D: Late>() {
 /// A text of more than 50 characters goes by reference, and so does what is too long for a frame. Whoever gets the
 /// frame gets the text.
 pub(super) fn references<D: Door>() {
-    let mut house = House::new();
-    let mut door = D::open(&house);
+    let mut setup = Setup::new();
+    let mut door = D::open(&setup);
     let words = "pumpkin soup with bread and butter for lunch ".repeat(40);
     let at_51 = "x".repeat(51);
     let payload = json!({ "assignee": "lab", "task": at_51 });
     let task =
         json!({ "intent": "req", "operation": "schedule", "schema": "TA", "payload": payload });
     for (message, key, text) in [(task, "task", &at_51), (note(&words), "text", &words)] {
-        let answer = door.ask(&house, &message).unwrap();
+        let answer = door.ask(&setup, &message).unwrap();
         assert_eq!(answer[key], **text);
-        door = door.restart(&mut house);
+        door = door.restart(&mut setup);
     }
-    let log = door.log(&house);
+    let log = door.log(&setup);
     for sender in [
         "@dev>req:schedule{",
         "@lab>done:schedule{",
@@ -139,14 +139,14 @@ pub(super) fn references<D: Door>() {
 
 /// The symbol of a value of an enumeration stands in the log, and whoever gets the frame gets its name.
 pub(super) fn symbols<D: Door>() {
-    let mut house = House::new();
-    let mut door = D::open(&house);
+    let mut setup = Setup::new();
+    let mut door = D::open(&setup);
     for (way, sign) in [("up", "+"), ("down", "-")] {
         let report = json!({ "intent": "req", "operation": "report", "schema": "WAY", "payload": { "way": way } });
-        let answer = door.ask(&house, &report).unwrap();
+        let answer = door.ask(&setup, &report).unwrap();
         assert_eq!(answer["way"], way);
-        door = door.restart(&mut house);
-        let log = door.log(&house);
+        door = door.restart(&mut setup);
+        let log = door.log(&setup);
         for head in ["@dev>req:report", "@lab>done:report"] {
             let frame = format!("{head}{{way:{sign}|schema:WAY}}[");
             assert_eq!(
@@ -160,13 +160,13 @@ pub(super) fn symbols<D: Door>() {
 
 /// With `--debug` the hub says each frame in plain words.
 pub(super) fn told<D: Door>() {
-    let mut house = House::new();
-    let told = house.restart_with(&["--debug"]);
-    let mut door = D::open(&house);
-    let answer = door.ask(&house, &note("soup & bread")).unwrap();
+    let mut setup = Setup::new();
+    let told = setup.restart_with("--debug");
+    let mut door = D::open(&setup);
+    let answer = door.ask(&setup, &note("soup & bread")).unwrap();
     assert_eq!(answer["text"], "soup & bread");
     drop(door);
-    house.hub.kill();
+    setup.hub.kill();
     let told = told.collect::<Vec<_>>().join("\n");
     for words in [
         r#"dev requests note: text "soup & bread""#,
@@ -178,20 +178,20 @@ pub(super) fn told<D: Door>() {
 
 /// The door says at which level the session is, and the level stands in the log.
 pub(super) fn level<D: Door>() {
-    let mut house = House::new();
-    let mut door = D::open(&house);
-    door.ask(&house, &note("hello")).unwrap();
+    let mut setup = Setup::new();
+    let mut door = D::open(&setup);
+    door.ask(&setup, &note("hello")).unwrap();
     for _ in 0..2 {
-        assert_eq!(door.state(&house)["level"], 3);
-        door = door.restart(&mut house);
+        assert_eq!(door.state(&setup)["level"], 3);
+        door = door.restart(&mut setup);
     }
 }
 
 /// What no budget holds is E2003: a frame that is too long although its values go by reference, or a state that would
 /// become too large. The state stays as it is.
 pub(super) fn full<D: Door>() {
-    let mut house = House::new();
-    let mut door = D::open(&house);
+    let mut setup = Setup::new();
+    let mut door = D::open(&setup);
     let change = |version: usize| {
         let delta: Json = (0..300)
             .map(|key| (format!("k{version}_{key}"), json!("x".repeat(45))))
@@ -199,19 +199,19 @@ pub(super) fn full<D: Door>() {
         let payload = json!({ "version": version, "delta": delta });
         json!({ "intent": "sync", "operation": "state", "payload": payload })
     };
-    door.ask(&house, &note("hello")).unwrap();
+    door.ask(&setup, &note("hello")).unwrap();
     let mut taken = 0;
     let said = loop {
         assert!(taken < 10, "a state of {taken} changes");
-        match door.send(&house, &change(taken + 1)) {
+        match door.send(&setup, &change(taken + 1)) {
             Ok(()) => taken += 1,
             Err(said) => break said,
         }
     };
     assert!(said.contains("E2003"), "{said:.300}");
-    door = door.restart(&mut house);
-    door.ask(&house, &note("after")).unwrap();
-    let state = door.state(&house);
+    door = door.restart(&mut setup);
+    door.ask(&setup, &note("after")).unwrap();
+    let state = door.state(&setup);
     assert_eq!(state["version"], taken);
     assert_eq!(state["state"].as_object().unwrap().len(), 300 * taken);
 }
@@ -219,13 +219,13 @@ pub(super) fn full<D: Door>() {
 /// `done`, `esc`, `comp` and a context of more than 400 tokens make a checkpoint. It holds facts and a summary, its frames
 /// can be read back byte for byte, and the context is within its budget.
 pub(super) fn checkpoints<D: Door>() {
-    let mut house = House::new();
-    let mut door = D::open(&house);
+    let mut setup = Setup::new();
+    let mut door = D::open(&setup);
     // What was said last before a checkpoint stays in the context, so the first frames leave at the second `done`.
-    door.ask(&house, &note("first")).unwrap();
-    door.ask(&house, &note("second")).unwrap();
+    door.ask(&setup, &note("first")).unwrap();
+    door.ask(&setup, &note("second")).unwrap();
     let mut reasons = vec!["done"];
-    is_within_budget(&mut door, &house);
+    is_within_budget(&mut door, &setup);
     for intent in D::TRIGGERS {
         reasons.push(intent);
         if *intent == "hot" {
@@ -233,17 +233,17 @@ pub(super) fn checkpoints<D: Door>() {
         }
         let message =
             json!({ "intent": intent, "operation": "plan", "payload": { "goal": intent } });
-        door.send(&house, &message).unwrap();
-        is_within_budget(&mut door, &house);
+        door.send(&setup, &message).unwrap();
+        is_within_budget(&mut door, &setup);
     }
-    door = door.restart(&mut house);
+    door = door.restart(&mut setup);
     // Nobody answers these, so nothing but their size makes a checkpoint.
     for n in 0..20 * usize::from(D::TRIGGERS.contains(&"hot")) {
         let text = format!("quiet {n} unheard of soups, breads and pies");
-        door.send(&house, &note(&text)).unwrap();
-        is_within_budget(&mut door, &house);
+        door.send(&setup, &note(&text)).unwrap();
+        is_within_budget(&mut door, &setup);
     }
-    let log = door.log(&house);
+    let log = door.log(&setup);
     let made: Vec<_> = log
         .iter()
         .filter(|text| text.starts_with("@hub>sync:checkpoint{"))
@@ -271,7 +271,7 @@ pub(super) fn checkpoints<D: Door>() {
     assert!(left > 0, "{made:?}");
     // What has left is in cold state, under its place.
     let first = made.iter().find_map(|made| made["cold"].as_str()).unwrap();
-    let read = door.read(&house, first.split('-').next().unwrap());
+    let read = door.read(&setup, first.split('-').next().unwrap());
     let stood = log.iter().position(|text| *text == read.as_str().unwrap());
     assert!(
         stood.is_some_and(|at| log[at].contains("note{text:first|")),
@@ -280,10 +280,10 @@ pub(super) fn checkpoints<D: Door>() {
 }
 
 /// Checks that the context is within its budget, and takes no more tokens than the budget says.
-fn is_within_budget<D: Door>(door: &mut D, house: &House) {
-    let state = door.state(house);
+fn is_within_budget<D: Door>(door: &mut D, setup: &Setup) {
+    let state = door.state(setup);
     let used = |tier: &str| state["budget"][tier]["used"].as_u64().unwrap();
-    let (context, counter) = (door.context(house), Bpe::o200k_base());
+    let (context, counter) = (door.context(setup), Bpe::o200k_base());
     // The first line says how to read the others.
     let lines = context
         .lines()

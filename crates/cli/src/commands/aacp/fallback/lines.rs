@@ -22,7 +22,7 @@ const LINES: usize = 16;
 
 /// Why a line has no answer.
 #[derive(Clone)]
-enum Fault {
+enum LineFault {
     /// The line is not an object with an instruction: the reason.
     Line(String),
     Request(FallbackError),
@@ -31,8 +31,8 @@ enum Fault {
 /// One line, with its number, and then its answer.
 struct Task {
     number: u64,
-    request: Result<Request, Fault>,
-    reply: Option<Result<Reply, Fault>>,
+    request: Result<Request, LineFault>,
+    reply: Option<Result<Reply, LineFault>>,
 }
 
 /// Answers the lines of a file in their order, in bounded memory.
@@ -102,8 +102,10 @@ fn share(workers: &mut [Worker<'_>], tasks: &mut [Task]) {
             scope.spawn(|| {
                 while let Some(task) = next() {
                     let reply = match (&task.request, &mut *worker) {
-                        (Ok(request), Worker::Ready(work)) => work(request).map_err(Fault::Request),
-                        (Ok(_), Worker::Failed(error)) => Err(Fault::Request(error.clone())),
+                        (Ok(request), Worker::Ready(work)) => {
+                            work(request).map_err(LineFault::Request)
+                        }
+                        (Ok(_), Worker::Failed(error)) => Err(LineFault::Request(error.clone())),
                         (Err(fault), _) => Err(fault.clone()),
                     };
                     task.reply = Some(reply);
@@ -116,7 +118,7 @@ fn share(workers: &mut [Worker<'_>], tasks: &mut [Task]) {
 /// A line of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct InstructionLine {
     english: String,
     dom: Option<String>,
     #[serde(rename = "return")]
@@ -125,16 +127,16 @@ struct Asked {
 }
 
 /// Reads a line: an object with `english`, and what the options do not say.
-fn request(line: Line<'_>, args: &EnglishArgs) -> Result<Request, Fault> {
-    let fault = |text: String| Err(Fault::Line(text));
+fn request(line: Line<'_>, args: &EnglishArgs) -> Result<Request, LineFault> {
+    let fault = |text: String| Err(LineFault::Line(text));
     if line.is_cut() {
         let most = Instruction::LIMIT;
         return fault(format!(
             "the line is too long; an instruction has at most {most} bytes"
         ));
     }
-    let asked: Asked = match serde_json::from_slice(line.bytes) {
-        Ok(asked) => asked,
+    let line: InstructionLine = match serde_json::from_slice(line.bytes) {
+        Ok(line) => line,
         Err(error) => {
             return fault(format!(
                 "character {}: the line is not an object with the strings english, dom, return and \
@@ -144,13 +146,13 @@ fn request(line: Line<'_>, args: &EnglishArgs) -> Result<Request, Fault> {
         }
     };
     let missing = |key| {
-        Fault::Line(format!(
+        LineFault::Line(format!(
             "there is no `{key}`; add it, or give the option --{key}"
         ))
     };
-    let dom = asked.dom.as_ref().or(args.dom.as_ref());
-    let receiver = asked.receiver.as_ref().or(args.receiver.as_ref());
-    let priority = match &asked.p {
+    let dom = line.dom.as_ref().or(args.dom.as_ref());
+    let receiver = line.receiver.as_ref().or(args.receiver.as_ref());
+    let priority = match &line.p {
         None => args.p.clone(),
         Some(Json::String(text)) => text.clone(),
         Some(Json::Number(number)) => number.to_string(),
@@ -161,10 +163,10 @@ fn request(line: Line<'_>, args: &EnglishArgs) -> Result<Request, Fault> {
     }
     let dom = dom.ok_or_else(|| missing("dom"))?;
     let receiver = receiver.ok_or_else(|| missing("return"))?;
-    Request::new(&asked.english, dom, receiver, &priority).map_err(Fault::Request)
+    Request::new(&line.english, dom, receiver, &priority).map_err(LineFault::Request)
 }
 
-impl Fault {
+impl LineFault {
     fn is_input(&self) -> bool {
         match self {
             Self::Line(_) => true,

@@ -14,10 +14,10 @@ use accp_session::{
 use accp_store::{DriverError, SqliteStore};
 use accp_tokens::Bpe;
 
-use super::script::{HOST, INTRODUCTION, MEMBERS, READ, READER, Step};
-use super::tally::Tally;
-use crate::room::Room;
-use crate::store_file::Shared;
+use super::script::{HOST, INTRODUCTION, MEMBERS, READ, READER, ScriptStep};
+use super::token_costs::TokenCosts;
+use crate::local_session::LocalSession;
+use crate::store_file::SharedStore;
 use crate::words::{ranges, triggers, twin, without_metadata};
 use accp_console::outcome::Failure;
 use accp_console::output::Output;
@@ -33,14 +33,14 @@ const MARGIN: usize = 5;
 const LINES: usize = 2;
 
 /// A session that runs through the script.
-pub(super) struct Stage {
+pub(super) struct Runner {
     path: PathBuf,
     out: Output,
-    room: Room,
+    session: LocalSession,
     agents: BTreeMap<&'static str, MemberId>,
     /// Requests without an answer so far, by the names of the script.
     chains: BTreeMap<&'static str, Chain>,
-    tally: Tally,
+    costs: TokenCosts,
     /// Accepted frames, by position.
     frames: BTreeMap<u64, String>,
 }
@@ -52,70 +52,70 @@ struct Chain {
     due: Option<(MemberId, u64)>,
 }
 
-impl Stage {
+impl Runner {
     /// Opens the session and lets all members in.
     pub(super) fn open(path: &Path, mut out: Output) -> Result<Self, Failure> {
         let registry = Arc::new(Registry::shared().clone());
         let counter = Bpe::o200k_base();
         let options = Options::new(SESSION, agent(HOST)?, registry).counting(Arc::new(counter));
-        let mut room = Room::open(options, Rules::default(), store(path)?, START)?;
+        let mut session = LocalSession::open(options, Rules::default(), store(path)?, START)?;
         let mut agents = BTreeMap::from([(HOST, MemberId::HOST)]);
         for name in MEMBERS {
-            agents.insert(name, room.join(&agent(name)?, store(path)?)?);
+            agents.insert(name, session.join(&agent(name)?, store(path)?)?);
         }
-        room.settle()?;
-        room.take_accepted()?;
+        session.settle()?;
+        session.take_accepted()?;
         out.line(INTRODUCTION)?;
         Ok(Self {
             path: path.to_owned(),
             out,
-            room,
+            session,
             agents,
             chains: BTreeMap::new(),
-            tally: Tally::new(counter),
+            costs: TokenCosts::new(counter),
             frames: BTreeMap::new(),
         })
     }
 
     /// Does the next step of the script; `rest` holds the steps after it.
-    pub(super) fn step(&mut self, step: Step, rest: &[Step]) -> Result<(), Failure> {
-        self.room.now = self.room.now + Duration::from_secs(1);
+    pub(super) fn step(&mut self, step: ScriptStep, rest: &[ScriptStep]) -> Result<(), Failure> {
+        self.session.now = self.session.now + Duration::from_secs(1);
         let mut asked = None;
         match step {
-            Step::Say(frame) => self.say(frame, None).map(drop)?,
-            Step::Stream(name, frame) => self.say(frame, Some(name)).map(drop)?,
-            Step::Ask(chain, frame) => {
-                let mid = self.say(frame, None)?;
+            ScriptStep::Say(frame) => self.send(frame, None).map(drop)?,
+            ScriptStep::Stream(name, frame) => self.send(frame, Some(name)).map(drop)?,
+            ScriptStep::Ask(chain, frame) => {
+                let mid = self.send(frame, None)?;
                 self.chains.insert(chain, Chain { mid, due: None });
                 let answer = rest.iter().find_map(|step| step.answer_to(chain));
                 asked = answer.map(|frame| (chain, self.member(agent_of(frame))));
             }
-            Step::Cancel(chain, frame) => {
+            ScriptStep::Cancel(chain, frame) => {
                 let asked = self.chains.remove(chain);
                 let mid = asked.map(|chain| chain.mid.to_string());
-                self.say(frame, mid.as_deref()).map(drop)?;
+                self.send(frame, mid.as_deref()).map(drop)?;
             }
-            Step::Answer(chain, frame) => self.reply(chain, frame)?,
-            Step::AnswerInCrash(chain, frame) => {
+            ScriptStep::Answer(chain, frame) => self.reply(chain, frame)?,
+            ScriptStep::AnswerInCrash(chain, frame) => {
                 self.reply(chain, frame)?;
                 return self.crash();
             }
-            Step::Phase => {
-                let now = self.room.now;
-                let host = self.room.host.driver.session_mut()?;
+            ScriptStep::Phase => {
+                let now = self.session.now;
+                let host = self.session.host.driver.session_mut()?;
                 host.handle(Input::Phase, now).map_err(DriverError::from)?;
             }
         }
-        self.room.settle()?;
+        self.session.settle()?;
         self.show_news()?;
         self.hand_out(asked)
     }
 
     /// Sends a frame, in a chain if one is named.
-    fn say(&mut self, frame: &str, chain: Option<&str>) -> Result<Mid, Failure> {
+    fn send(&mut self, frame: &str, chain: Option<&str>) -> Result<Mid, Failure> {
         let message = read(frame, chain)?;
         let by = self.member(message.agent.as_str());
-        self.room.say(by, &Outbound::message(&message))
+        self.session.send(by, &Outbound::message(&message))
     }
 
     /// Answers the request of a chain, and marks the request as handled.
@@ -132,7 +132,7 @@ impl Stage {
         };
         let message = read(frame, Some(&mid.to_string()))?;
         let reply = Outbound::message(&message);
-        self.room.answer(by, position, &[reply])
+        self.session.answer(by, position, &[reply])
     }
 
     fn member(&self, agent: &str) -> MemberId {
@@ -142,40 +142,40 @@ impl Stage {
     /// Handles delivered frames at once, except a request, which its answer handles.
     fn hand_out(&mut self, asked: Option<(&'static str, MemberId)>) -> Result<(), Failure> {
         if let Some((chain, by)) = asked {
-            let inbound = self.room.side(by)?.inbox.pop();
+            let inbound = self.session.side(by)?.inbox.pop();
             if let Some(chain) = self.chains.get_mut(chain) {
                 chain.due = inbound.map(|inbound| (by, inbound.position()));
             }
         }
-        let sides: Vec<_> = self.room.sides().map(|side| side.id).collect();
+        let sides: Vec<_> = self.session.sides().map(|side| side.id).collect();
         for side in sides {
-            self.room.handle_all(side)?;
+            self.session.handle_all(side)?;
         }
-        self.room.settle()
+        self.session.settle()
     }
 
     /// Kills the host between its commit and its first acknowledgement, and restores it.
     fn crash(&mut self) -> Result<(), Failure> {
-        self.room.kill_host()?;
+        self.session.kill_host()?;
         self.show_news()?;
-        let before = self.room.host.session().context();
-        self.room.restore_host(store(&self.path)?)?;
-        let host = self.room.host.session();
+        let before = self.session.host.session().context();
+        self.session.restore_host(store(&self.path)?)?;
+        let host = self.session.host.session();
         let (entries, members) = (host.position(), host.state().members().count());
         if host.context() != before {
             return Err(defect("the context differs after the restart"));
         }
-        let waiting = |room: &Room| {
-            let members = room.members.iter();
+        let waiting = |session: &LocalSession| {
+            let members = session.members.iter();
             members
                 .map(|member| member.session().outbox_len())
                 .sum::<usize>()
         };
-        let unsure = waiting(&self.room);
-        self.room.settle()?;
-        let again = self.room.take_accepted()?;
+        let unsure = waiting(&self.session);
+        self.session.settle()?;
+        let again = self.session.take_accepted()?;
         let is_frame = |entry: &Entry| entry.kind == EntryKind::Frame;
-        if unsure != 1 || waiting(&self.room) != 0 || again.iter().any(is_frame) {
+        if unsure != 1 || waiting(&self.session) != 0 || again.iter().any(is_frame) {
             return Err(defect("the frame under way was not accepted exactly once"));
         }
         self.out.line(format_args!(
@@ -187,12 +187,12 @@ impl Stage {
     }
 
     fn show_news(&mut self) -> Result<(), Failure> {
-        let news = self.room.take_accepted()?;
+        let news = self.session.take_accepted()?;
         for entry in &news {
             self.show(entry)?;
         }
         if news.iter().any(|entry| entry.kind == EntryKind::Frame) {
-            self.tally.read(&self.room.host.session().context());
+            self.costs.read(&self.session.host.session().context());
         }
         Ok(())
     }
@@ -207,7 +207,7 @@ impl Stage {
                 self.out.line(wrapped(&position, head))?;
                 self.out.line(wrapped("", &twin(&entry.text, registry)))?;
                 self.frames.insert(entry.position, entry.text.to_string());
-                self.tally.frame(&entry.text);
+                self.costs.frame(&entry.text);
             }
             EntryKind::Control => {
                 if let Ok(checkpoint) = Checkpoint::decode(&entry.text) {
@@ -228,7 +228,7 @@ impl Stage {
             [] => "nothing".to_owned(),
             left => ranges(left),
         };
-        let budget = self.room.host.session().budget();
+        let budget = self.session.host.session().budget();
         self.out.line(format_args!(
             "   * checkpoint {} ({}): {left} left; hot {} + warm {} = {} tokens",
             checkpoint.id(),
@@ -243,7 +243,7 @@ impl Stage {
     pub(super) fn close(mut self) -> Result<(), Failure> {
         self.out.line(format_args!(
             "\n{}\n  (JSON under full names; a model reads the context, or all of the JSON so far)\n",
-            self.tally.table()
+            self.costs.table()
         ))?;
         self.out.line(format_args!(
             "Every agent can read by reference what left the context. {READER} reads:\n"
@@ -253,8 +253,8 @@ impl Stage {
             let frame = key
                 .strip_prefix("cold.p")
                 .and_then(|at| at.parse::<u64>().ok());
-            let said = frame.and_then(|at| self.frames.get(&at));
-            if said.is_some_and(|said| value.as_str() != Some(said)) {
+            let sent = frame.and_then(|at| self.frames.get(&at));
+            if sent.is_some_and(|sent| value.as_str() != Some(sent)) {
                 return Err(defect(&format!("${key} is not what was accepted")));
             }
             let value = value
@@ -274,13 +274,13 @@ impl Stage {
         let reference = Reference::parse(key).ok_or_else(|| defect(key))?;
         let id = self.member(agent);
         for _ in 0..2 {
-            let member = self.room.side(id)?;
+            let member = self.session.side(id)?;
             if let Some(value) = member.driver.read(&reference)? {
                 return Ok(value);
             }
-            // The host has the bytes.
-            self.room.settle()?;
-            self.room.take_accepted()?;
+            // The member asks its host for the bytes.
+            self.session.settle()?;
+            self.session.take_accepted()?;
         }
         Err(defect(&format!("${key} cannot be read")))
     }
@@ -289,21 +289,21 @@ impl Stage {
 /// Breaks the text into lines behind the margin, within the columns. A text that needs more lines
 /// than allowed is cut, and the number of its bytes is added.
 fn wrapped(margin: &str, text: &str) -> String {
-    let room = WIDTH - MARGIN;
+    let width = WIDTH - MARGIN;
     let mut lines = Vec::new();
     let mut rest = text;
-    while rest.len() > room && lines.len() + 1 < LINES {
-        let at = rest[..=room]
+    while rest.len() > width && lines.len() + 1 < LINES {
+        let at = rest[..=width]
             .rfind(['|', ',', ' '])
-            .map_or(room, |at| at + 1)
-            .min(room);
+            .map_or(width, |at| at + 1)
+            .min(width);
         lines.push(rest[..at].trim_end());
         rest = rest[at..].trim_start();
     }
     let cut = format!(".. ({} bytes)", text.len());
     let mut last = rest.to_owned();
-    if last.len() > room {
-        last.truncate(room - cut.len());
+    if last.len() > width {
+        last.truncate(width - cut.len());
         last += &cut;
     }
     lines.push(&last);
@@ -314,7 +314,7 @@ fn wrapped(margin: &str, text: &str) -> String {
 }
 
 /// Opens the file anew for each side, as separate processes would.
-fn store(path: &Path) -> Result<Shared, Failure> {
+fn store(path: &Path) -> Result<SharedStore, Failure> {
     Ok(Arc::new(Mutex::new(SqliteStore::open(path)?)))
 }
 

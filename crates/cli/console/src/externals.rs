@@ -1,4 +1,4 @@
-//! The side file of a command: the values that are sent by reference.
+//! The side file of frames: the values that are sent by reference (`--externals`).
 
 use std::fs::File;
 use std::io::BufReader;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use accp_recordings::{SideFile, SideFileError, Values};
 
 use crate::outcome::Failure;
-use crate::output::{NewFile, OWN};
+use crate::output::{NewFile, PRIVATE};
 
 /// Returns the side file that belongs to a file of frames.
-pub fn beside(frames: &Path) -> PathBuf {
+pub fn path_for(frames: &Path) -> PathBuf {
     let mut name = frames.as_os_str().to_owned();
     name.push(".externals.jsonl");
     name.into()
@@ -18,16 +18,16 @@ pub fn beside(frames: &Path) -> PathBuf {
 
 /// A side file that takes its place at [`finish`](Self::finish), never before.
 #[derive(Debug)]
-pub struct Side {
+pub struct ExternalsFile {
     path: PathBuf,
     /// The values that were put so far.
     pub file: SideFile<NewFile>,
 }
 
-impl Side {
+impl ExternalsFile {
     /// Starts a side file at `path`.
     pub fn create(path: &Path) -> Result<Self, Failure> {
-        let file = NewFile::create(path, OWN).map_err(Failure::at(path))?;
+        let file = NewFile::create(path, PRIVATE).map_err(Failure::at(path))?;
         Ok(Self {
             path: path.to_owned(),
             file: SideFile::new(file),

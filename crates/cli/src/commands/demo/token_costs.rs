@@ -8,11 +8,11 @@ use crate::words::{stated, without_metadata};
 use accp_console::table::Table;
 
 /// Token counts of frames and of the same content as compact JSON.
-pub(super) struct Tally {
+pub(super) struct TokenCosts {
     counter: Bpe,
     frames: u64,
     /// Sent once: with envelopes and without.
-    said: [Cost; 2],
+    sent: [Cost; 2],
     /// Read by a model that reads everything anew at each frame.
     read: Cost,
     /// The context at the end.
@@ -26,12 +26,12 @@ struct Cost {
     json: usize,
 }
 
-impl Tally {
+impl TokenCosts {
     pub(super) fn new(counter: Bpe) -> Self {
         Self {
             counter,
             frames: 0,
-            said: [Cost::default(); 2],
+            sent: [Cost::default(); 2],
             read: Cost::default(),
             context: 0,
         }
@@ -45,20 +45,20 @@ impl Tally {
             return;
         };
         // The JSON leaves out the same fields as the frame.
-        let said = stated(&frame, &message, registry);
-        message.payload = said
+        let stated = stated(&frame, &message, registry);
+        message.payload = stated
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value.clone()))
             .collect();
         let mut json = message.to_json();
         let count = |text: &str| self.counter.count(text);
-        self.said[0].frames += count(text);
-        self.said[0].json += count(&json.to_string());
+        self.sent[0].frames += count(text);
+        self.sent[0].json += count(&json.to_string());
         if let Some(json) = json.as_object_mut() {
             json.remove("metadata");
         }
-        self.said[1].frames += count(without_metadata(text));
-        self.said[1].json += count(&json.to_string());
+        self.sent[1].frames += count(without_metadata(text));
+        self.sent[1].json += count(&json.to_string());
         self.frames += 1;
     }
 
@@ -66,7 +66,7 @@ impl Tally {
     pub(super) fn read(&mut self, context: &str) {
         self.context = self.counter.count(context);
         self.read.frames += self.context;
-        self.read.json += self.said[1].json;
+        self.read.json += self.sent[1].json;
     }
 
     pub(super) fn table(&self) -> Table {
@@ -81,11 +81,11 @@ impl Tally {
             ]);
         };
         let with = format!("{} frames with their envelopes", self.frames);
-        row(&with, self.said[0]);
-        row("the same without envelopes", self.said[1]);
+        row(&with, self.sent[0]);
+        row("the same without envelopes", self.sent[1]);
         let context = Cost {
             frames: self.context,
-            json: self.said[1].json,
+            json: self.sent[1].json,
         };
         row("what a model reads at the end", context);
         row("what it has read at all frames", self.read);

@@ -1,4 +1,4 @@
-//! Plays one conversation in a session, and reads it back.
+//! Replays one conversation in a session, and reads it back.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,13 +14,13 @@ use accp_tokens::Bpe;
 
 use super::report::Report;
 use crate::audit::Audit;
-use crate::room::Room;
-use crate::store_file::{Shared, Side};
+use crate::local_session::LocalSession;
+use crate::store_file::{SharedStore, StoredSide};
 use accp_console::outcome::Failure;
 
-/// A conversation that is being played in a session.
-pub(super) struct Play {
-    room: Room,
+/// A session in which a conversation is replayed.
+pub(super) struct ImportedSession {
+    session: LocalSession,
     start: i64,
     counter: Arc<Bpe>,
     members: BTreeMap<String, MemberId>,
@@ -37,7 +37,7 @@ pub(super) struct Play {
     faults: Vec<String>,
 }
 
-impl Play {
+impl ImportedSession {
     /// Opens the session in memory, with its host alone.
     pub(super) fn open(session: &str, start: i64, counter: Arc<Bpe>) -> Result<Self, Failure> {
         let registry = Arc::new(Registry::shared().clone());
@@ -50,10 +50,10 @@ impl Play {
         };
         let now = Time::from_secs(start);
         let store = Arc::new(Mutex::new(MemoryStore::new()));
-        let mut room = Room::open(options, rules, store, now)?;
-        room.settle()?;
+        let mut session = LocalSession::open(options, rules, store, now)?;
+        session.settle()?;
         Ok(Self {
-            room,
+            session,
             start,
             counter,
             members: BTreeMap::from([(HOST.to_owned(), MemberId::HOST)]),
@@ -66,21 +66,21 @@ impl Play {
         })
     }
 
-    /// Plays the conversation from its beginning to its end.
-    pub(super) fn perform(&mut self, conversation: &Conversation) -> Result<(), Failure> {
+    /// Replays the conversation from its beginning to its end.
+    pub(super) fn replay(&mut self, conversation: &Conversation) -> Result<(), Failure> {
         let mut recorder = Recorder::new(Registry::shared(), self.start);
         let encode = |error: accp_frame::EncodeError| Failure::Input(error.to_string());
         let opening = recorder.opening(conversation).map_err(encode)?;
-        self.say(opening)?;
+        self.send(opening)?;
         for recorded in conversation.messages() {
             for message in recorder.message(recorded).map_err(encode)? {
-                self.say(message)?;
+                self.send(message)?;
             }
         }
         Ok(())
     }
 
-    fn say(&mut self, mut message: Message<'_>) -> Result<(), Failure> {
+    fn send(&mut self, mut message: Message<'_>) -> Result<(), Failure> {
         let by = self.member(message.agent.as_str())?;
         let recorded = message
             .envelope
@@ -89,9 +89,9 @@ impl Play {
             .unwrap_or_default()
             .into_owned();
         self.rename(&mut message);
-        self.room.say(by, &Outbound::message(&message))?;
-        self.room.settle()?;
-        let entries = self.room.take_accepted()?;
+        self.session.send(by, &Outbound::message(&message))?;
+        self.session.settle()?;
+        let entries = self.session.take_accepted()?;
         self.check_context();
         let frame = entries.iter().rfind(|entry| entry.kind == EntryKind::Frame);
         let Some(frame) = frame else {
@@ -109,10 +109,10 @@ impl Play {
         {
             self.accepted.insert(entry.position, entry.text.clone());
         }
-        for at in 0..self.room.members.len() {
-            self.room.handle_all(self.room.members[at].id)?;
+        for at in 0..self.session.members.len() {
+            self.session.handle_all(self.session.members[at].id)?;
         }
-        self.room.now = self.room.now + Duration::from_secs(1);
+        self.session.now = self.session.now + Duration::from_secs(1);
         Ok(())
     }
 
@@ -122,9 +122,9 @@ impl Play {
             return Ok(*member);
         }
         let member = self
-            .room
+            .session
             .join(&agent(name)?, Arc::new(Mutex::new(MemoryStore::new())))?;
-        self.room.settle()?;
+        self.session.settle()?;
         self.members.insert(name.to_owned(), member);
         Ok(member)
     }
@@ -168,7 +168,7 @@ impl Play {
     /// Checks that the context is within its budget, both by the session's count and as rendered
     /// text.
     fn check_context(&mut self) {
-        let session = self.room.host.session();
+        let session = self.session.host.session();
         let (state, limits) = (session.state(), session.options().context);
         let budget = session.budget();
         self.peak.0 = budget.hot.used.max(self.peak.0);
@@ -205,30 +205,30 @@ impl Play {
 
     /// Returns the side of its host.
     pub(super) fn side(&self) -> &SideId {
-        self.room.host.driver.side()
+        self.session.host.driver.side()
     }
 
     /// Returns the store of its host.
-    pub(super) fn store(&self) -> Shared {
-        Arc::clone(&self.room.host.store)
+    pub(super) fn store(&self) -> SharedStore {
+        Arc::clone(&self.session.host.store)
     }
 
     /// Reads everything back from the place where the session is kept, and returns the faults.
     pub(super) fn check(
         &mut self,
-        store: &Shared,
+        store: &SharedStore,
         id: &SideId,
         conversation: &Conversation,
         report: &mut Report,
     ) -> Result<Vec<String>, Failure> {
         let mut faults = std::mem::take(&mut self.faults);
-        // From here on everything is read as after a restart.
-        let mut side = Side::open(store, id, true, None)?;
-        let state = self.room.host.session().state();
+        // From here on, all is read from the store, as after a restart.
+        let mut side = StoredSide::open(store, id, true, None)?;
+        let state = self.session.host.session().state();
         if side.state() != state {
             faults.push("after a restart the session would differ".to_owned());
         }
-        let mut members = self.room.members.iter();
+        let mut members = self.session.members.iter();
         if members.any(|member| member.session().state() != state) {
             faults.push("a member folds the log to another state than the host".to_owned());
         }
@@ -249,7 +249,7 @@ impl Play {
         }
         report.conversations += 1;
         report.faults += faults.len() as u64;
-        report.members += self.room.members.len() as u64;
+        report.members += self.session.members.len() as u64;
         report.hot = self.peak.0.max(report.hot);
         report.warm = self.peak.1.max(report.warm);
         report.add(&audit);
@@ -257,7 +257,7 @@ impl Play {
     }
 
     /// Restores the recorded messages from the log and its references.
-    fn restore(&self, side: &mut Side) -> Result<Option<Conversation>, String> {
+    fn restore(&self, side: &mut StoredSide) -> Result<Option<Conversation>, String> {
         let mut restorer = Restorer::default();
         for (number, (position, accepted)) in (1_u64..).zip(&self.accepted) {
             // The key works for a hot frame and for a frame that has left the context.

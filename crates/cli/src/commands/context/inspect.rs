@@ -9,10 +9,9 @@ use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::{Place, Size, failure, report};
-use accp_console::choices::Format;
+use super::{ContextArgs, WindowArgs, failure};
 use accp_console::outcome::{Failure, Outcome, Verdict};
-use accp_console::output;
+use accp_console::output::{self, Output};
 
 /// Say how much of the window the last list uses
 #[derive(Debug, clap::Args)]
@@ -20,25 +19,22 @@ use accp_console::output;
   accp context status --session trip")]
 pub(crate) struct StatusArgs {
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) context: ContextArgs,
     #[command(flatten)]
-    pub(super) size: Size,
+    pub(super) window: WindowArgs,
 }
 
 /// Runs `status`.
 pub(crate) fn status(args: &StatusArgs) -> Outcome {
-    let context = args.place.begun()?;
+    let context = args.context.open_existing()?;
     let session = context.begun().map_err(failure)?;
-    let counter = args.size.counter()?;
-    let window = match (args.size.window, session.window()) {
+    let counter = args.window.counter()?;
+    let window = match (args.window.window, session.window()) {
         (None, Some(known)) => known,
-        _ => args.size.of(None, &counter)?,
+        _ => args.window.of(None, &counter)?,
     };
     let status = session.status(&window);
-    match args.place.format {
-        Format::Json => report::record(&json!(status).to_string())?,
-        Format::Text => report::print(&status.to_string())?,
-    }
+    args.context.format.print(json!(status), status)?;
     Ok(Verdict::Fine)
 }
 
@@ -49,7 +45,7 @@ pub(crate) fn status(args: &StatusArgs) -> Outcome {
   accp context recover --exact HAT170 --limit 1")]
 pub(crate) struct RecoverArgs {
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) context: ContextArgs,
     /// The most sections
     #[arg(long, value_name = "N", default_value_t = 3)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
@@ -94,7 +90,7 @@ pub(crate) fn recover(args: &RecoverArgs) -> Outcome {
         },
         limit: args.limit,
     };
-    let found = search.run(&args.place.root, &args.place.session);
+    let found = search.run(&args.context.root, &args.context.session);
     let (hits, skipped) = found.map_err(|error| match error {
         ToolError::Context(error) => failure(error),
         error => Failure::Misuse(error.to_string()),
@@ -103,10 +99,7 @@ pub(crate) fn recover(args: &RecoverArgs) -> Outcome {
         output::note(skipped);
     }
     for hit in &hits {
-        match args.place.format {
-            Format::Json => report::record(&json!(hit).to_string())?,
-            Format::Text => report::print(&hit.to_string())?,
-        }
+        args.context.format.print(json!(hit), hit)?;
     }
     if hits.is_empty() {
         output::note("nothing was found; try other words, or `--exact` with a part of the text");
@@ -120,7 +113,7 @@ pub(crate) fn recover(args: &RecoverArgs) -> Outcome {
   accp context read cache/offloaded/20260129_142530_search.md --lines 1-40")]
 pub(crate) struct ReadArgs {
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) context: ContextArgs,
     /// The path below the root, as the list has it
     #[arg(value_name = "PATH")]
     pub(super) path: String,
@@ -140,15 +133,9 @@ fn range(text: &str) -> Result<(usize, usize), String> {
 /// Runs `read`.
 pub(crate) fn read(args: &ReadArgs) -> Outcome {
     let (first, last) = args.lines.unwrap_or((1, usize::MAX));
-    let lines = lines_of(&args.place.root, &args.path, first..=last);
+    let lines = lines_of(&args.context.root, &args.path, first..=last);
     let lines = lines.map_err(|error| Failure::Input(error.to_string()))?;
-    match args.place.format {
-        Format::Text => report::print(&lines.text)?,
-        Format::Json => report::record(
-            &json!({ "file": args.path, "lines": [first, last.min(lines.of)], "of": lines.of, "text": lines.text })
-                .to_string(),
-        )?,
-    }
+    args.context.format.print(json!({ "file": args.path, "lines": [first, last.min(lines.of)], "of": lines.of, "text": lines.text }), &lines.text)?;
     Ok(Verdict::Fine)
 }
 
@@ -159,7 +146,7 @@ pub(crate) fn read(args: &ReadArgs) -> Outcome {
   accp context restore --session trip --message 12 > screenshot.json")]
 pub(crate) struct RestoreArgs {
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) context: ContextArgs,
     /// Give only the message with this index, from 0: with its pictures and files, if they left the list
     #[arg(long, value_name = "INDEX")]
     pub(super) message: Option<usize>,
@@ -167,7 +154,7 @@ pub(crate) struct RestoreArgs {
 
 /// Runs `restore`.
 pub(crate) fn restore(args: &RestoreArgs) -> Outcome {
-    let context = args.place.begun()?;
+    let context = args.context.open_existing()?;
     let session = context.begun().map_err(failure)?;
     if let Some(message) = args.message {
         let all = session.originals();
@@ -177,12 +164,12 @@ pub(crate) fn restore(args: &RestoreArgs) -> Outcome {
                 of: all.len(),
             })
         })?;
-        report::record(found.raw())?;
+        Output::print_record(found.raw())?;
         return Ok(Verdict::Fine);
     }
     let list = session.restored();
     let list = list.map_err(|fault| Failure::Input(fault.to_string()))?;
-    report::record(&list.to_string())?;
+    Output::print_record(list)?;
     Ok(Verdict::Fine)
 }
 
@@ -192,17 +179,16 @@ pub(crate) fn restore(args: &RestoreArgs) -> Outcome {
   accp context intent --session trip")]
 pub(crate) struct IntentArgs {
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) context: ContextArgs,
 }
 
 /// Runs `intent`.
 pub(crate) fn intent(args: &IntentArgs) -> Outcome {
-    let context = args.place.begun()?;
+    let context = args.context.open_existing()?;
     let intent = context.begun().map_err(failure)?.intent();
-    match args.place.format {
-        Format::Json => report::record(&json!({ "intent": intent }).to_string())?,
-        Format::Text => report::print(&intent.join("\n\n"))?,
-    }
+    args.context
+        .format
+        .print(json!({ "intent": intent }), intent.join("\n\n"))?;
     Ok(Verdict::Fine)
 }
 
@@ -212,7 +198,7 @@ pub(crate) fn intent(args: &IntentArgs) -> Outcome {
   accp context log --last 3")]
 pub(crate) struct LogArgs {
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) context: ContextArgs,
     /// The most entries, the newest last; 0 for all
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) last: usize,
@@ -220,29 +206,25 @@ pub(crate) struct LogArgs {
 
 /// Runs `log`.
 pub(crate) fn log(args: &LogArgs) -> Outcome {
-    let context = args.place.begun()?;
+    let context = args.context.open_existing()?;
     let events = context.begun().map_err(failure)?.events();
     let from = match args.last {
         0 => 0,
         last => events.len().saturating_sub(last),
     };
     for event in &events[from..] {
-        match args.place.format {
-            Format::Json => report::record(&json!(event).to_string())?,
-            Format::Text => report::print(&event.to_markdown())?,
-        }
+        args.context
+            .format
+            .print(json!(event), event.to_markdown())?;
     }
     for drift in context.begun().map_err(failure)?.drift() {
-        match args.place.format {
-            Format::Json => report::record(&json!(drift).to_string())?,
-            Format::Text => report::print(&format!(
+        args.context.format.print(json!(drift), format_args!(
                 "## Drift\n**Timestamp:** {}\n**Indicator:** {}\n**Severity:** {}\n**Evidence:** {}\n",
                 drift.at,
                 drift.indicator.name(),
                 drift.severity.name(),
                 drift.evidence
-            ))?,
-        }
+            ))?;
     }
     if events.is_empty() {
         output::note("nothing was compressed yet");

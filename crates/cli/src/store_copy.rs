@@ -1,5 +1,5 @@
-//! Puts sides of sessions into a file, whole. A command plays its sessions elsewhere and then keeps
-//! them in one commit. So a command that is killed leaves whole sessions in the file or none.
+//! Copies whole sides of sessions from one store to another. A command runs its sessions in one store and copies
+//! them into a file in one commit. So a command that is killed leaves whole sessions in the file or none.
 
 use accp_session::{Batch, Due, Entry, OutboxChange};
 use accp_store::{SideId, Store, StoreError};
@@ -8,7 +8,7 @@ use accp_store::{SideId, Store, StoreError};
 ///
 /// # Errors
 /// The errors of the store.
-pub(crate) fn whole(store: &mut impl Store, side: &SideId) -> Result<Batch, StoreError> {
+pub(crate) fn read_side(store: &mut impl Store, side: &SideId) -> Result<Batch, StoreError> {
     let stored = store.load(side)?.unwrap_or_default();
     let mut batch = Batch::new(stored.host);
     batch.entries = store.entries(side, 1, usize::MAX)?;
@@ -33,13 +33,13 @@ pub(crate) fn whole(store: &mut impl Store, side: &SideId) -> Result<Batch, Stor
     Ok(batch)
 }
 
-/// Keeps all sides of a store in another one, in one commit.
+/// Copies all sides of a store to another one, in one commit.
 ///
 /// # Errors
 /// The errors of the stores. Nothing was kept then.
-pub(crate) fn all(from: &mut impl Store, to: &mut impl Store) -> Result<(), StoreError> {
+pub(crate) fn copy_all(from: &mut impl Store, to: &mut impl Store) -> Result<(), StoreError> {
     let sides = from.list()?.into_iter().map(|summary| summary.side);
-    let batches = sides.map(|side| Ok((side.clone(), whole(from, &side)?)));
+    let batches = sides.map(|side| Ok((side.clone(), read_side(from, &side)?)));
     let batches = batches.collect::<Result<Vec<_>, StoreError>>()?;
     let group: Vec<_> = batches.iter().map(|(side, batch)| (side, batch)).collect();
     to.commit(&group)

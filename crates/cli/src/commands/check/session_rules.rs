@@ -18,7 +18,7 @@ pub(crate) enum Numbering {
 
 /// The frames of a session so far, in the order in which the host took them. The file may begin in
 /// the middle of the session.
-pub(crate) struct Conduct {
+pub(crate) struct SessionRules {
     numbering: Numbering,
     /// The number that comes next, of each sender or of all.
     next: BTreeMap<String, u64>,
@@ -36,7 +36,7 @@ pub(crate) struct Conduct {
     state: Option<SharedState>,
 }
 
-impl Conduct {
+impl SessionRules {
     pub(crate) fn new(numbering: Numbering) -> Self {
         Self {
             numbering,

@@ -8,29 +8,31 @@ use accp_tokens::Bpe;
 
 use super::Args;
 use accp_console::conversations::at;
+use accp_console::externals::{ExternalsFile, path_for};
 use accp_console::outcome::Failure;
-use accp_console::output::{OWN, Output};
-use accp_console::side::{Side, beside};
+use accp_console::output::{Output, PRIVATE};
 
 /// The file of the frames, or stdout, and the side file if the user named one.
-pub(super) struct Sinks {
+pub(super) struct Outputs {
     frames: Output,
-    side: Option<Side>,
+    externals: Option<ExternalsFile>,
 }
 
-impl Sinks {
+impl Outputs {
     pub(super) fn open(args: &Args) -> Result<Self, Failure> {
-        let side = match (&args.externals, &args.output) {
+        let externals = match (&args.externals, &args.output) {
             (Some(path), _) => Some(path.clone()),
-            (None, Some(output)) if *output != Path::new("-") => Some(beside(output)),
+            (None, Some(output)) if *output != Path::new("-") => Some(path_for(output)),
             (None, _) => None,
         };
         let inputs = args.inputs().into_iter().map(Path::to_path_buf);
-        let outputs = args.output.iter().chain(&side).cloned();
+        let outputs = args.output.iter().chain(&externals).cloned();
         distinct(inputs.chain(outputs))?;
-        let side = side.map(|path| Side::create(&path)).transpose()?;
-        let frames = Output::to(args.output.as_deref(), OWN)?;
-        Ok(Self { frames, side })
+        let externals = externals
+            .map(|path| ExternalsFile::create(&path))
+            .transpose()?;
+        let frames = Output::to(args.output.as_deref(), PRIVATE)?;
+        Ok(Self { frames, externals })
     }
 
     /// Writes the frames of the conversation on this line.
@@ -41,21 +43,21 @@ impl Sinks {
         conversation: &Conversation,
         converter: &mut Converter<Bpe>,
     ) -> Result<(), Failure> {
-        let mut nowhere = Nowhere::default();
-        let externals: &mut dyn Externals = match &mut self.side {
-            Some(side) => &mut side.file,
-            None => &mut nowhere,
+        let mut refuse = RefuseExternals::default();
+        let externals: &mut dyn Externals = match &mut self.externals {
+            Some(externals) => &mut externals.file,
+            None => &mut refuse,
         };
         match converter.convert(conversation, externals) {
             Ok(frames) => frames
                 .lines()
                 .try_for_each(|frame| self.frames.record(frame)),
             Err(error) => {
-                if let Some(side) = &mut self.side {
-                    side.failed()?;
+                if let Some(externals) = &mut self.externals {
+                    externals.failed()?;
                 }
                 Err(match at(name, line, error) {
-                    Failure::Input(message) if nowhere.refused => Failure::Misuse(message),
+                    Failure::Input(message) if refuse.refused => Failure::Misuse(message),
                     failure => failure,
                 })
             }
@@ -65,8 +67,8 @@ impl Sinks {
     /// Ends the outputs after a fault in the input. Frames that went to stdout keep their values;
     /// files stay as they were.
     pub(super) fn abandon(self) -> Result<(), Failure> {
-        match self.side {
-            Some(side) if self.frames.is_stdout() => side.finish(),
+        match self.externals {
+            Some(externals) if self.frames.is_stdout() => externals.finish(),
             _ => Ok(()),
         }
     }
@@ -74,7 +76,7 @@ impl Sinks {
     /// Completes the side file first, so that a complete frame file never has references that lead
     /// nowhere.
     pub(super) fn finish(self) -> Result<(), Failure> {
-        self.side.map_or(Ok(()), Side::finish)?;
+        self.externals.map_or(Ok(()), ExternalsFile::finish)?;
         self.frames.finish()
     }
 }
@@ -98,11 +100,11 @@ fn distinct(paths: impl Iterator<Item = PathBuf>) -> Result<(), Failure> {
 /// Refuses every value, because the user named no side file. The error names the option that would
 /// help.
 #[derive(Debug, Default)]
-struct Nowhere {
+struct RefuseExternals {
     refused: bool,
 }
 
-impl Externals for Nowhere {
+impl Externals for RefuseExternals {
     fn put(&mut self, external: External<'_, '_>) -> Result<String, EncodeError> {
         self.refused = true;
         let message = format!(

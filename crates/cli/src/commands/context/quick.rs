@@ -1,6 +1,6 @@
 //! `accp context do`: the quick commands, in the words of the specification (CTX-57 to CTX-61).
 
-use super::{Place, Size, Summary, compress, look};
+use super::{ContextArgs, Summary, WindowArgs, compress, inspect};
 use accp_console::input::InputArg;
 use accp_console::outcome::{Failure, Outcome};
 
@@ -16,9 +16,9 @@ const COMMANDS: &str =
   accp context do compress --window 8192 messages.json")]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Place,
+    context: ContextArgs,
     #[command(flatten)]
-    size: Size,
+    window: WindowArgs,
     /// The quick command, in one argument
     #[arg(value_name = "COMMAND")]
     command: String,
@@ -31,11 +31,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let words: Vec<_> = args.command.split_whitespace().collect();
     let lower: Vec<_> = words.iter().map(|word| word.to_lowercase()).collect();
     let lower: Vec<_> = lower.iter().map(String::as_str).collect();
-    let (place, size) = (args.place.clone(), args.size.clone());
+    let (context, window) = (args.context.clone(), args.window.clone());
     match lower.as_slice() {
         ["compress"] => compress::run(&compress::Args {
-            place,
-            size,
+            context,
+            window,
             messages: None,
             report: None,
             summary: Summary::default(),
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 file: args.input.file.clone(),
             },
         }),
-        ["context", "status"] => look::status(&look::StatusArgs { place, size }),
+        ["context", "status"] => inspect::status(&inspect::StatusArgs { context, window }),
         ["recover", topic @ ..] if topic.iter().any(|word| word.starts_with('-')) => {
             Err(Failure::Misuse(format!(
                 "`{}`: a topic here has no options; give them to `accp context recover`, which takes words that \
@@ -53,8 +53,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 args.command
             )))
         }
-        ["recover", _, ..] => look::recover(&look::RecoverArgs {
-            place,
+        ["recover", _, ..] => inspect::recover(&inspect::RecoverArgs {
+            context,
             limit: 3,
             exact: false,
             path: None,
@@ -63,8 +63,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             to: None,
             topic: words[1..].iter().map(ToString::to_string).collect(),
         }),
-        ["show", "session", "intent"] => look::intent(&look::IntentArgs { place }),
-        ["compression", "log"] => look::log(&look::LogArgs { place, last: 10 }),
+        ["show", "session", "intent"] => inspect::intent(&inspect::IntentArgs { context }),
+        ["compression", "log"] => inspect::log(&inspect::LogArgs { context, last: 10 }),
         _ => Err(Failure::Misuse(format!(
             "`{}` is not a quick command; give one of: {COMMANDS}",
             args.command

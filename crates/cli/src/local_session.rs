@@ -7,36 +7,36 @@ use accp_session::{
 };
 use accp_store::{Driver, DriverError, Store as _};
 
-use crate::store_file::Shared;
+use crate::store_file::SharedStore;
 use accp_console::outcome::Failure;
 
-/// The most turns in which a room may come to rest.
+/// The most rounds until a session has to be at rest.
 const TURNS: usize = 100_000;
 
 /// A host, its members, and their clock.
-pub(crate) struct Room {
-    /// The time. Only [`Room::settle`] moves it on.
+pub(crate) struct LocalSession {
+    /// The time. Only [`LocalSession::settle`] moves it on.
     pub(crate) now: Time,
-    pub(crate) host: Side,
+    pub(crate) host: LocalSide,
     /// The members, in the order in which they joined.
-    pub(crate) members: Vec<Side>,
+    pub(crate) members: Vec<LocalSide>,
     rules: Rules,
-    /// The last position that [`Room::take_accepted`] returned.
+    /// The last position that [`LocalSession::take_accepted`] returned.
     taken: u64,
 }
 
 /// A host or a member: its driver, and the results of the driver's work.
-pub(crate) struct Side {
+pub(crate) struct LocalSide {
     pub(crate) id: MemberId,
-    pub(crate) driver: Driver<Shared, Vec<Transmit>>,
-    pub(crate) store: Shared,
+    pub(crate) driver: Driver<SharedStore, Vec<Transmit>>,
+    pub(crate) store: SharedStore,
     /// Delivered frames that nobody has handled yet.
     pub(crate) inbox: Vec<Inbound>,
     events: Vec<Event>,
 }
 
-impl Side {
-    fn new(id: MemberId, driver: Driver<Shared, Vec<Transmit>>, store: Shared) -> Self {
+impl LocalSide {
+    fn new(id: MemberId, driver: Driver<SharedStore, Vec<Transmit>>, store: SharedStore) -> Self {
         Self {
             id,
             driver,
@@ -64,29 +64,29 @@ impl Side {
     }
 }
 
-impl Room {
+impl LocalSession {
     /// Opens a session with its host alone.
     pub(crate) fn open(
         options: Options,
         rules: Rules,
-        store: Shared,
+        store: SharedStore,
         now: Time,
     ) -> Result<Self, Failure> {
         let host = Driver::open_host(store.clone(), Vec::new(), options, rules.clone(), now)?;
         Ok(Self {
             now,
-            host: Side::new(MemberId::HOST, host, store),
+            host: LocalSide::new(MemberId::HOST, host, store),
             members: Vec::new(),
             rules,
             taken: 0,
         })
     }
 
-    /// Lets an agent in.
+    /// Adds an agent as a member.
     pub(crate) fn join(
         &mut self,
         agent: &AgentId<'static>,
-        store: Shared,
+        store: SharedStore,
     ) -> Result<MemberId, Failure> {
         let options = Options {
             agent: agent.clone(),
@@ -95,23 +95,23 @@ impl Room {
         };
         let id = self.host.driver.join(agent, self.now)?;
         let member = Driver::open_member(store.clone(), Vec::new(), options, self.now)?;
-        self.members.push(Side::new(id, member, store));
+        self.members.push(LocalSide::new(id, member, store));
         Ok(id)
     }
 
     /// Returns the host, then the members.
-    pub(crate) fn sides(&mut self) -> impl Iterator<Item = &mut Side> {
+    pub(crate) fn sides(&mut self) -> impl Iterator<Item = &mut LocalSide> {
         std::iter::once(&mut self.host).chain(&mut self.members)
     }
 
     /// Returns the side of the host or of a member.
-    pub(crate) fn side(&mut self, of: MemberId) -> Result<&mut Side, Failure> {
+    pub(crate) fn side(&mut self, of: MemberId) -> Result<&mut LocalSide, Failure> {
         let side = self.sides().find(|side| side.id == of);
         side.ok_or_else(|| Failure::Input(format!("{of} is not in this session")))
     }
 
     /// Sends a frame as the host or a member.
-    pub(crate) fn say(&mut self, by: MemberId, what: &Outbound<'_>) -> Result<Mid, Failure> {
+    pub(crate) fn send(&mut self, by: MemberId, what: &Outbound<'_>) -> Result<Mid, Failure> {
         let now = self.now;
         Ok(self.side(by)?.driver.send(what, now)?)
     }
@@ -149,7 +149,7 @@ impl Room {
             if !left.is_empty() {
                 self.arrive(left)?;
             } else if self.sides().all(|side| side.session().is_quiet()) {
-                return self.complain();
+                return self.check_events();
             } else {
                 let next = self
                     .sides()
@@ -195,11 +195,11 @@ impl Room {
     }
 
     /// Opens the host again on a store that was opened anew. The members join again.
-    pub(crate) fn restore_host(&mut self, store: Shared) -> Result<(), Failure> {
+    pub(crate) fn restore_host(&mut self, store: SharedStore) -> Result<(), Failure> {
         let options = self.host.session().options().clone();
         let rules = self.rules.clone();
         let host = Driver::open_host(store.clone(), Vec::new(), options, rules, self.now)?;
-        self.host = Side::new(MemberId::HOST, host, store);
+        self.host = LocalSide::new(MemberId::HOST, host, store);
         for member in &self.members {
             let agent = &member.session().options().agent;
             self.host.driver.join(agent, self.now)?;
@@ -209,7 +209,7 @@ impl Room {
 
     /// Fails with the first refused, rejected or dropped frame. The link loses nothing, so there
     /// should be none.
-    fn complain(&mut self) -> Result<(), Failure> {
+    fn check_events(&mut self) -> Result<(), Failure> {
         let members = self.members.iter_mut();
         for side in members.chain([&mut self.host]) {
             let mut refused = side.events.drain(..).filter_map(|event| match event {
