@@ -119,10 +119,7 @@ impl TestServer {
 
     /// Sends a message, and waits for the end of its task.
     pub async fn send(&self, message: Message) -> Result<Task, JsonRpcError> {
-        match self.call("SendMessage", &request(message)).await? {
-            SendMessageResponse::Task(task) => Ok(task),
-            SendMessageResponse::Message(message) => panic!("{message:?}"),
-        }
+        self.task_of(&request(message)).await
     }
 
     /// Sends a message, and does not wait.
@@ -134,7 +131,11 @@ impl TestServer {
             history_length: None,
             return_immediately: Some(true),
         });
-        match self.call("SendMessage", &request).await? {
+        self.task_of(&request).await
+    }
+
+    async fn task_of(&self, request: &SendMessageRequest) -> Result<Task, JsonRpcError> {
+        match self.call("SendMessage", request).await? {
             SendMessageResponse::Task(task) => Ok(task),
             SendMessageResponse::Message(message) => panic!("{message:?}"),
         }
