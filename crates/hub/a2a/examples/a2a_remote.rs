@@ -24,17 +24,17 @@ async fn ask(boss: &Agent, question: &str) -> Result<String, Failure> {
         Err(other) => return Err(other.into()),
     };
     let mut log = boss.frames(after);
-    let (mut said, mut chain) = (String::new(), String::new());
+    let (mut pieces, mut chain) = (String::new(), String::new());
     while let Some(entry) = log.next_ready().await? {
         if entry.text.starts_with("@boss>req:") {
             chain = entry.mid.to_string();
         } else if let Ok(piece) = Typed::<InferStream>::decode(&entry.text)
             && piece.envelope.correlation_id.as_deref() == Some(&chain)
         {
-            said.extend(["[", &piece.frame.data, "]"]);
+            pieces.extend(["[", &piece.frame.data, "]"]);
         }
     }
-    Ok(said + &answer)
+    Ok(pieces + &answer)
 }
 
 /// Asks a question that is cancelled once the other agent says something.
@@ -42,7 +42,7 @@ async fn cancel(boss: &Agent, question: &str) -> Result<(), Failure> {
     let after = boss.look(accp_runtime::session::Session::position).await? + 1;
     let asked = boss.ask::<ChatDone>(ChatReq::new(question.to_owned()));
     let mut log = boss.frames(after);
-    let says = async {
+    let first_frame = async {
         while let Some(entry) = log.next().await? {
             if entry.text.starts_with("@chef>") {
                 break;
@@ -52,7 +52,7 @@ async fn cancel(boss: &Agent, question: &str) -> Result<(), Failure> {
     };
     tokio::select! {
         answer = async { asked.cancelling().await } => Err(format!("answered: {answer:?}").into()),
-        said = says => Ok(said?),
+        seen = first_frame => Ok(seen?),
     }
 }
 

@@ -30,8 +30,8 @@ impl Agents for Guest {
 }
 
 /// Answers a request of a conversation.
-async fn chat(said: ChatReq<'static>, cx: Cx) -> Result<(), Failure> {
-    match &*said.content {
+async fn chat(chat: ChatReq<'static>, cx: Cx) -> Result<(), Failure> {
+    match &*chat.content {
         "burn it" => Err("the soup is burnt".into()),
         "take your time" => {
             cx.inbound().cancel_token().cancelled().await;

@@ -27,8 +27,8 @@
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
 //! let hub = Hub::open("lunch", MemoryStore::new()).await?;
 //! let (cook, guest) = (hub.agent("cook")?, hub.agent("guest")?);
-//! cook.serve(|said: ChatReq, cx| async move {
-//!     cx.reply(ChatDone::new(said.content.to_uppercase())).await
+//! cook.serve(|request: ChatReq, cx| async move {
+//!     cx.reply(ChatDone::new(request.content.to_uppercase())).await
 //! });
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
 //! let url = format!("http://{}/a2a", listener.local_addr()?);

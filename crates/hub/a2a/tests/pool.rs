@@ -44,8 +44,8 @@ async fn an_agent_that_nobody_uses_ends_without_another_call() {
         let params = json!({
             "message": message, "configuration": { "returnImmediately": true },
         });
-        let said = support::call(&url, "SendMessage", &params).await;
-        assert!(said["result"]["task"].is_object(), "{said}");
+        let sent = support::call(&url, "SendMessage", &params).await;
+        assert!(sent["result"]["task"].is_object(), "{sent}");
     }
     while hub.handles() > at_rest {
         tokio::task::yield_now().await;

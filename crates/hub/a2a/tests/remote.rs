@@ -57,13 +57,13 @@ async fn a_request_is_answered_from_elsewhere() {
         ("soup", Some("done"))
     );
     // Words, and words that do not fit into a frame.
-    chef.serve(|said: ChatReq, cx: Cx| async move {
-        let answer = Outbound::owned(ChatDone::new(said.content.to_uppercase()));
+    chef.serve(|chat: ChatReq, cx: Cx| async move {
+        let answer = Outbound::owned(ChatDone::new(chat.content.to_uppercase()));
         cx.reply_with(answer.strict()).await
     });
     for words in ["soup, please", &"soup & ".repeat(8000)] {
-        let said = Outbound::owned(ChatReq::new(words.to_owned()));
-        let done: ChatDone = here.planner.ask_with(said.strict()).await.unwrap();
+        let chat = Outbound::owned(ChatReq::new(words.to_owned()));
+        let done: ChatDone = here.planner.ask_with(chat.strict()).await.unwrap();
         assert_eq!(done.content, words.to_uppercase());
     }
 }
@@ -127,10 +127,10 @@ async fn pieces_of_a_stream_come_through_as_they_were() {
 
 /// Tells the tokens of the tasks that come, and answers none.
 fn hears(chef: &Agent) -> mpsc::UnboundedReceiver<CancelToken> {
-    let (told, tokens) = mpsc::unbounded_channel();
+    let (sender, tokens) = mpsc::unbounded_channel();
     chef.serve(move |_: ScheduleReq, cx: Cx| {
         let token = cx.inbound().cancel_token().clone();
-        let _ = told.send(token.clone());
+        let _ = sender.send(token.clone());
         async move {
             token.cancelled().await;
             Ok::<_, Error>(())

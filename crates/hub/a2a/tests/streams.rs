@@ -31,7 +31,7 @@ async fn a2a_01_accepts_pieces_of_a_stream_as_parts_of_an_artifact_one_to_one() 
             TaskState::Completed
         ]
     );
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     for update in &updates {
         let StreamResponse::ArtifactUpdate(update) = update else {
             continue;
@@ -41,9 +41,9 @@ async fn a2a_01_accepts_pieces_of_a_stream_as_parts_of_an_artifact_one_to_one() 
         let [text] = texts(&update.artifact.parts)[..] else {
             panic!("{update:?}")
         };
-        told.push((id, update.append, update.last_chunk, text.to_owned()));
+        received.push((id, update.append, update.last_chunk, text.to_owned()));
     }
-    let kinds: Vec<_> = told
+    let kinds: Vec<_> = received
         .iter()
         .map(|(id, append, last, _)| (&**id, *append, *last))
         .collect();
@@ -65,8 +65,8 @@ async fn a2a_01_accepts_pieces_of_a_stream_as_parts_of_an_artifact_one_to_one() 
             stands.push(entry.text.to_string());
         }
     }
-    let told: Vec<String> = told.into_iter().map(|(.., text)| text).collect();
-    assert_eq!(told, stands);
+    let received: Vec<String> = received.into_iter().map(|(.., text)| text).collect();
+    assert_eq!(received, stands);
     // Afterwards the same parts stand in the task.
     let task = server.get(&id).await.unwrap();
     let parts: Vec<String> = task
@@ -268,25 +268,25 @@ async fn a2a_01_accepts_pieces_in_any_order_and_tells_them_in_theirs() {
         ["a", "b", "c", "d"]
     );
     asked.done().await;
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     for update in updates.all().await {
         if let StreamResponse::ArtifactUpdate(update) = update
             && update.artifact.artifact_id == "stream-dev"
         {
             let is_last = update.last_chunk == Some(true);
-            told.push((
+            received.push((
                 says(&update.artifact.parts).concat(),
                 update.append == Some(true),
                 is_last,
             ));
         }
     }
-    let told: Vec<_> = told
+    let received: Vec<_> = received
         .iter()
         .map(|(data, appends, last)| (&**data, *appends, *last))
         .collect();
     assert_eq!(
-        told,
+        received,
         [
             ("a", false, false),
             ("b", true, false),
@@ -325,12 +325,12 @@ async fn a_client_that_comes_in_the_middle_of_a_stream_gets_its_rest_in_order() 
     };
     assert_eq!(stands.artifacts.unwrap()[0].parts.len(), 1);
     asked.say(Outbound::owned(InferStream::new(1, "x"))).await;
-    // One that never got its piece 4 is told in the end.
+    // One that never got its piece 4 is sent in the end.
     asked
         .say(Outbound::owned(InferStream::new(5, "x").is_final(true)))
         .await;
     asked.done().await;
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     for update in updates.all().await {
         if let StreamResponse::ArtifactUpdate(update) = update {
             let text = texts(&update.artifact.parts)[0].to_owned();
@@ -339,7 +339,7 @@ async fn a_client_that_comes_in_the_middle_of_a_stream_gets_its_rest_in_order() 
                 .nth(1)
                 .map_or("answer", |rest| &rest[..1]);
             let (append, last) = (update.append.unwrap(), update.last_chunk.unwrap());
-            told.push(format!("{index} {append} {last}"));
+            received.push(format!("{index} {append} {last}"));
         }
     }
     let all = [
@@ -349,5 +349,5 @@ async fn a_client_that_comes_in_the_middle_of_a_stream_gets_its_rest_in_order() 
         "5 true true",
         "answer false true",
     ];
-    assert_eq!(told, all);
+    assert_eq!(received, all);
 }

@@ -48,9 +48,9 @@ async fn a2a_01_accepts_a_frame_as_a_part_and_ends_the_task_with_done() {
 async fn words_become_a_request_of_a_conversation_and_the_answer_comes_with_its_words() {
     let server = TestServer::open("lunch").await;
     let cook = server.agent("cook");
-    cook.serve(|said: ChatReq, cx| async move {
-        assert_eq!(said.role, "user");
-        cx.reply(ChatDone::new(said.content.to_uppercase())).await
+    cook.serve(|chat: ChatReq, cx| async move {
+        assert_eq!(chat.role, "user");
+        cx.reply(ChatDone::new(chat.content.to_uppercase())).await
     });
     let task = server.send(words("What is for lunch?")).await.unwrap();
     assert_eq!(task.status.state, TaskState::Completed);
@@ -135,7 +135,7 @@ async fn a_chain_that_the_session_cancels_is_a_cancelled_task() {
         .stream("SendStreamingMessage", &request(frames([TASK])))
         .await;
     let asked = heard.recv().await.unwrap();
-    // OneAgent who began the chain may cancel it, here or by A2A.
+    // Only the agent that began the chain may cancel it, here or by A2A.
     let cancel = Dynamic::new("guest", "cancel", "task").unwrap();
     let cancel = Outbound::owned_message(cancel).in_chain(asked.chain());
     server.guest.send_with(cancel).await.unwrap();
@@ -182,8 +182,8 @@ async fn a_frame_that_waits_asks_the_client_for_input() {
         (going.id, going.status.state),
         (task.id, TaskState::Working)
     );
-    let said = heard.recv().await.unwrap();
-    assert!(said.cx.inbound().text().contains("content:the_branch_main"));
+    let held = heard.recv().await.unwrap();
+    assert!(held.cx.inbound().text().contains("content:the_branch_main"));
     asked.done().await;
     let states = states(&updates.all().await);
     assert_eq!(states, [TaskState::Working, TaskState::Completed]);

@@ -52,9 +52,9 @@ impl Changes {
 
     /// Waits for the next change. Returns false when there will be none.
     ///
-    /// That the agent has ended is a change: the session was opened anew, or somebody else has opened the
-    /// agent. A client that then reads what it subscriptions opens the agent again, and hears the changes since.
-    /// Nothing opens it by itself, because two who do that would end each other for ever.
+    /// The end of the agent counts as a change: the session was opened anew, or another process has opened the
+    /// agent. A client that then reads the resource opens the agent again, and gets the changes since. The server
+    /// does not open the agent by itself, because two servers that do so would end each other for ever.
     async fn next(&mut self) -> bool {
         loop {
             if let Some(frames) = &mut self.frames {
@@ -75,7 +75,7 @@ impl Changes {
     }
 }
 
-/// The resources that a client subscriptions. They end with the client.
+/// The subscriptions of a client. They end with the client.
 #[derive(Default)]
 pub(crate) struct Subscriptions {
     tasks: Mutex<BTreeMap<String, AbortHandle>>,

@@ -59,13 +59,13 @@ async fn mcp_01_accepts_a_done_tool_frame_in_every_result() {
         assert_eq!(kind, "application/accp");
         let typed = Typed::<ToolDone<'_>>::decode_with(&text, &DecodeOptions::default()).unwrap();
         assert_eq!(typed.frame.tool_name, tool);
-        let said = typed
+        let sent = typed
             .frame
             .result
             .unwrap()
             .into_data(&mut |_| None)
             .unwrap();
-        assert_eq!(Some(said), result.structured_content);
+        assert_eq!(Some(sent), result.structured_content);
         chains.push(typed.envelope.correlation_id.unwrap().into_owned());
     }
     chains.dedup();

@@ -180,8 +180,8 @@ async fn requests_of_other_hosts_origins_and_paths_are_refused() {
 
 #[tokio::test]
 async fn a_client_that_subscribes_hears_of_changes() {
-    struct Told(tokio::sync::mpsc::UnboundedSender<String>);
-    impl rmcp::ClientHandler for Told {
+    struct Notified(tokio::sync::mpsc::UnboundedSender<String>);
+    impl rmcp::ClientHandler for Notified {
         async fn on_resource_updated(
             &self,
             params: rmcp::model::ResourceUpdatedNotificationParam,
@@ -191,9 +191,9 @@ async fn a_client_that_subscribes_hears_of_changes() {
         }
     }
     let (at, _) = serve().await;
-    let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let transport = to(format!("{at}/lunch/dev"));
-    let dev = serve_client(Told(told), transport).await.unwrap();
+    let dev = serve_client(Notified(sender), transport).await.unwrap();
     let uri = "accp://session/lunch/context";
     #[allow(deprecated, reason = "revisions before 2026-07-28")]
     dev.subscribe(SubscribeRequestParams::new(uri))

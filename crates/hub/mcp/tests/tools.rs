@@ -111,11 +111,11 @@ async fn a_session_is_looked_into_and_references_are_read() {
     let dev = connect(hub.agent("dev").unwrap()).await;
     let qa = connect(hub.agent("qa").unwrap()).await;
     let long = "rye and spelt, ".repeat(40);
-    let said = json!({
+    let sent = json!({
         "intent": "req", "operation": "schedule",
         "params": { "assignee": "qa", "task": long },
     });
-    let sent = works(&dev, "accp_send", said).await;
+    let sent = works(&dev, "accp_send", sent).await;
     assert!(
         sent["sent"]
             .as_str()

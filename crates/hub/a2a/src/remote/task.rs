@@ -65,8 +65,8 @@ impl TaskContext {
         }
         let mid = cx.inbound().mid()?.to_string();
         let chain = request.envelope.correlation_id.as_deref();
-        let (id_sender, mut task) = watch::channel(None::<String>);
-        let mut course = RemoteTask {
+        let (id_sender, mut known_id) = watch::channel(None::<String>);
+        let mut task = RemoteTask {
             context: &self,
             chain: chain.unwrap_or(&mid).to_owned(),
             operation: request.operation.to_string(),
@@ -81,7 +81,7 @@ impl TaskContext {
         let text = cx.inbound().text();
         let message = message::message(id, text, &client.card, &agent, registry).await;
         let cancel = cx.inbound().cancel_token().clone();
-        let mut asking = pin!(course.ask(message));
+        let mut asking = pin!(task.ask(message));
         let reply = tokio::select! {
             biased;
             () = cancel.cancelled() => None,
@@ -92,7 +92,7 @@ impl TaskContext {
             Some(Err(error)) => cx.reply_with(fault(&error)).await?,
             // Nobody waits for a reply in a cancelled chain. The task can be cancelled only once its id is known.
             None => {
-                let id = async { task.wait_for(Option::is_some).await.ok()?.clone() };
+                let id = async { known_id.wait_for(Option::is_some).await.ok()?.clone() };
                 tokio::select! {
                     id = id => self.cancel(id.as_deref()).await,
                     _ = asking => {}

@@ -42,7 +42,7 @@ pub struct TestServer {
     pub hub: Hub,
     pub guest: Agent,
     /// The agent that the router opens.
-    served: Arc<Mutex<Agent>>,
+    current: Arc<Mutex<Agent>>,
     /// Where `guest` is reached.
     pub url: String,
     server: JoinHandle<()>,
@@ -59,8 +59,8 @@ impl TestServer {
         let guest = hub.agent("guest").expect("an agent");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let base = format!("http://{}/a2a", listener.local_addr().expect("an address"));
-        let served = Arc::new(Mutex::new(guest.clone()));
-        let only = OneAgent(session.to_owned(), Arc::clone(&served));
+        let current = Arc::new(Mutex::new(guest.clone()));
+        let only = OneAgent(session.to_owned(), Arc::clone(&current));
         let routes = router(Config::new(&base), only);
         let app = axum::Router::new().nest_service("/a2a", TrustPath::new(routes));
         let server = tokio::spawn(async move {
@@ -70,7 +70,7 @@ impl TestServer {
             committer,
             hub,
             guest,
-            served,
+            current,
             url: format!("{base}/{session}/guest"),
             server,
         }
@@ -90,7 +90,7 @@ impl TestServer {
         self.hub.end("a test opens it anew");
         self.hub = opened(&self.committer, self.hub.session()).await;
         self.guest = self.agent("guest");
-        *self.served.lock().expect("no panic") = self.guest.clone();
+        *self.current.lock().expect("no panic") = self.guest.clone();
     }
 
     pub fn agent(&self, name: &str) -> Agent {
@@ -119,10 +119,7 @@ impl TestServer {
 
     /// Sends a message, and waits for the end of its task.
     pub async fn send(&self, message: Message) -> Result<Task, JsonRpcError> {
-        match self.call("SendMessage", &request(message)).await? {
-            SendMessageResponse::Task(task) => Ok(task),
-            SendMessageResponse::Message(message) => panic!("{message:?}"),
-        }
+        self.task_of(&request(message)).await
     }
 
     /// Sends a message, and does not wait.
@@ -134,7 +131,11 @@ impl TestServer {
             history_length: None,
             return_immediately: Some(true),
         });
-        match self.call("SendMessage", &request).await? {
+        self.task_of(&request).await
+    }
+
+    async fn task_of(&self, request: &SendMessageRequest) -> Result<Task, JsonRpcError> {
+        match self.call("SendMessage", request).await? {
             SendMessageResponse::Task(task) => Ok(task),
             SendMessageResponse::Message(message) => panic!("{message:?}"),
         }
