@@ -1,8 +1,9 @@
 //! Tests of learning from made-up traces.
 
+use accp_registry::Registry;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::*;
 use accp_recordings::Conversation;
